@@ -60,7 +60,7 @@ class OpenWorkspace(ContentAccess):
         super().__init__(services.store, services.counter)
         self.id = workspace_id
         self.is_read_only = is_read_only
-        self.policy = policy
+        self._policy = policy
         self._services = services
         self.is_trusted = services.is_trusted  # returns True if tools may run here and requests may be sent
         self._ratios: dict[str, float] = {}
@@ -81,6 +81,16 @@ class OpenWorkspace(ContentAccess):
     def clock(self) -> int:
         """Return the time in milliseconds since 1970."""
         return self._services.clock()
+
+    @property
+    def policy(self) -> ContextPolicy:
+        """The context policy. Another one is used from the next step on."""
+        return self._policy
+
+    @policy.setter
+    def policy(self, policy: ContextPolicy) -> None:
+        self._policy = policy
+        self._publish_request_changed()
 
     @property
     def model(self) -> Model:

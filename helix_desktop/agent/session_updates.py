@@ -137,7 +137,7 @@ class SubagentProgress(msgspec.Struct, frozen=True):
 
 
 class RequestChanged(msgspec.Struct, frozen=True):
-    """The model or the tools of a session's next request changed; nothing was recorded."""
+    """The model, the tools or the policy of a session's next request changed; nothing was recorded."""
 
 
 class ExternalChange(msgspec.Struct, frozen=True):

@@ -13,20 +13,19 @@ from helix_desktop.app.early_file_events import event_target
 from helix_desktop.app.launch_targets import IMPORT_PREFIX, SAMPLE_TARGET, parse_target
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.services.links import is_link
-from helix_desktop.ui.workspaces.controller import WorkspaceController
-from helix_desktop.ui.workspaces.open_external import ExternalOpenController
+from helix_desktop.ui.workspaces.window_controllers import WindowControllers
 
 
 async def open_target(
     launch_target: str,
-    workspace_controller: WorkspaceController,
-    external_open: ExternalOpenController,
+    controllers: WindowControllers,
     is_first: bool,
 ) -> None:
     """Show a launch target, see app.launch_targets; `is_first`: nothing is on screen yet.
 
     Raises HelixError.
     """
+    workspace_controller, external_open = controllers.workspace_controller, controllers.external_open
     from_outside = launch_target.startswith(IMPORT_PREFIX) or is_link(launch_target)
     if from_outside and is_first:
         await workspace_controller.restore_last()

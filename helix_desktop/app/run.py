@@ -8,7 +8,6 @@ import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 import qasync
 from PySide6.QtWidgets import QApplication
@@ -37,13 +36,11 @@ from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.window_placement import bring_to_front
 from helix_desktop.ui.inspector.view import Inspector
-from helix_desktop.ui.session.controller import SessionViews
+from helix_desktop.ui.session.context import ControllerContext, SessionViews
 from helix_desktop.ui.shell.crash_notice import CrashNotice
 from helix_desktop.ui.shell.main_window import WindowPages
 from helix_desktop.ui.timeline.view import Timeline
-from helix_desktop.ui.workspaces.controller import WorkspaceController
-from helix_desktop.ui.workspaces.open_external import ExternalOpenController
-from helix_desktop.ui.workspaces.settings.presenter import SettingsPresenter
+from helix_desktop.ui.workspaces.window_controllers import WindowControllers
 
 
 def run(
@@ -116,12 +113,13 @@ async def _run_window(
 
     stop = asyncio.Event()
     _install_signal_handlers(asyncio.get_running_loop(), stop.set)
-    services, controller, settings, external_open = wire_app(data_dir, window_context)
-    settings.move_confirmed.connect(move)
-    controller.quit_controller.confirmed.connect(stop.set)
+    controllers = wire_app(data_dir, window_context)
+    services = controllers.services
+    controllers.settings.move_confirmed.connect(move)
+    controllers.quit_controller.confirmed.connect(stop.set)
 
     def start_target(text: str, is_first: bool = False) -> asyncio.Task[None]:
-        return window_context.actions.start(open_target(text, controller, external_open, is_first), "begin")
+        return window_context.actions.start(open_target(text, controllers, is_first), "begin")
 
     def wake(text: str) -> None:
         bring_to_front(window_context.window)
@@ -130,7 +128,7 @@ async def _run_window(
     instance.activated.connect(wake)
     file_events = FileOpenEvents(app, wake, window_context.actions.show_error)
     early_targets = early_events.drain() if early_events else []
-    controller.workspace_opened.connect(
+    controllers.workspace_controller.workspace_opened.connect(
         lambda workspace_id: window_context.actions.start(
             asyncio.to_thread(marker.add_workspace, workspace_id), "note workspace"
         )
@@ -152,8 +150,8 @@ async def _run_window(
         )
     await stop.wait()
     instance.stop_listening()
-    settings.close()
-    await shut_down(window_context, controller, services)
+    controllers.settings.close()
+    await shut_down(window_context, controllers)
     return tuple(relaunch_args)
 
 
@@ -187,30 +185,16 @@ def _install_signal_handlers(loop: asyncio.AbstractEventLoop, on_signal: Callabl
             loop.add_signal_handler(number, on_signal)
 
 
-class AppWiring(NamedTuple):
-    """The services, and the presenters that bind the window to them."""
-
-    services: AppServices
-    workspace_controller: WorkspaceController
-    settings: SettingsPresenter
-    external_open: ExternalOpenController
-
-
 def wire_app(
     data_dir: DataDir, window_context: WindowContext, demo_pause_s: float = DEMO_PAUSE_S
-) -> AppWiring:
+) -> WindowControllers:
     """Create the services and the screens, and bind the window to them."""
     services = AppServices(data_dir, os.environ, demo_pause_s=demo_pause_s)
-    controller = WorkspaceController(
+    MainThreadCollector(window_context.window)
+    context = ControllerContext(
         window_context.window, _build_views(window_context), window_context.actions, services
     )
-    MainThreadCollector(window_context.window)
-    settings = SettingsPresenter(
-        window_context.window, controller, window_context.appearance, window_context.actions, services
-    )
-    return AppWiring(
-        services, controller, settings, ExternalOpenController(window_context.window, services, controller)
-    )
+    return WindowControllers(context, window_context.appearance)
 
 
 def _build_views(window_context: WindowContext) -> SessionViews:
@@ -236,13 +220,11 @@ async def _save_window_state(window_context: WindowContext) -> None:
     await asyncio.to_thread(window_context.window_state.save)
 
 
-async def shut_down(
-    window_context: WindowContext, workspace_controller: WorkspaceController, services: AppServices
-) -> None:
+async def shut_down(window_context: WindowContext, controllers: WindowControllers) -> None:
     """Close everything in order: the session on screen, tasks, services, the window."""
     window_context.window.setEnabled(False)
-    await workspace_controller.session_controller.show(None, None)
+    await controllers.session_controller.show(None, None)
     await window_context.scope.close(for_good=True)  # a timer may still fire while the services close
-    await services.close()
+    await controllers.services.close()
     window_context.window.allow_close()
     await _save_window_state(window_context)

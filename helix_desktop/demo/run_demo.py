@@ -89,13 +89,13 @@ async def _drive_window(
     )
     window_context.window.show()
     await asyncio.sleep(0)
-    wiring = wire_app(data_dir, window_context, demo_pause_s=0.0)
+    controllers = wire_app(data_dir, window_context, demo_pause_s=0.0)
     screenshots = ScreenshotWriter(window_context, out)
-    tour = Tour(window_context, wiring, screenshots, out / "projects", every_screen)
+    tour = Tour(window_context, controllers, screenshots, out / "projects", every_screen)
     try:
         return await tour.run(), screenshots
     finally:
-        await shut_down(window_context, wiring.workspace_controller, wiring.services)
+        await shut_down(window_context, controllers)
 
 
 def _report(checks: list[DemoCheck], screenshots: ScreenshotWriter, duration_s: float) -> int:

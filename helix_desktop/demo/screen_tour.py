@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from helix_desktop.app.run import AppWiring
 from helix_desktop.app.window_context import WindowContext
 from helix_desktop.demo.screenshots import ScreenshotWriter
 from helix_desktop.ui.settings.dialog import SettingsPage
+from helix_desktop.ui.workspaces.window_controllers import WindowControllers
 
 _SETTINGS_PAGES: tuple[SettingsPage, ...] = (
     "providers",
@@ -25,9 +25,9 @@ class ScreenTour:
     """Goes through switcher, settings, sizes and a folder that vanished."""
 
     def __init__(
-        self, window_context: WindowContext, wiring: AppWiring, screenshots: ScreenshotWriter
+        self, window_context: WindowContext, controllers: WindowControllers, screenshots: ScreenshotWriter
     ) -> None:
-        self._window_context, self._wiring, self._screenshots = window_context, wiring, screenshots
+        self._window_context, self._controllers, self._screenshots = window_context, controllers, screenshots
 
     async def capture_all(self, workspace_folder: str) -> None:
         """Capture them all; `workspace_folder`, that of the workspace on screen, is moved away at the end."""
@@ -35,7 +35,7 @@ class ScreenTour:
         window.switcher.open()
         await self._screenshots.capture("switcher")
         window.switcher.hide()
-        self._wiring.workspace_controller.navigation.show_request()
+        self._controllers.navigation.show_request()
         await self._screenshots.capture("request")
         await self._capture_settings()
         original_size = window.size()
@@ -46,14 +46,14 @@ class ScreenTour:
         await self._capture_missing_folder(Path(workspace_folder))
 
     async def _capture_settings(self) -> None:
-        settings = self._wiring.settings
+        settings = self._controllers.settings
         for page in _SETTINGS_PAGES:
             await settings.show(page)
             await self._screenshots.capture(f"settings-{page}", widget=settings.dialog)
         settings.dialog.hide()
 
     async def _capture_missing_folder(self, folder: Path) -> None:
-        workspace_id = self._wiring.workspace_controller.active_workspace_id
+        workspace_id = self._controllers.active_workspace.id
         await asyncio.to_thread(folder.rename, folder.with_name("moved-away"))
-        await self._wiring.workspace_controller.reopen(workspace_id)
+        await self._controllers.workspace_controller.reopen(workspace_id)
         await self._screenshots.capture("missing-folder")

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.app.run import AppWiring
 from helix_desktop.app.window_context import WindowContext
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.context.log.transcript import Transcript
@@ -26,6 +25,7 @@ from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered
 from helix_desktop.domain.events.summary import ObservationsPlaced
 from helix_desktop.providers.demo.script import read_scripts
 from helix_desktop.services.sample_workspaces import SAMPLES, add_sample
+from helix_desktop.ui.workspaces.window_controllers import WindowControllers
 from helix_desktop.workspaces.saved_rules import SavedRules
 
 _TURN_TIMEOUT_S = 120
@@ -50,13 +50,13 @@ class Tour:
     def __init__(
         self,
         window_context: WindowContext,
-        wiring: AppWiring,
+        controllers: WindowControllers,
         screenshots: ScreenshotWriter,
         projects: Path,
         every_screen: bool,
     ) -> None:
-        self._window_context, self._wiring, self._screenshots = window_context, wiring, screenshots
-        self._services, self._workspace_controller = wiring.services, wiring.workspace_controller
+        self._window_context, self._controllers, self._screenshots = window_context, controllers, screenshots
+        self._services, self._workspace_controller = controllers.services, controllers.workspace_controller
         self._projects, self._every_screen = projects, every_screen
         self._checks: list[DemoCheck] = []
 
@@ -78,7 +78,7 @@ class Tour:
         await self._capture_screens(conversation)
         await self._other_workspace(records[1].id, workspace, conversation)
         if self._every_screen:
-            await ScreenTour(self._window_context, self._wiring, self._screenshots).capture_all(
+            await ScreenTour(self._window_context, self._controllers, self._screenshots).capture_all(
                 records[1].path
             )
         return self._checks
@@ -87,7 +87,7 @@ class Tour:
         self._checks.append(DemoCheck(name, passed, text))
 
     def _conversation(self) -> Conversation:
-        conversation = self._workspace_controller.session_controller.conversation
+        conversation = self._controllers.session_controller.conversation
         if conversation is None:
             raise HelixError(
                 "The window shows no session.", fix="This is a fault of Helix Desktop: report it."
@@ -109,13 +109,11 @@ class Tour:
 
     def _require_approval(self) -> None:
         """Make the demo model ask once more, for a screenshot of an approval request for an edit."""
-        SavedRules(self._services.registry, self._workspace_controller.active_workspace_id).set_demo_calls(
-            "once"
-        )
+        SavedRules(self._services.registry, self._controllers.active_workspace.id).set_demo_calls("once")
 
     async def _send(self, text: str) -> None:
         """Type and send as a user does, and wait for the end of the turn."""
-        composer = self._workspace_controller.session_controller.composer.widget
+        composer = self._controllers.session_controller.composer.widget
         composer.set_text(text)
         composer.editor.submitted.emit()
         conversation = self._conversation()
@@ -236,12 +234,12 @@ class Tour:
 
     async def _undo_and_redo_one(self, conversation: Conversation, name: str, seq: int) -> None:
         before = conversation.measure()[0]
-        self._workspace_controller.rewrites.undo(seq)
+        self._controllers.rewrites.undo(seq)
         undone = await self._changed(conversation, before)
         if name == "handover":
             self._window_context.window.show_page("timeline")
             await self._screenshots.capture("timeline-undone", ("dark",))
-        self._workspace_controller.rewrites.redo(seq)
+        self._controllers.rewrites.redo(seq)
         redone = await self._changed(conversation, undone)
         text = f"{before.estimate:,} -> {undone.estimate:,} -> {redone.estimate:,} tokens"
         is_restored = undone.estimate > before.estimate and redone == before
@@ -258,7 +256,7 @@ class Tour:
             if covering and not self._folds(conversation):
                 before = conversation.measure()[0]
                 undone.append(max(covering))
-                self._workspace_controller.rewrites.undo(undone[-1])
+                self._controllers.rewrites.undo(undone[-1])
                 await self._changed(conversation, before)
         if folds := self._folds(conversation):
             await self._undo_and_redo_one(conversation, "fold", max(folds))
@@ -266,7 +264,7 @@ class Tour:
             self._add_check("fold undone and redone", False, "none is in force")
         for seq in reversed(undone):
             before = conversation.measure()[0]
-            self._workspace_controller.rewrites.redo(seq)
+            self._controllers.rewrites.redo(seq)
             await self._changed(conversation, before)
 
     @staticmethod
@@ -286,7 +284,7 @@ class Tour:
     async def _capture_screens(self, conversation: Conversation) -> None:
         window, navigation, transcript = (
             self._window_context.window,
-            self._workspace_controller.navigation,
+            self._controllers.navigation,
             conversation.session.transcript,
         )
         window.show_page("chat")
@@ -309,7 +307,7 @@ class Tour:
         await self._screenshots.capture("timeline")
         navigation.show_event(max(transcript.rewrites.folds))
         for _ in range(200):
-            if not self._workspace_controller.session_controller.is_revealing:
+            if not self._controllers.session_controller.timeline.is_revealing:
                 break
             await asyncio.sleep(_POLL_S)
         await self._screenshots.capture("timeline-folds")

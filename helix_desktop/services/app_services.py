@@ -196,6 +196,15 @@ class AppServices:
         """Return the data directory."""
         return self.data.root
 
+    async def set_trusted(self, workspace_id: str, trusted: bool) -> None:
+        """Save the user's decision on a folder and start its MCP servers; without trust, stop what runs."""
+        self.registry.change(workspace_id, trusted=trusted)
+        self.mcp_servers.start(workspace_id)
+        workspace = self._workspaces.get(workspace_id)
+        if workspace is not None and not trusted:
+            for conversation in workspace.conversations:
+                await conversation.stop()
+
     async def sample_workspace(self) -> WorkspaceRecord:
         """Add the guided sample as a workspace, copied into the data directory. Raises HelixError."""
         async with self._sample_lock:  # two clicks, or two starts, ask for one copy

@@ -59,3 +59,9 @@ class WorkspaceRecord(msgspec.Struct, frozen=True, kw_only=True):
     summary: str = ""
     long: str = ""
     demo_calls: DemoCalls = "ask"
+
+    @property
+    def servers_awaiting_consent(self) -> tuple[str, ...]:
+        """The MCP servers that start once the user consents, by name; none in an untrusted folder."""
+        waiting = (server.name for server in self.servers if server.enabled and not server.is_consented)
+        return tuple(waiting) if self.trusted else ()

@@ -21,7 +21,7 @@ from helix_desktop.domain.events.session import (
     UserSpoke,
 )
 from helix_desktop.services.app_services import AppServices
-from helix_desktop.ui.session.controller import CONTINUE
+from helix_desktop.ui.session.next_messages import CONTINUE
 from tests.support import kill_target
 from tests.support.cli_rig import COMMAND_TIMEOUT_S, ROOT
 from tests.support.loop_rig import lint_wire

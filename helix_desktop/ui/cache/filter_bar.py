@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from functools import partial
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QProgressBar, QVBoxLayout, QWidget
 
 from helix_desktop.domain.digest import format_bytes
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.ui.cache.chip_row import ChipRow
-from helix_desktop.ui.cache.columns import Column
+from helix_desktop.ui.cache.columns import COLUMNS, Column
 from helix_desktop.ui.cache.filter_options import FilterOption, OptionSlot, build_entry_filter, filter_menu
 from helix_desktop.ui.cache.rows import CacheFilter, CacheProgress, CacheSort, CacheTotals
 from helix_desktop.ui.cache.table import popup_below
@@ -90,7 +90,7 @@ class CacheFilterBar(Themed, QWidget):
         )
 
     def set_available(self, tools: Sequence[str], sessions: Sequence[tuple[str, str]]) -> None:
-        """The tools and sessions that can be chosen."""
+        """Set the tools and sessions that can be chosen."""
         self._tools, self._sessions = tools, sessions
 
     def toggle(self, option: FilterOption) -> None:
@@ -114,6 +114,16 @@ class CacheFilterBar(Themed, QWidget):
             column.sort_column, not self._sort.is_descending if same else column.is_largest_first
         )
         self.changed.emit()
+
+    def sort_menu(self, parent: QMenu) -> QMenu:
+        """Return every column, to sort by without the mouse; the one in force is checked."""
+        menu = QMenu("Sort by", parent)
+        for column in COLUMNS:
+            is_current = self._sort.column == column.sort_column
+            action = QAction(column.title, menu, checkable=True, checked=is_current)
+            action.triggered.connect(lambda _, clicked_column=column: self.sort_by(clicked_column))
+            menu.addAction(action)
+        return menu
 
     def clear(self) -> None:
         """Let everything pass; the order stays."""

@@ -93,7 +93,7 @@ def filter_menu(
     now_ms: int,
     toggle: Callable[[FilterOption], None],
 ) -> QMenu:
-    """A menu of everything that can be chosen; what holds is checked, and let go by choosing it again."""
+    """Return a menu of all options; active ones are checked, and removed by choosing them again."""
     menu = QMenu(parent)
     titled: tuple[tuple[str, Sequence[FilterOption]], ...] = (
         ("State", [state_option(state) for state in CACHE_STATES]),

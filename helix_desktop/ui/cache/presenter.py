@@ -34,23 +34,17 @@ class CachePresenter:
         self._source: WorkspaceCacheSource | None = None
         self._verify_task: asyncio.Task[None] | None = None
         view.selection_changed.connect(self._select)
-        view.verify_requested.connect(lambda digest: async_actions.start(self._verify(digest), "verify"))
-        view.table.pin_requested.connect(lambda *what: async_actions.start(self._pin(*what), "pin"))
-        view.table.restore_requested.connect(
-            lambda digests: async_actions.start(self._restore(digests), "restore")
-        )
-        view.table.verify_requested.connect(
-            lambda digests: async_actions.start(self._verify_many(digests), "verify several")
-        )
-        view.table.export_requested.connect(
-            lambda digests: async_actions.start(self._export_all(digests), "export")
-        )
+        start, actions = async_actions.start, view.entry_actions
+        actions.verify_requested.connect(lambda digests: start(self._verify(digests), "verify"))
+        actions.pin_requested.connect(lambda *what: start(self._pin(*what), "pin"))
+        actions.restore_requested.connect(lambda digests: start(self._restore(digests), "restore"))
+        actions.export_requested.connect(lambda digest: start(self._export(digest), "export"))
+        actions.export_all_requested.connect(lambda digests: start(self._export_all(digests), "export"))
         view.verify_all_requested.connect(self._start_verify_all)
         view.cancel_requested.connect(self._cancel)
-        view.export_requested.connect(lambda digest: async_actions.start(self._export(digest), "export"))
 
     def show(self, workspace: OpenWorkspace | None, transcript: Callable[[], Transcript | None]) -> None:
-        """Show the entries of a room, with the state they have in one session."""
+        """Show the entries of a workspace, with the state they have in one session."""
         self._cancel()
         self._workspace = workspace
         self._source = WorkspaceCacheSource(workspace, transcript) if workspace is not None else None
@@ -76,15 +70,8 @@ class CachePresenter:
         if workspace is self._workspace:
             self._view.show_preview(PreviewState(rows[0], data))
 
-    async def _verify(self, digest: str) -> None:
-        if self._workspace is None or self._source is None:
-            return
-        verdict = await self._workspace.verify(digest)
-        if not verdict.is_valid:
-            self._source.damaged.add(digest)
-        self._view.set_verified(digest, verdict.is_valid, verdict.text)
-
-    async def _verify_many(self, digests: Sequence[str]) -> None:
+    async def _verify(self, digests: Sequence[str]) -> None:
+        """Verify contents; the verdict on a single one is shown in the preview, on several in a banner."""
         workspace, source = self._workspace, self._source
         if workspace is None or source is None:
             return
@@ -94,7 +81,10 @@ class CachePresenter:
             if not verdict.is_valid:
                 damaged += 1
                 source.damaged.add(digest)
-        self._notify_result(workspace.id, len(digests), damaged)
+            if len(digests) == 1:
+                self._view.set_verified(digest, verdict.is_valid, verdict.text)
+        if len(digests) > 1:
+            self._notify_result(workspace.id, len(digests), damaged)
 
     async def _pin(self, digests: Sequence[str], is_pinned: bool) -> None:
         if self._workspace is not None:

@@ -109,7 +109,7 @@ class Preview(Themed, QWidget):
         self._update_recall_button()
 
     def set_verified(self, icon_name: str, text: str, role: str) -> None:
-        """Say whether the bytes are what their digest promises; `role` is the color's token."""
+        """Show whether the bytes match their digest; `role` is the color's token."""
         self._shield.show_icon(icon_name, role)
         self.verified.set_text(text)
         self.verified.set_role("ok" if role == "ok" else "error" if role == "error" else "muted")
@@ -134,13 +134,13 @@ class Preview(Themed, QWidget):
         QTimer.singleShot(0, self, self._fit)  # after the parts have taken it too
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the ground and the line above it."""
+        """Draw the background and the line above it."""
         painter = QPainter(self)
         painter.fillRect(self.rect(), QColor(self._theme.side))
         painter.fillRect(0, 0, self.width(), 1, QColor(self._theme.border))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Take the words off the buttons when room is short."""
+        """Shorten the buttons' texts when space is short."""
         super().resizeEvent(event)
         self._fit()
 
@@ -233,7 +233,7 @@ class Preview(Themed, QWidget):
         return words, f"≈ {format_tokens(tokens)} tokens"
 
     def _fit(self) -> None:
-        """Let the buttons lose words, the least needed first, until the title has its room."""
+        """Shorten the buttons' texts, the least needed first, until the title fits."""
         words, cost = self._recall_texts()
         for button in (self.verify_button, self.export_button, self.recall_button):
             button.ensurePolished()  # what was never on screen would tell a width without its style

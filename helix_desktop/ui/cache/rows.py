@@ -134,7 +134,7 @@ class CacheSource(Protocol):
         ...
 
     async def search(self, cache_filter: CacheFilter, cursor: str = "") -> CacheSearchResults:
-        """What holds the filter's words; from a cursor on, some more. Returns within a blink or two."""
+        """Return what holds the filter's words, from a cursor on; answers within half a second."""
         ...
 
     async def tools(self) -> Sequence[str]:
@@ -150,7 +150,7 @@ class CacheSource(Protocol):
         ...
 
     async def totals(self) -> CacheTotals:
-        """Counts and sizes of everything, unfiltered."""
+        """Return counts and sizes of everything, unfiltered."""
         ...
 
 

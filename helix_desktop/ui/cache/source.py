@@ -1,4 +1,4 @@
-"""The cache browser's source: the entries of one room, seen from one session."""
+"""The cache browser's source: the entries of one workspace, seen from one session."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _RANK: dict[CacheState, int] = {
 
 
 class WorkspaceCacheSource:
-    """Entries of a room; their state is what they are in the session of `transcript`."""
+    """The entries of a workspace; their state is what they are in the session of `transcript`."""
 
     def __init__(
         self,
@@ -184,7 +184,7 @@ class WorkspaceCacheSource:
         return result
 
     async def totals(self) -> CacheTotals:
-        """Counts and sizes of everything."""
+        """Return counts and sizes of everything."""
         totals = await self._workspace.store.totals()
         return CacheTotals(totals.entries, totals.size, totals.stored_size)
 
@@ -249,7 +249,7 @@ def _store_column(column: CacheColumn) -> SortColumn:
 
 
 def _store_filter(cache_filter: CacheFilter) -> EntryFilter:
-    """What the store is asked for: an index is a kind of content, every other state is none of an index."""
+    """Return the store's part of a filter: an index is a kind of content, and has no other state."""
     if cache_filter.state is None or cache_filter.state == "damaged":
         return cache_filter.entry_filter
     if cache_filter.state == "in the trash":

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from PySide6.QtCore import QItemSelectionModel, QPoint, Qt, Signal
 from PySide6.QtGui import (
-    QAction,
     QColor,
     QContextMenuEvent,
     QFocusEvent,
@@ -18,7 +17,8 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QMenu, QTableView,
 
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.ui.cache.cell_delegate import EDGE, PAD, CacheDelegate
-from helix_desktop.ui.cache.columns import COLUMN_INDEX, COLUMNS, ColumnKey, column_widths, fitting_columns
+from helix_desktop.ui.cache.column_layout import ColumnLayout
+from helix_desktop.ui.cache.columns import COLUMNS
 from helix_desktop.ui.cache.rows import CacheRow
 from helix_desktop.ui.cache.table_model import CacheTableModel, Index
 from helix_desktop.ui.design.focus import KEYBOARD_REASONS
@@ -34,22 +34,13 @@ class CacheTable(Themed, QTableView):
 
     entry_selected = Signal(str)  # digest of the current row; empty when there is none
     opened = Signal()  # Enter or double click
-    trash_requested = Signal(list)  # digests of what is to go to the trash
-    restore_requested = Signal(list)  # digests of what lies in the trash
-    link_requested = Signal(list)  # digests of what links are to lead to
-    export_requested = Signal(list)  # digests of what is to be saved into a folder
-    verify_requested = Signal(list)  # digests of several contents
-    chat_requested = Signal(str)  # digest of what is to be shown in the chat
-    timeline_requested = Signal(str)  # digest of what is to be shown in the timeline
-    pin_requested = Signal(list, bool)  # digests, and whether no clean-up is to take them
     sort_requested = Signal(str)  # key of the column whose head was clicked
     menu_requested = Signal(QPoint)  # of the current row, in global coordinates
 
     def __init__(self, model: CacheTableModel, now: ClockMs = wall_clock_ms) -> None:
         super().__init__()
         self._model = model
-        self._column_overrides: dict[ColumnKey, bool] = {}
-        self._is_searching = False
+        self.columns = ColumnLayout(self)
         self._delegate = CacheDelegate(model, self, now)
         self._hovered = -1
         self.setModel(model)
@@ -74,52 +65,9 @@ class CacheTable(Themed, QTableView):
         head.setHighlightSections(False)
         head.setMinimumSectionSize(40)
         head.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        head.customContextMenuRequested.connect(lambda at: self.columns_menu().popup(head.mapToGlobal(at)))
+        head.customContextMenuRequested.connect(lambda at: self.columns.menu().popup(head.mapToGlobal(at)))
         head.sectionClicked.connect(lambda at: self.sort_requested.emit(COLUMNS[at].key))
         self.doubleClicked.connect(lambda _: self.opened.emit())
-
-    def columns_menu(self) -> QMenu:
-        """A menu of all columns: checked ones are shown; the first item lets them follow the width again."""
-        menu = QMenu(self)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        auto = QAction("Fit columns to the width", menu, checkable=True, checked=not self._column_overrides)
-        auto.triggered.connect(self._clear_overrides)
-        menu.addAction(auto)
-        menu.addSeparator()
-        for column in COLUMNS:
-            visible = not self.isColumnHidden(COLUMN_INDEX[column.key])
-            action = QAction(column.title, menu, checkable=True, checked=visible)
-            action.setEnabled(column.rank > 0)
-            action.toggled.connect(lambda on, key=column.key: self.override_column(key, on))
-            menu.addAction(action)
-        return menu
-
-    def override_column(self, key: ColumnKey, visible: bool) -> None:
-        """Show or hide a column whatever the width."""
-        if not self._column_overrides:
-            self._column_overrides = {
-                column.key: not self.isColumnHidden(COLUMN_INDEX[column.key]) for column in COLUMNS
-            }
-        self._column_overrides[key] = visible
-        self.fit_columns()
-
-    def set_searching(self, is_searching: bool) -> None:
-        """Keep the column of the lines in sight, narrow as the table may be, while somebody is searching."""
-        if is_searching != self._is_searching:
-            self._is_searching = is_searching
-            self.fit_columns()
-
-    def fit_columns(self) -> None:
-        """Set each column's width; show the columns that fit, unless the user chose them."""
-        room, scale = self.viewport().width(), scaled(100) / 100
-        visible = fitting_columns(room, scale, self._is_searching)
-        if self._column_overrides:
-            visible = frozenset(key for key, on in self._column_overrides.items() if on)
-        head = self.horizontalHeader()
-        for column in COLUMNS:
-            self.setColumnHidden(COLUMN_INDEX[column.key], column.key not in visible)
-        for key, width in column_widths(room, visible, scale):
-            head.resizeSection(COLUMN_INDEX[key], width)
 
     def current_digest(self) -> str:
         """Return the digest of the current row; empty when there is none."""
@@ -132,7 +80,7 @@ class CacheTable(Themed, QTableView):
         return self._model.entry(at.row()) if at.isValid() else None
 
     def selected_rows(self) -> list[CacheRow]:
-        """What is known of the selected rows, from top to bottom; those that were never seen are left out."""
+        """Return the selected rows, from top to bottom, without those that were never fetched."""
         numbers = sorted(at.row() for at in self.selectionModel().selectedRows())
         return [row for number in numbers if (row := self._model.entry(number)) is not None]
 
@@ -170,17 +118,17 @@ class CacheTable(Themed, QTableView):
             f" padding: 0 {PAD}px; font-size: {scaled(12)}px; font-weight: 500; }}"
             f" QHeaderView::section:first {{ padding-left: {EDGE}px; }}"
         )
-        self.fit_columns()
+        self.columns.fit()
         self.viewport().update()
 
     def currentChanged(self, current: Index, previous: Index) -> None:
-        """Tell which content is chosen now."""
+        """Emit which content is selected now."""
         super().currentChanged(current, previous)
         if current.row() != previous.row() or not previous.isValid():
             self.entry_selected.emit(self.current_digest())
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw grounds and lines of the rows to be painted, then their cells."""
+        """Draw backgrounds and lines of the rows to be painted, then their cells."""
         painter, dirty = QPainter(self.viewport()), event.rect()
         painter.fillRect(dirty, QColor(self._theme.canvas))
         line, current = QColor(self._theme.border), self.currentIndex().row()
@@ -208,12 +156,12 @@ class CacheTable(Themed, QTableView):
         previous_height, current = event.oldSize().height(), self.currentIndex()
         was_visible = current.isValid() and 0 <= self.visualRect(current).top() < previous_height
         super().resizeEvent(event)
-        self.fit_columns()
+        self.columns.fit()
         if was_visible and self.viewport().height() < previous_height:
             self.scrollTo(current)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
-        """Coming with the keyboard begins at the first row unless one is chosen."""
+        """Select the first row, unless one is selected, when the keyboard brought the focus."""
         super().focusInEvent(event)
         if (
             event.reason() in KEYBOARD_REASONS
@@ -224,7 +172,7 @@ class CacheTable(Themed, QTableView):
         self.viewport().update()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Enter opens; Home and End go to the ends of the table, not of the row."""
+        """Open on Enter; go to the ends of the table, not of the row, on Home and End."""
         keys = {Qt.Key.Key_Home: 0, Qt.Key.Key_End: self._model.rowCount() - 1}
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not event.modifiers():
             self.opened.emit()
@@ -239,7 +187,7 @@ class CacheTable(Themed, QTableView):
         super().mouseMoveEvent(event)
 
     def leaveEvent(self, event: object) -> None:
-        """No row is under the mouse any more."""
+        """Stop lighting up a row."""
         self._hover(QPoint(-1, -1))
 
     def _hover(self, position: QPoint) -> None:
@@ -247,10 +195,6 @@ class CacheTable(Themed, QTableView):
         if row != self._hovered:
             self._hovered = row
             self.viewport().update()
-
-    def _clear_overrides(self) -> None:
-        self._column_overrides = {}
-        self.fit_columns()
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         """Open the menu of the row under the mouse, or of the current one when a key asks."""

@@ -57,7 +57,7 @@ class CacheTableModel(QAbstractTableModel):
         self._sort, self._is_searching = CacheSort(), False
 
     def set_source(self, source: CacheSource | None) -> None:
-        """Forget everything and ask another source from now on."""
+        """Drop everything and ask another source from now on."""
         self.beginResetModel()
         self._source, self._ids = source, b""
         self._generation += 1
@@ -93,7 +93,7 @@ class CacheTableModel(QAbstractTableModel):
         return -1
 
     def set_order(self, sort: CacheSort, is_searching: bool = False) -> None:
-        """Say in the header how the rows are sorted, and that a line is one that was found."""
+        """Show in the header how the rows are sorted, and that lines are matches."""
         self._sort, self._is_searching = sort, is_searching
         self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, len(COLUMNS) - 1)
 
@@ -109,7 +109,7 @@ class CacheTableModel(QAbstractTableModel):
         return 0 if parent.isValid() else len(self._ids) // DIGEST_BYTES
 
     def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own default
-        """As many as there are columns, shown or not."""
+        """Return the number of columns, shown or not."""
         return 0 if parent.isValid() else len(COLUMNS)
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = 0) -> Any:

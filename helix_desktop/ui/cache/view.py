@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QHBoxLayout, QMenu, QSplitter, QStackedWidget, QVB
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.ui.cache.columns import COLUMN_INDEX, COLUMNS
+from helix_desktop.ui.cache.entry_actions import EntryActions
 from helix_desktop.ui.cache.filter_bar import CacheFilterBar
 from helix_desktop.ui.cache.filter_options import state_option
 from helix_desktop.ui.cache.handover_hits import HandoverHits
@@ -27,7 +28,7 @@ from helix_desktop.ui.cache.rows import (
     CacheTotals,
     PreviewState,
 )
-from helix_desktop.ui.cache.shortcuts import add_shortcuts, sort_menu
+from helix_desktop.ui.cache.shortcuts import add_shortcuts
 from helix_desktop.ui.cache.table import CacheTable, popup_below
 from helix_desktop.ui.cache.table_model import CacheTableModel
 from helix_desktop.ui.design.async_actions import StartCoroutine
@@ -42,14 +43,10 @@ _EMPTY_TEXT = "Nothing cached yet. Every tool output is stored here the moment i
 
 
 class CacheBrowser(Themed, QWidget):
-    """Table and preview over a CacheSource; emits what the user asks for as signals."""
+    """Table and preview over a CacheSource; what the user asks for comes from `entry_actions`."""
 
-    recall_requested = Signal(str, int, int)  # digest, first and last line counted from 1 (0, 0: whole)
-    verify_requested = Signal(str)
     verify_all_requested = Signal()
     cancel_requested = Signal()  # of the work that set_progress shows
-    export_requested = Signal(str)
-    redact_requested = Signal(str)
     selection_changed = Signal(str)  # digest; empty when nothing is selected
     chat_requested = Signal()  # the empty state's button
     handover_requested = Signal(str, int)  # session and seq of a handover that a search found
@@ -66,6 +63,7 @@ class CacheBrowser(Themed, QWidget):
         self.model = CacheTableModel(start, self, now)
         self.table = CacheTable(self.model, now)
         self.preview = Preview(start, now)
+        self.entry_actions = EntryActions(self.table, self.preview)
         self.filter_bar = CacheFilterBar(now)
         self.handover_hits = HandoverHits()
         self.empty = EmptyState("database", _EMPTY_TEXT, "Go to the chat")
@@ -73,7 +71,7 @@ class CacheBrowser(Themed, QWidget):
         self._error = SelectableText("", 13, "error")
         self._lay_out()
         self._wire()
-        add_shortcuts(self, self.filter_bar, self.table, self.preview)
+        add_shortcuts(self, self.filter_bar, self.entry_actions)
         retint(self, LIGHT)
 
     def set_source(self, source: CacheSource | None) -> None:
@@ -110,7 +108,7 @@ class CacheBrowser(Themed, QWidget):
 
     @property
     def selected(self) -> str:
-        """The digest of the entry that is selected, or will be once it is listed; empty without one."""
+        """Return the digest of the entry that is selected, or will be once listed; empty without one."""
         return self._pending_digest or self.table.current_digest()
 
     def show_preview(self, state: PreviewState) -> None:
@@ -120,7 +118,7 @@ class CacheBrowser(Themed, QWidget):
             self.preview.content.find_text(longest_word(self._current_filter.text) if state.row.hit else "")
 
     def set_verified(self, digest: str, ok: bool, text: str) -> None:
-        """Tell the outcome of a check, for example "verified 14:31"."""
+        """Show the outcome of a check, for example "verified 14:31"."""
         if not ok:
             self.model.mark_damaged(digest)
         if digest == self.preview.digest:
@@ -131,7 +129,7 @@ class CacheBrowser(Themed, QWidget):
         self.filter_bar.show_progress(progress)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the ground."""
+        """Draw the background."""
         QPainter(self).fillRect(self.rect(), QColor(self._theme.canvas))
 
     def _lay_out(self) -> None:
@@ -174,9 +172,6 @@ class CacheBrowser(Themed, QWidget):
         self.filter_bar.changed.connect(self.refresh)
         self.filter_bar.menu_requested.connect(self._show_more_menu)
         self.filter_bar.cancel_requested.connect(self.cancel_requested)
-        self.preview.recall_requested.connect(self.recall_requested)
-        self.preview.verify_requested.connect(self.verify_requested)
-        self.preview.export_requested.connect(self.export_requested)
         self.preview.content.find_bar.closed.connect(self.preview.content.text.setFocus)
         self.model.failed.connect(self._show_error)
         self.empty.button_clicked.connect(self.chat_requested)
@@ -214,7 +209,7 @@ class CacheBrowser(Themed, QWidget):
     def _show_results(
         self, source: CacheSource, cache_filter: CacheFilter, totals: CacheTotals, results: CacheSearchResults
     ) -> bool:
-        """Show what was found, if it is still what is wanted."""
+        """Show results if the filter is still the same; return whether it is."""
         if source is not self._source or cache_filter != self.filter_bar.current_filter:
             self._refresh_again = source is self._source or self._refresh_again
             return False
@@ -227,7 +222,7 @@ class CacheBrowser(Themed, QWidget):
         if fresh:
             self._current_filter = cache_filter
             self.model.set_order(cache_filter.sort, bool(cache_filter.text))
-            self.table.set_searching(bool(cache_filter.text))
+            self.table.columns.set_searching(bool(cache_filter.text))
         self.handover_hits.show_links(results.handovers)
         current_digest, bar = (
             self._pending_digest or self.table.current_digest(),
@@ -291,12 +286,8 @@ class CacheBrowser(Themed, QWidget):
         self._notice.show()
 
     def _show_row_menu(self, position: QPoint) -> None:
-        digest = self.table.current_digest()
-        if digest:
-            menu = row_menu(self.table, self.filter_bar, self.preview)
-            menu.addSeparator()
-            menu.addAction("Forget…", lambda: self.redact_requested.emit(digest))
-            menu.popup(position)
+        if self.table.current_digest():
+            row_menu(self.entry_actions, self.filter_bar).popup(position)
 
     def _show_more_menu(self, anchor: QWidget) -> None:
         menu = QMenu(self)
@@ -305,8 +296,8 @@ class CacheBrowser(Themed, QWidget):
         menu.addAction("Refresh", self.refresh)
         menu.addAction("Show the trash", partial(self.filter_bar.toggle, state_option("in the trash")))
         menu.addSeparator()
-        menu.addMenu(sort_menu(menu, self.filter_bar))
-        columns = self.table.columns_menu()
+        menu.addMenu(self.filter_bar.sort_menu(menu))
+        columns = self.table.columns.menu()
         columns.setTitle("Columns")
         columns.setParent(menu, columns.windowFlags())
         menu.addMenu(columns)

@@ -47,7 +47,7 @@ class HandoverDialog(Themed, QDialog):
     commit_requested = Signal(str)  # the text of the six sections
 
     def __init__(self, parent: QWidget) -> None:
-        """Ready to choose."""
+        """Start with the choice."""
         super().__init__(parent)
         self.setWindowTitle("Hand over older messages")
         self.setModal(True)
@@ -109,7 +109,7 @@ class HandoverDialog(Themed, QDialog):
         self.range_box.setEnabled(len(ranges) > 1)
 
     def show_estimate(self, text: str) -> None:
-        """Say what writing a draft takes, in tokens and money."""
+        """Show what writing a draft takes, in tokens and money."""
         self.estimate_label.setText(text)
 
     def show_writing(self, phase: Phase, text: str = "") -> None:
@@ -157,18 +157,18 @@ class HandoverDialog(Themed, QDialog):
         self._show("draft" if self._draft else "choose")
 
     def show_error(self, error: HelixError) -> None:
-        """Say in place what is wrong, or why it cannot be done now; nothing typed is lost."""
+        """Show in place what is wrong, or why it cannot be done now; nothing typed is lost."""
         self.show_problem(error.what, error.why, error.fix)
         restyle(self._problem, "role", "error" if error_level(error) == "error" else "note")
 
     def show_problem(self, *messages: str) -> None:
-        """Say in place what is wrong; nothing typed is lost."""
+        """Show in place what is wrong; nothing typed is lost."""
         restyle(self._problem, "role", "error")
         self._problem.setText(" ".join(part for part in messages if part))
         self._problem.setVisible(any(messages))
 
     def reject(self) -> None:
-        """Esc: ends the writing first; a changed draft only goes when it is pressed again."""
+        """On Esc, stop the writing first; drop a changed draft only when it is pressed again."""
         if self.step == "writing":
             self.cancel_requested.emit()
         elif self.is_changed and not self._warned:

@@ -133,7 +133,7 @@ class WindowBar(Themed, QWidget):
             self._paint_edge(painter)
 
     def _paint_edge(self, painter: QPainter) -> None:
-        """The window ends here: a line from top to bottom, with a foot at each end."""
+        """Paint the window's end: a line from top to bottom, with a foot at each end."""
         x, bottom = self.window_edge_px(), self.height() - 1.0
         painter.setPen(QPen(QColor(self._theme.surface), 5))
         painter.drawLine(QPointF(x, 0), QPointF(x, bottom))

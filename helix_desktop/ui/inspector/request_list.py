@@ -127,7 +127,7 @@ class RequestDelegate(QStyledItemDelegate):
         self._height = scaled(ROW_HEIGHT)
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
-        """Return all rows are equally high."""
+        """Return the same height for all rows."""
         return QSize(120, self._height)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
@@ -243,7 +243,7 @@ class RequestList(Themed, QListView):
         self.viewport().update()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Enter shows the row in the chat, Space its text; P pins an output, or takes its pin off."""
+        """Show the row in the chat on Enter, its text on Space; pin or unpin an output on P."""
         row = self.currentIndex().data(ROW_ROLE)
         if row is not None and event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self.row_clicked.emit(row)
@@ -255,7 +255,7 @@ class RequestList(Themed, QListView):
             super().keyPressEvent(event)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """What can be done with the row under the mouse."""
+        """Open the menu of the row under the mouse."""
         row = self.indexAt(event.pos()).data(ROW_ROLE)
         if row is None:
             return

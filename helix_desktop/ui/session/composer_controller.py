@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer, Signal
@@ -12,10 +11,9 @@ from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.errors import HelixError, InvalidInput, StoreError
 from helix_desktop.domain.events.session import Attachment
-from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.composer.images import IMAGE_SUFFIXES, PastedImage
-from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.dialogs import pick_open_files
+from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.words.models import model_name
 from helix_desktop.words.numbers import format_tokens
 
@@ -30,29 +28,26 @@ class ComposerController(QObject):
     image_stored = Signal()
     """An image of a draft is in the cache now."""
 
-    def __init__(self, widget: Composer, async_actions: AsyncActions) -> None:
+    def __init__(self, context: ControllerContext) -> None:
+        widget = context.views.chat.composer
         super().__init__(widget)
-        self.widget, self._async_actions = widget, async_actions
+        self.widget = widget
+        self._async_actions, self._services = context.async_actions, context.services
+        start = context.async_actions.start
         self._workspace: OpenWorkspace | None = None
         self._conversation: Conversation | None = None
         self._attachments: dict[str, list[Attachment]] = {}
-        self.folder_of: Callable[[str], Path] = lambda _: Path.home()
-        """The folder of a workspace, by its id."""
         self._attach_folders: dict[str, Path] = {}  # where files were attached from last, by workspace
-        self._count_timer = QTimer(self)
-        self._count_timer.setSingleShot(True)
-        self._count_timer.setInterval(_COUNT_AFTER_MS)
-        self._count_timer.timeout.connect(lambda: async_actions.start(self._show_estimate(), "count draft"))
+        self._count_timer = QTimer(self, singleShot=True, interval=_COUNT_AFTER_MS)
+        self._count_timer.timeout.connect(lambda: start(self._show_estimate(), "count draft"))
         widget.submitted.connect(self.send)
         widget.steered.connect(lambda text: self.send(text, steer=True))
-        widget.stop_requested.connect(lambda: async_actions.start(self._stop(), "stop"))
+        widget.stop_requested.connect(lambda: start(self._stop(), "stop"))
         widget.text_paused.connect(self._on_text_paused)
         widget.text_changed.connect(lambda _: self._count_timer.start())
         widget.attachment_removed.connect(self._detach)
         widget.images_pasted.connect(self._add_images)
-        widget.image_picker_requested.connect(
-            lambda: async_actions.start(self._choose_images(), "choose images")
-        )
+        widget.image_picker_requested.connect(lambda: start(self._choose_images(), "choose images"))
 
     async def show(self, workspace: OpenWorkspace | None, conversation: Conversation | None) -> None:
         """Put the draft of a conversation into the composer; the former one's is kept.
@@ -204,7 +199,7 @@ class ComposerController(QObject):
         if workspace is None:
             return
         patterns = " ".join(f"*{suffix}" for suffix in sorted(IMAGE_SUFFIXES))
-        start = self._attach_folders.get(workspace.id) or self.folder_of(workspace.id)
+        start = self._attach_folders.get(workspace.id) or Path(self._services.registry.get(workspace.id).path)
         paths = await pick_open_files(self.widget, "Attach images", f"Images ({patterns})", start)
         if paths:
             self._attach_folders[workspace.id] = paths[0].parent
@@ -266,7 +261,7 @@ def _attachment_key(attachment: Attachment) -> str:
 
 
 def attachment_text(attachment: Attachment, model_sees_images: bool) -> str:
-    """What a chip says: name and price; of an image that the model cannot see, that it gets its name only."""
+    """Return a chip's text: name and price, or that the model sees no images."""
     if attachment.image and not model_sees_images:
         return f"{attachment.label} · the model sees no images"
     return f"{attachment.label} · {format_tokens(attachment.tokens)} tokens"

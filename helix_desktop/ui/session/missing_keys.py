@@ -8,11 +8,9 @@ from typing import Any
 from PySide6.QtCore import QObject
 
 from helix_desktop.config.settings import key_variable
-from helix_desktop.services.app_services import AppServices
-from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.window_state import Banner, BannerAction
+from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
-from helix_desktop.ui.shell.main_window import MainWindow
 
 _BANNER, _ENTER = "missing-key", "enter"
 
@@ -22,23 +20,21 @@ class MissingKeyBanner(QObject):
 
     def __init__(
         self,
-        window: MainWindow,
+        context: ControllerContext,
         session_controller: SessionController,
-        async_actions: AsyncActions,
-        services: AppServices,
         enter_key: Callable[[str], Coroutine[Any, Any, None]],
     ) -> None:
         """`enter_key` opens the settings at the key of a provider."""
-        super().__init__(window)
-        self._window, self._session_controller, self._services = window, session_controller, services
-        self._async_actions, self._enter_key = async_actions, enter_key
+        super().__init__(context.window)
+        self._banners, self._services = context.window.banners, context.services
+        self._async_actions, self._enter_key = context.async_actions, enter_key
+        self._session_controller, self._strip = session_controller, context.views.chat.key_strip
         self._announced: tuple[str, ...] | None = None
         self._provider = ""
-        strip = session_controller.views.chat.key_strip
-        strip.action_requested.connect(lambda: self._enter(self._provider))
-        window.banners.action_clicked.connect(self._on_action)
+        self._strip.action_requested.connect(lambda: self._enter(self._provider))
+        self._banners.action_clicked.connect(self._on_action)
         for changed in (session_controller.session_changed, session_controller.model_changed):
-            changed.connect(lambda: async_actions.start(self._refresh(), "missing keys"))
+            changed.connect(lambda: self._async_actions.start(self._refresh(), "missing keys"))
 
     def _enter(self, provider: str) -> None:
         self._async_actions.start(self._enter_key(provider), "enter a key")
@@ -51,7 +47,6 @@ class MissingKeyBanner(QObject):
         missing = await self._services.missing_keys()
         self._announce(missing)
         conversation = self._session_controller.conversation
-        strip = self._session_controller.views.chat.key_strip
         label = ""
         if conversation is not None:
             change = conversation.model_choice.pending
@@ -59,20 +54,20 @@ class MissingKeyBanner(QObject):
         self._provider = label.partition("/")[0]
         if self._provider in missing:
             variable = key_variable(self._provider)
-            strip.show_text(
+            self._strip.show_text(
                 f"The key for {self._provider} is missing",
                 f"It was entered for an earlier run only. Enter it again, or start with {variable} set.",
             )
-        strip.setVisible(self._provider in missing)
+        self._strip.setVisible(self._provider in missing)
 
     def _announce(self, missing: tuple[str, ...]) -> None:
         """Say it once at the start; the banner goes when the keys are there."""
         if self._announced is not None and not missing:
-            self._window.banners.remove(_BANNER)
+            self._banners.remove(_BANNER)
         if self._announced is None and missing:
             names = ", ".join(missing)
             noun = "key" if len(missing) == 1 else "keys"
-            self._window.banners.show_banner(
+            self._banners.show_banner(
                 Banner(
                     _BANNER,
                     "info",

@@ -7,11 +7,9 @@ from PySide6.QtCore import QObject
 from helix_desktop.agent.session_updates import EventRecorded, Update
 from helix_desktop.domain.events.session import ModeChanged, RecordedEvent
 from helix_desktop.domain.tools import PermissionMode
-from helix_desktop.services.app_services import AppServices
-from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.window_state import Banner
+from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
-from helix_desktop.ui.shell.main_window import MainWindow
 
 _ORDER: tuple[PermissionMode, ...] = ("ask", "plan", "auto")
 _NO_SANDBOX = "no sandbox"
@@ -20,21 +18,11 @@ _NO_SANDBOX = "no sandbox"
 class ModeController(QObject):
     """Binds the mode's menu and keys to the conversation on screen."""
 
-    def __init__(
-        self,
-        window: MainWindow,
-        session_controller: SessionController,
-        async_actions: AsyncActions,
-        services: AppServices,
-    ) -> None:
-        super().__init__(window)
-        self._window, self._session_controller, self._async_actions, self._services = (
-            window,
-            session_controller,
-            async_actions,
-            services,
-        )
-        actions = window.commands
+    def __init__(self, context: ControllerContext, session_controller: SessionController) -> None:
+        super().__init__(context.window)
+        self._window, self._session_controller = context.window, session_controller
+        self._async_actions, self._services = context.async_actions, context.services
+        actions = context.window.commands
         self._actions = {"ask": actions.mode_ask, "plan": actions.mode_plan, "auto": actions.mode_auto}
         for mode, action in zip(_ORDER, self._actions.values(), strict=True):
             action.triggered.connect(lambda _=False, clicked_mode=mode: self._select(clicked_mode))

@@ -12,10 +12,9 @@ from helix_desktop.agent.model_choice import ModelChange
 from helix_desktop.agent.session_updates import TurnChanged
 from helix_desktop.domain.errors import ModelNotChosen
 from helix_desktop.domain.messages import ModelInfo
-from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.window_state import Banner, BannerAction
+from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
-from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.words.models import model_name
 
 _BANNER = "another-model"
@@ -28,41 +27,37 @@ class ModelChangeBanner(QObject):
 
     def __init__(
         self,
-        window: MainWindow,
+        context: ControllerContext,
         session_controller: SessionController,
-        async_actions: AsyncActions,
         choose_model: Callable[[], object],
         use_model: Callable[[str], Coroutine[Any, Any, None]],
     ) -> None:
         """`choose_model` offers models to the user, `use_model` sets the session's model by label."""
-        super().__init__(window)
-        self._window, self._session_controller, self._async_actions = (
-            window,
-            session_controller,
-            async_actions,
-        )
+        super().__init__(context.window)
+        self._banners, self._session_controller = context.window.banners, session_controller
+        self._async_actions = context.async_actions
         self._choose_model, self._use_model = choose_model, use_model
         session_controller.session_changing.connect(self._refresh)
         session_controller.model_changed.connect(self._refresh)
         session_controller.updated.connect(self._on_update)
-        window.banners.action_clicked.connect(self._on_action)
+        self._banners.action_clicked.connect(self._on_action)
 
     def _on_update(self, update: object) -> None:
         if isinstance(update, TurnChanged):  # a running turn goes on with the model that it has
             self._refresh()
 
     def _refresh(self) -> None:
-        self._window.banners.remove(_BANNER)
+        self._banners.remove(_BANNER)
         conversation = self._session_controller.conversation
         if conversation is None:
             return
         change = conversation.model_choice.pending
         if change is None:
-            self._window.banners.remove(ModelNotChosen.WHAT)
+            self._banners.remove(ModelNotChosen.WHAT)
             return
-        workspace, session = self._window.banners.context_ids
+        workspace, session = self._banners.context_ids
         banner = replace(_banner(change, conversation.model), workspace=workspace, session=session)
-        self._window.banners.show_banner(banner)
+        self._banners.show_banner(banner)
 
     def _on_action(self, banner: str, action: str) -> None:
         conversation = self._session_controller.conversation

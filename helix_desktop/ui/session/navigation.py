@@ -31,7 +31,9 @@ from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.dialogs import pick_save_file
 from helix_desktop.ui.inspector.from_window import request_text, row_text
 from helix_desktop.ui.inspector.rows import WindowRow
-from helix_desktop.ui.session.controller import CONTINUE, SessionController, SessionViews
+from helix_desktop.ui.session.context import SessionViews
+from helix_desktop.ui.session.controller import SessionController
+from helix_desktop.ui.session.next_messages import CONTINUE
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.words.rewrite_reasons import trigger_text
 
@@ -69,12 +71,14 @@ class SessionNavigation(QObject):
         window.banners.action_clicked.connect(lambda _, action: self._apply_remedy(action))
         self._connect_chat()
         self._connect_timeline()
-        views.cache.recall_requested.connect(lambda *what: self._start(self.recall(*what), "recall"))
+        views.cache.entry_actions.recall_requested.connect(
+            lambda *what: self._start(self.recall(*what), "recall")
+        )
         views.cache.chat_requested.connect(lambda: window.show_page("chat"))
-        views.cache.table.chat_requested.connect(
+        views.cache.entry_actions.chat_requested.connect(
             lambda digest: self.show_event(self._newest_event_with(digest))
         )
-        views.cache.table.timeline_requested.connect(
+        views.cache.entry_actions.timeline_requested.connect(
             lambda digest: self._session_controller.reveal(self._rewrite_of(digest))
         )
         views.inspector.row_activated.connect(self.show_event)

@@ -13,29 +13,20 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.rewrite import FormChosen, SweepMade
 from helix_desktop.domain.events.rewrite_kinds import ATTACHED_SWEEP_REASONS
 from helix_desktop.ui.chat.actions import Redo, RetrySummary, SessionAction, Undo
-from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.handover.presenter import HandoverPresenter
 from helix_desktop.ui.inspector.rows import WindowRow
-from helix_desktop.ui.session.controller import SessionController, SessionViews
-from helix_desktop.ui.shell.main_window import MainWindow
+from helix_desktop.ui.session.context import ControllerContext
+from helix_desktop.ui.session.controller import SessionController
 
 
 class RewriteController(QObject):
     """Binds the commands that rewrite the window to the conversation on screen."""
 
-    def __init__(
-        self,
-        window: MainWindow,
-        views: SessionViews,
-        session_controller: SessionController,
-        async_actions: AsyncActions,
-    ) -> None:
-        super().__init__(window)
-        self._window, self._session_controller, self._async_actions = (
-            window,
-            session_controller,
-            async_actions,
-        )
+    def __init__(self, context: ControllerContext, session_controller: SessionController) -> None:
+        super().__init__(context.window)
+        window, views = context.window, context.views
+        self._window, self._session_controller = window, session_controller
+        self._async_actions = context.async_actions
         self.handover_presenter: HandoverPresenter | None = None
         timeline, actions = views.timeline, window.commands
         timeline.undo_requested.connect(self.undo)
@@ -143,7 +134,10 @@ class RewriteController(QObject):
 
 
 def last_compaction(transcript: Transcript) -> int:
-    """The newest rewrite that made the window smaller and holds; what rides on another is undone with it."""
+    """Return the newest active rewrite that made the window smaller, 0 for none.
+
+    A sweep that was recorded with another rewrite does not count: it is undone with that one.
+    """
     active_seqs = [
         seq
         for seq, rewrite in transcript.rewrites.by_seq.items()

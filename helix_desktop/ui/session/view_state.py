@@ -28,9 +28,7 @@ class ViewStateKeeper(QObject):
             async_actions,
         )
         self._session = ""  # the one whose view is on screen, restored
-        self._save_timer = QTimer(self)
-        self._save_timer.setSingleShot(True)
-        self._save_timer.setInterval(_PAUSE_MS)
+        self._save_timer = QTimer(self, singleShot=True, interval=_PAUSE_MS)
         self._save_timer.timeout.connect(self._save)
         session_controller.session_changing.connect(self._save_previous)
         session_controller.session_loaded.connect(self._restore)
@@ -71,7 +69,7 @@ class ViewStateKeeper(QObject):
         if state.entry:
             screens.cache.select(state.entry)
         if state.card:
-            self._session_controller.set_first_card(state.card)
+            self._session_controller.timeline.set_first_card(state.card)
 
     def _restore_cursor(self, state: ViewState) -> None:
         editor = self._session_controller.views.chat.composer.editor
@@ -89,7 +87,7 @@ class ViewStateKeeper(QObject):
 
     def _current_state(self) -> ViewState:
         screens = self._session_controller.views
-        state, card = self._states.get(self._session), self._session_controller.first_card
+        state, card = self._states.get(self._session), self._session_controller.timeline.first_card
         viewport, cursor = screens.chat.view.chat_viewport, screens.chat.composer.editor.textCursor()
         scrolled = not viewport.is_following and len(viewport.model)
         at_end = cursor.atEnd() and not cursor.hasSelection()

@@ -139,7 +139,7 @@ class Timeline(Themed, QWidget):
         self._card_list.tint(theme)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the ground."""
+        """Draw the background."""
         QPainter(self).fillRect(self.rect(), QColor(self._theme.canvas))
 
     def _lay_out(self) -> None:

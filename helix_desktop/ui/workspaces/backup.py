@@ -12,12 +12,10 @@ from PySide6.QtGui import QDesktopServices
 from helix_desktop.domain.digest import format_bytes, pluralize
 from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.store.archive_report import ExportResult, Progress
-from helix_desktop.services.app_services import AppServices
 from helix_desktop.ui.design import dialogs
-from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.window_state import Banner, BannerAction, BannerLevel
-from helix_desktop.ui.shell.main_window import MainWindow
-from helix_desktop.ui.workspaces.import_export import ImportExportController
+from helix_desktop.ui.session.context import ControllerContext
+from helix_desktop.ui.workspaces.job_runner import JobRunner
 from helix_desktop.workspaces.record import WorkspaceRecord
 
 _DONE, _SHOW = "backed up", "show"
@@ -36,18 +34,13 @@ class _BackupSummary(NamedTuple):
 class BackupController(QObject):
     """Binds the backup command to the app's backup service."""
 
-    def __init__(
-        self,
-        window: MainWindow,
-        async_actions: AsyncActions,
-        services: AppServices,
-        import_export: ImportExportController,
-    ) -> None:
-        super().__init__(window)
-        self._window, self._services, self._import_export = window, services, import_export
+    def __init__(self, context: ControllerContext, jobs: JobRunner) -> None:
+        super().__init__(context.window)
+        self._window, self._services, self._jobs = context.window, context.services, jobs
         self._folder = Path()
-        window.commands.back_up.triggered.connect(lambda: async_actions.start(self.back_up(), "back up"))
-        window.banners.action_clicked.connect(self._on_banner_action)
+        start = context.async_actions.start
+        context.window.commands.back_up.triggered.connect(lambda: start(self.back_up(), "back up"))
+        context.window.banners.action_clicked.connect(self._on_banner_action)
 
     async def back_up(self) -> None:
         """Ask for a folder, and write each workspace to a file in it. Raises InvalidInput."""
@@ -59,7 +52,7 @@ class BackupController(QObject):
             return
         summary = _BackupSummary(len(records), [], [])
         noun = pluralize(summary.requested, "workspace")
-        ended = await self._import_export.run_cancellable_job(
+        ended = await self._jobs.run_cancellable(
             f"Backing up {noun}", lambda tell: self._write(records, folder, summary, tell)
         )
         self._folder = folder

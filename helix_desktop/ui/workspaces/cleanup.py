@@ -1,4 +1,4 @@
-"""Cleans up, shows the trash, and forgets, for the workspace on screen."""
+"""Cleans up and shows the trash, for the workspace on screen."""
 
 from __future__ import annotations
 
@@ -9,20 +9,14 @@ from PySide6.QtCore import QObject
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.digest import format_bytes, pluralize
-from helix_desktop.domain.errors import WorkspaceMissing
 from helix_desktop.domain.store.retention import CleanupResult, RetentionRule
-from helix_desktop.services.app_services import AppServices
-from helix_desktop.ui.cache.view import CacheBrowser
 from helix_desktop.ui.cleanup.dialog import CleanupDialog
 from helix_desktop.ui.cleanup.trash_dialog import TrashDialog
-from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.dialogs import exec_async
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.design.window_state import Banner, BannerAction
-from helix_desktop.ui.shell.main_window import MainWindow
-from helix_desktop.ui.workspaces.delete_session import DeleteSessionController
-from helix_desktop.ui.workspaces.navigator import WorkspaceNavigator
-from helix_desktop.ui.workspaces.redaction import RedactionPresenter
+from helix_desktop.ui.session.context import ControllerContext
+from helix_desktop.ui.workspaces.sidebar_presenter import SidebarPresenter
 from helix_desktop.words.store_reports import retention_reason
 
 _CLEANED, _STAYS, _UNDO = "cleaned up", "stays", "undo"
@@ -31,40 +25,27 @@ _CLEANED, _STAYS, _UNDO = "cleaned up", "stays", "undo"
 class CleanupController(QObject):
     """Binds the commands and the cache browser's entries to the store of the workspace on screen."""
 
-    def __init__(
-        self,
-        window: MainWindow,
-        cache: CacheBrowser,
-        async_actions: AsyncActions,
-        services: AppServices,
-        navigator: WorkspaceNavigator,
-    ) -> None:
-        super().__init__(window)
-        self._window, self._cache, self._async_actions = window, cache, async_actions
-        self._services, self._navigator = services, navigator
+    def __init__(self, context: ControllerContext, sidebar: SidebarPresenter) -> None:
+        super().__init__(context.window)
+        self._window, self._cache = context.window, context.views.cache
+        self._async_actions = context.async_actions
+        self._services, self._active_workspace = context.services, context.active_workspace
+        self._sidebar = sidebar
         self._last_cleanup: tuple[OpenWorkspace, CleanupResult] | None = None
         self._plan_task: asyncio.Task[None] | None = None
         self.cleanup_dialog: CleanupDialog | None = None
         self.trash_dialog: TrashDialog | None = None
-        self.redaction: RedactionPresenter | None = None
-        self.delete_controller = DeleteSessionController(window, async_actions, services, navigator)
-        commands, start = window.commands, async_actions.start
+        commands, start = context.window.commands, context.async_actions.start
         commands.clean_up.triggered.connect(lambda: start(self.clean_up(), "clean up"))
         commands.trash.triggered.connect(lambda: start(self.show_trash(), "trash"))
-        commands.forget.triggered.connect(lambda: start(self.redact(), "forget"))
-        cache.redact_requested.connect(lambda digest: start(self.redact(digest), "forget"))
-        cache.table.trash_requested.connect(lambda digests: start(self.move_to_trash(digests), "discard"))
-        window.banners.action_clicked.connect(self._on_banner_action)
-
-    def _require_workspace(self) -> OpenWorkspace:
-        workspace = self._services.open_workspaces.get(self._navigator.active_workspace_id)
-        if workspace is None:
-            raise WorkspaceMissing("No workspace is open.", fix="Open one first.")
-        return workspace
+        self._cache.entry_actions.trash_requested.connect(
+            lambda digests: start(self.move_to_trash(digests), "discard")
+        )
+        context.window.banners.action_clicked.connect(self._on_banner_action)
 
     async def clean_up(self) -> None:
         """Show what could go, and move it to the trash when the user confirms."""
-        workspace = self._require_workspace()
+        workspace = self._active_workspace.require()
         record = self._services.registry.get(workspace.id)
         rule = RetentionRule(record.quota, record.unused_ms)
         dialog = self.cleanup_dialog = CleanupDialog(
@@ -107,7 +88,7 @@ class CleanupController(QObject):
 
     async def move_to_trash(self, digests: Sequence[str]) -> None:
         """Move entries to the trash, and say why one stays. Raises WorkspaceMissing, StoreError."""
-        workspace = self._require_workspace()
+        workspace = self._active_workspace.require()
         result = await workspace.store.retention.collect(digests, grace_ms=0)
         if result.digests:
             await self._show_trashed(workspace, result)
@@ -145,7 +126,7 @@ class CleanupController(QObject):
 
     async def show_trash(self) -> None:
         """Show the trash until it is closed."""
-        workspace = self._require_workspace()
+        workspace = self._active_workspace.require()
         dialog = self.trash_dialog = TrashDialog(self._window)
         dialog.restore_requested.connect(
             lambda digests, sessions: self._async_actions.start(
@@ -173,31 +154,6 @@ class CleanupController(QObject):
         self._window.banners.remove(_CLEANED)
         await self._refresh_views()
 
-    async def redact(self, digest: str = "") -> None:
-        """Let the user redact a text, or an output and a text. Raises HelixError."""
-        workspace = self._require_workspace()
-        own = AsyncActions(self._async_actions.scope, self._async_actions.show_error)
-        self.redaction = RedactionPresenter(
-            self._window, own, workspace, self._services.redaction(workspace.id), self, digest
-        )
-        try:
-            await self.redaction.run()
-        finally:
-            self.redaction = None
-
-    async def close_views(self) -> str:
-        """Take the conversation off the screen, and what goes along with its next message; its session."""
-        conversation = self._navigator.session_controller.conversation
-        await self._navigator.session_controller.show(self._navigator.session_controller.workspace, None)
-        self._navigator.session_controller.composer.clear_attachments()
-        return conversation.session.id if conversation is not None else ""
-
-    async def reopen_views(self, session: str) -> None:
-        """Show a session as it is stored now."""
-        if session:
-            await self._navigator.open_session(session)
-        await self._refresh_views()
-
     def _on_banner_action(self, banner: str, action: str) -> None:
         if (banner, action) == (_CLEANED, _UNDO):
             self._async_actions.start(self._undo(), "undo the clean-up")
@@ -213,7 +169,7 @@ class CleanupController(QObject):
 
     async def _refresh_views(self) -> None:
         self._cache.refresh()
-        await self._navigator.refresh()
-        workspace = self._services.open_workspaces.get(self._navigator.active_workspace_id)
+        await self._sidebar.refresh()
+        workspace = self._active_workspace.opened
         if self.trash_dialog is not None and workspace is not None:
             self.trash_dialog.show_trash(await workspace.store.retention.trash())

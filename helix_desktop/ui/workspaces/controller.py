@@ -1,133 +1,86 @@
-"""The shell: which workspace and session are on screen, and what every command of the window does."""
+"""Opens, shows and closes workspaces and their sessions."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QObject, Signal
 
 from helix_desktop.agent.housekeeping import run_housekeeping
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.agent.session_updates import ResponseDelta, Update
 from helix_desktop.domain.errors import HelixError, StoreClosed, WorkspaceMissing
 from helix_desktop.domain.events.session import NEW_TITLE
 from helix_desktop.domain.store.retention import RetentionRule
 from helix_desktop.services.app_services import AppServices
-from helix_desktop.ui.design.async_actions import AsyncActions
+from helix_desktop.ui.design.dialogs import pick_folder
 from helix_desktop.ui.design.window_placement import bring_to_front
-from helix_desktop.ui.design.window_state import Banner, error_banner
-from helix_desktop.ui.session.approvals import ApprovalController
-from helix_desktop.ui.session.controller import SessionController, SessionViews
-from helix_desktop.ui.session.mode import ModeController
-from helix_desktop.ui.session.navigation import SessionNavigation
-from helix_desktop.ui.session.rewrite_controller import RewriteController
-from helix_desktop.ui.session.spend_approval_banners import SpendApprovalBanners
-from helix_desktop.ui.session.tool_actions import ToolCardController
-from helix_desktop.ui.session.view_state import ViewStateKeeper
-from helix_desktop.ui.shell.main_window import MainWindow
-from helix_desktop.ui.shell.tray import Tray
-from helix_desktop.ui.workspaces.backup import BackupController
-from helix_desktop.ui.workspaces.cleanup import CleanupController
-from helix_desktop.ui.workspaces.import_export import ImportExportController
-from helix_desktop.ui.workspaces.list_controller import WorkspaceListController
-from helix_desktop.ui.workspaces.notifications import NotificationController
-from helix_desktop.ui.workspaces.quit import QuitController
+from helix_desktop.ui.design.window_state import Banner
+from helix_desktop.ui.session.context import ControllerContext
+from helix_desktop.ui.session.controller import SessionController
+from helix_desktop.ui.workspaces.job_runner import JobRunner
 from helix_desktop.ui.workspaces.sidebar_presenter import SidebarPresenter
 from helix_desktop.ui.workspaces.store_health import watch_store_health
 from helix_desktop.ui.workspaces.trust import TrustController
 from helix_desktop.workspaces.record import WorkspaceRecord
 
-_COALESCE_MS = 250
 _CLOSED_BANNER = "workspace closed"
 
 
 class WorkspaceController(QObject):
-    """Binds the window to the app services."""
+    """Decides which workspace and session are on screen; what is not goes on by itself."""
 
     workspace_opened = Signal(str)
     """A workspace was opened for the first time in this run."""
+    session_updated = Signal(object, str, object)
+    """Workspace, session id and update, of any session of an open workspace."""
 
     def __init__(
-        self, window: MainWindow, views: SessionViews, async_actions: AsyncActions, services: AppServices
+        self,
+        context: ControllerContext,
+        session_controller: SessionController,
+        sidebar: SidebarPresenter,
+        trust: TrustController,
+        jobs: JobRunner,
     ) -> None:
-        super().__init__(window)
-        self._window, self._async_actions, self._services = window, async_actions, services
-        self.session_controller = SessionController(window, views, async_actions)
-        self.session_controller.composer.folder_of = lambda identity: Path(
-            services.registry.get(identity).path
-        )
-        SpendApprovalBanners(window, self.session_controller)
-        ViewStateKeeper(self.session_controller, services.view_states, async_actions)
-        self.rewrites = RewriteController(window, views, self.session_controller, async_actions)
-        self.navigation = SessionNavigation(window, views, self.session_controller, async_actions)
-        ToolCardController(self.session_controller, async_actions)
-        ApprovalController(window, self.session_controller, async_actions)
-        self.session_controller.session_requested.connect(
-            lambda session: async_actions.start(self.open_session(session), "open session")
-        )
-        views.cache.handover_requested.connect(
-            lambda session, seq: async_actions.start(self.show_handover(session, seq), "show handover")
-        )
-        ModeController(window, self.session_controller, async_actions, services)
-        tray = Tray(window)
-        self.notifications = NotificationController(window, services, tray)
-        tray.clicked.connect(lambda: bring_to_front(window))
-        tray.clicked.connect(self.notifications.on_clicked)
-        tray.quit_requested.connect(window.close)
-        self.quit_controller = QuitController(window, async_actions, services, tray)
-        self.notifications.open_requested.connect(
-            lambda *where: async_actions.start(self._open_and_raise(*where), "go there")
-        )
-        self.trust = TrustController(
-            window, self.session_controller, async_actions, services, self._on_trust_changed
-        )
-        self._sidebar = SidebarPresenter(window)
-        self.active_workspace_id = ""
-        self._unsubscribers: dict[str, Callable[[], None]] = {}
+        super().__init__(context.window)
+        self._window, self._services = context.window, context.services
+        self._async_actions, self._active_workspace = context.async_actions, context.active_workspace
+        self.session_controller, self.sidebar = session_controller, sidebar
+        self._trust, self._jobs = trust, jobs
+        self._listening: set[str] = set()  # workspaces that were opened in this run
         self._requested_ids = ("", "")  # workspace and session that the user asked for last
         self._new_session_lock = asyncio.Lock()
-        self._recounting: set[str] = set()  # rooms whose sessions are being counted
-        self._refresh_timer = QTimer(self)
-        self._refresh_timer.setSingleShot(True)
-        self._refresh_timer.setInterval(_COALESCE_MS)
-        self._refresh_timer.timeout.connect(lambda: async_actions.start(self.refresh(), "refresh sidebar"))
-        self.workspace_list = WorkspaceListController(window, async_actions, services, self)
-        self.import_export = ImportExportController(window, async_actions, services, self)
-        self.backup = BackupController(window, async_actions, services, self.import_export)
-        self.cleanup = CleanupController(window, views.cache, async_actions, services, self)
-        self.session_controller.usage_changed.connect(self._schedule_refresh)
-        self._connect()
+        self.session_updated.connect(sidebar.on_update)
+        self._connect(context)
 
-    def _connect(self) -> None:
-        window, start = self._window, self._async_actions.start
+    def _connect(self, context: ControllerContext) -> None:
+        window, start, active = context.window, context.async_actions.start, context.active_workspace
         actions = window.commands
         actions.new_session.triggered.connect(lambda: start(self.new_session(), "new session"))
-        window.rail.workspace_selected.connect(
-            lambda identity: start(self.open_workspace(identity), "switch")
-        )
-        window.switcher.workspace_selected.connect(
-            lambda identity: start(self.open_workspace(identity), "switch")
-        )
+        actions.open_folder.triggered.connect(lambda: start(self.pick_folder(), "open folder"))
+        for selected in (window.rail.workspace_selected, window.switcher.workspace_selected):
+            selected.connect(lambda identity: start(self.open_workspace(identity), "switch"))
         window.switcher.add_requested.connect(actions.open_folder.trigger)
         for dropped in (window.rail.folder_dropped, window.welcome.folder_dropped):
             dropped.connect(lambda path: start(self.open_folder(Path(path)), "open folder"))
         window.missing_folder.read_only_requested.connect(
-            lambda: start(self.open_workspace(self.active_workspace_id, read_only=True), "open read-only")
+            lambda: start(self.open_workspace(active.id, read_only=True), "open read-only")
         )
-        window.sidebar.session_selected.connect(
-            lambda session: start(self.open_session(session), "open session")
-        )
-        window.sidebar.session_renamed.connect(lambda *names: start(self._rename_session(*names), "rename"))
-        window.top_bar.renamed.connect(lambda *names: start(self._rename_session(*names), "rename"))
+        for requested in (window.sidebar.session_selected, self.session_controller.session_requested):
+            requested.connect(lambda session: start(self.open_session(session), "open session"))
+        for renamed in (window.sidebar.session_renamed, window.top_bar.renamed):
+            renamed.connect(lambda *names: start(self._rename_session(*names), "rename"))
         window.welcome.sample_requested.connect(lambda: start(self.open_sample(), "sample"))
+        context.views.cache.handover_requested.connect(
+            lambda session, seq: start(self.show_handover(session, seq), "show handover")
+        )
 
     async def restore_last(self, path: Path | None = None, sample: bool = False) -> None:
         """Show the workspace that was asked for, else the last one, else the welcome page."""
         for problem in self._services.problems:
-            self.show_error(problem)
+            self._async_actions.show_error(problem)
         if sample:
             await self.open_sample()
             return
@@ -146,15 +99,19 @@ class WorkspaceController(QObject):
         else:
             self._window.show_center_page("welcome")
 
-    def show_error(self, error: HelixError) -> None:
-        """Show an error on top of the center, until it is dismissed."""
-        self._window.banners.show_banner(error_banner(error, *self._window.banners.context_ids))
-
     async def open_sample(self) -> None:
         """Open the guided sample with a session, so that its first message can be sent at once."""
         record = await self._services.sample_workspace()
         await self.open_workspace(record.id)
         await self._ensure_session(record.id)
+
+    async def pick_folder(self) -> None:
+        """Let the user choose a folder, and open it."""
+        path = await pick_folder(
+            self._window, "Open a project folder", start_folder(self._services, self._active_workspace.id)
+        )
+        if path is not None:
+            await self.open_folder(path)
 
     async def open_folder(self, path: Path) -> None:
         """Open a folder as a workspace, in its last session or a new one; ask whether to trust a new folder.
@@ -164,64 +121,57 @@ class WorkspaceController(QObject):
         record = self._services.registry.add(path)
         await self.open_workspace(record.id)
         await self._ensure_session(record.id)
-        if (
-            not record.trusted
-            and self.active_workspace_id == record.id
-            and record.id in self._services.open_workspaces
-        ):
-            self._async_actions.start(self.trust.ask(record.id), "trust")
+        is_active = self._active_workspace.id == record.id and self._active_workspace.opened is not None
+        if is_active and not record.trusted:
+            self._async_actions.start(self._trust.ask(record.id), "trust")
 
     async def _ensure_session(self, workspace_id: str) -> None:
         """Let the user type into the workspace just opened: into its last session, else a new one."""
-        if self.active_workspace_id != workspace_id or self.session_controller.workspace is None:
+        if self._active_workspace.id != workspace_id or self.session_controller.workspace is None:
             return  # it cannot be opened, or the user has gone elsewhere
         if self._requested_ids == (workspace_id, "") and self.session_controller.conversation is None:
             await self.new_session()
         elif self.session_controller.conversation is not None:
             self._window.commands.focus_composer.trigger()
 
-    async def _on_trust_changed(self) -> None:
-        self.session_controller.composer.show_availability()
-        if self._window.page() == "chat":
-            self.session_controller.composer.widget.editor.setFocus()
-        await self.refresh()
-
     async def open_workspace(self, workspace_id: str, read_only: bool = False) -> None:
         """Show another workspace, also one without its folder; what runs in the former one goes on."""
-        self.active_workspace_id, self._requested_ids = workspace_id, (workspace_id, "")
+        self._active_workspace.id, self._requested_ids = workspace_id, (workspace_id, "")
         self._window.banners.remove(_CLOSED_BANNER, workspace_id)
         record = self._services.registry.get(workspace_id)
         try:
-            workspace = await self.import_export.run_job(
+            workspace = await self._jobs.run(
                 f"{record.name} is damaged and is being mended",
                 lambda tell: self._services.open_workspace(workspace_id, read_only, tell),
             )
         except HelixError as error:
-            if self.active_workspace_id == workspace_id:
+            if self._active_workspace.id == workspace_id:
                 await self._show_closed(record, error)
             return
-        if self.active_workspace_id != workspace_id:
+        if self._active_workspace.id != workspace_id:
             return
-        if workspace_id not in self._unsubscribers:
-            self._unsubscribers[workspace_id] = workspace.listen(
-                lambda session, update: self._on_update(workspace, session, update)
-            )
-            self.workspace_opened.emit(workspace_id)
-            await watch_store_health(workspace, self._window.banners)
-            self._services.mcp_servers.start(workspace_id)
-            self._async_actions.start(
-                self._services.cache_endpoints.start(workspace_id), f"share cache {workspace_id}"
-            )
-            self._async_actions.start(
-                self._run_housekeeping(workspace, RetentionRule(record.quota, record.unused_ms)), "tidy"
-            )
+        if workspace_id not in self._listening:
+            await self._on_opened(workspace, record)
         await self._services.save_settings(self._services.settings.with_recent(workspace_id))
-        self.session_controller.sample_messages = await self._services.sample_messages(workspace_id)
+        self.session_controller.next_messages.sample_messages = await self._services.sample_messages(
+            workspace_id
+        )
         session_ids = [info.id for info in await workspace.sessions()]
         if self._requested_ids != (workspace_id, ""):
             return  # the user has chosen one meanwhile
         session_id = record.session if record.session in session_ids else next(iter(session_ids), "")
         await self._show_session(workspace, session_id)
+
+    async def _on_opened(self, workspace: OpenWorkspace, record: WorkspaceRecord) -> None:
+        """Start what goes on in a workspace that was opened for the first time in this run."""
+        self._listening.add(workspace.id)
+        workspace.listen(lambda session, update: self.session_updated.emit(workspace, session, update))
+        self.workspace_opened.emit(workspace.id)
+        await watch_store_health(workspace, self._window.banners)
+        self._services.mcp_servers.start(workspace.id)
+        start, rule = self._async_actions.start, RetentionRule(record.quota, record.unused_ms)
+        start(self._services.cache_endpoints.start(workspace.id), f"share cache {workspace.id}")
+        start(self._run_housekeeping(workspace, rule), "tidy")
 
     async def _run_housekeeping(self, workspace: OpenWorkspace, rule: RetentionRule) -> None:
         with suppress(StoreClosed):  # it was closed again meanwhile: another time will do
@@ -240,16 +190,7 @@ class WorkspaceController(QObject):
             self._window.banners.show_banner(
                 Banner(_CLOSED_BANNER, "error", error.what, error.why, error.fix, workspace=record.id)
             )
-        await self.refresh()
-
-    def _on_update(self, workspace: OpenWorkspace, session: str, update: Update) -> None:
-        self.notifications.on_update(workspace, session, update)
-        if not isinstance(update, ResponseDelta):
-            self._schedule_refresh()
-
-    def _schedule_refresh(self) -> None:
-        if not self._refresh_timer.isActive():
-            self._refresh_timer.start()
+        await self.sidebar.refresh()
 
     async def _show_session(self, workspace: OpenWorkspace, session: str) -> None:
         self._requested_ids = (workspace.id, session)
@@ -260,69 +201,44 @@ class WorkspaceController(QObject):
             self._window.show_center_page("empty")
         else:
             conversation = await workspace.open_session(session)
-            if self._requested_ids != (workspace.id, session) or self.active_workspace_id != workspace.id:
+            if self._requested_ids != (workspace.id, session) or self._active_workspace.id != workspace.id:
                 return
             self._window.show_center_page("work")
             await self.session_controller.show(workspace, conversation)
             self._services.registry.change(workspace.id, session=session)
             if self._window.page() == "chat":
                 self.session_controller.composer.widget.editor.setFocus()
-        await self.refresh()
-
-    async def refresh(self) -> None:
-        """Show workspaces and sessions as they are now."""
-        workspace = self._services.open_workspaces.get(self.active_workspace_id)
-        conversation = self.session_controller.conversation
-        complete = await self._sidebar.show_sessions(
-            workspace, conversation.session.id if conversation else ""
-        )
-        self._sidebar.show_workspaces(self._services, self.active_workspace_id)
-        if workspace is not None and not complete and workspace.id not in self._recounting:
-            self._async_actions.start(self._recount(workspace), "recount sessions")
-
-    async def _recount(self, workspace: OpenWorkspace) -> None:
-        """Count the sessions whose figures are not known, then show them."""
-        self._recounting.add(workspace.id)
-        try:
-            with suppress(StoreClosed):
-                if await workspace.recount_missing():
-                    await self.refresh()
-        finally:
-            self._recounting.discard(workspace.id)
+        await self.sidebar.refresh()
 
     async def open_session(self, session: str) -> None:
         """Show another session of this workspace."""
-        workspace = self._services.open_workspaces.get(self.active_workspace_id)
+        workspace = self._active_workspace.opened
         if workspace is not None:
             await self._show_session(workspace, session)
 
-    async def _open_and_raise(self, workspace_id: str, session: str) -> None:
+    async def open_in_front(self, workspace_id: str, session: str) -> None:
         """Show a session, of whichever workspace, and bring the window in front."""
         bring_to_front(self._window)
-        if self.active_workspace_id != workspace_id:
+        if self._active_workspace.id != workspace_id:
             await self.open_workspace(workspace_id)
-        if self.active_workspace_id == workspace_id:
+        if self._active_workspace.id == workspace_id:
             await self.open_session(session)
             self._window.show_page("chat")
 
     async def show_handover(self, session: str, seq: int) -> None:
         """Show a handover of a session of this workspace in the timeline."""
-        if (
-            self.session_controller.conversation is None
-            or self.session_controller.conversation.session.id != session
-        ):
+        conversation = self.session_controller.conversation
+        if conversation is None or conversation.session.id != session:
             await self.open_session(session)
         self.session_controller.reveal(seq)
 
     async def new_session(self) -> None:
         """Begin a session in this workspace, unless there is one in which nothing was said yet: open that."""
-        if self.active_workspace_id and self.active_workspace_id not in self._services.open_workspaces:
-            await self.open_workspace(
-                self.active_workspace_id
-            )  # it could not be opened before; maybe it can now
-        elif not self.active_workspace_id:
-            await self.workspace_list.pick_folder()
-        workspace = self._services.open_workspaces.get(self.active_workspace_id)
+        if not self._active_workspace.id:
+            await self.pick_folder()
+        elif self._active_workspace.opened is None:  # maybe it can be opened now
+            await self.open_workspace(self._active_workspace.id)
+        workspace = self._active_workspace.opened
         if workspace is None:
             return
         async with self._new_session_lock:  # a key that is held down begins one session, not twenty
@@ -343,14 +259,21 @@ class WorkspaceController(QObject):
 
     async def close_workspace(self, workspace_id: str) -> None:
         """End what runs in a workspace, and take it off the screen."""
-        if workspace_id == self.active_workspace_id:
+        if workspace_id == self._active_workspace.id:
             await self.session_controller.show(None, None)
         await self._services.close_workspace(workspace_id)
-        self._unsubscribers.pop(workspace_id, None)
+        self._listening.discard(workspace_id)
 
     async def _rename_session(self, session: str, title: str) -> None:
-        workspace = self._services.open_workspaces.get(self.active_workspace_id)
+        workspace = self._active_workspace.opened
         if workspace is not None and title.strip():
             conversation = await workspace.open_session(session)
             await conversation.rename(title.strip())
-            await self.refresh()
+            await self.sidebar.refresh()
+
+
+def start_folder(services: AppServices, workspace_id: str) -> Path:
+    """Return where to look for a folder: the parent of a workspace's folder, else home."""
+    folder = Path(services.registry.get(workspace_id).path).parent if workspace_id else Path.home()
+    samples = folder.is_relative_to(services.data_folder)
+    return folder if folder.is_dir() and not samples else Path.home()

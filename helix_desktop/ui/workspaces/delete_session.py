@@ -7,13 +7,11 @@ from PySide6.QtCore import QObject
 from helix_desktop.agent.redaction import delete_session
 from helix_desktop.domain.digest import ellipsize
 from helix_desktop.domain.store.retention import TRASH_DAYS
-from helix_desktop.services.app_services import AppServices
 from helix_desktop.ui.design import dialogs
-from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.dialogs import Choice
 from helix_desktop.ui.design.window_state import Banner, BannerAction
-from helix_desktop.ui.shell.main_window import MainWindow
-from helix_desktop.ui.workspaces.navigator import WorkspaceNavigator
+from helix_desktop.ui.session.context import ControllerContext
+from helix_desktop.ui.workspaces.controller import WorkspaceController
 
 _DELETED = "session deleted"
 
@@ -21,39 +19,34 @@ _DELETED = "session deleted"
 class DeleteSessionController(QObject):
     """Binds the session list's Delete and its Undo to the workspace on screen."""
 
-    def __init__(
-        self,
-        window: MainWindow,
-        async_actions: AsyncActions,
-        services: AppServices,
-        navigator: WorkspaceNavigator,
-    ) -> None:
-        super().__init__(window)
-        self._window, self._services, self._navigator = window, services, navigator
+    def __init__(self, context: ControllerContext, workspace_controller: WorkspaceController) -> None:
+        super().__init__(context.window)
+        self._window, self._services = context.window, context.services
+        self._active_workspace, self._workspace_controller = context.active_workspace, workspace_controller
         self._deleted_workspace_id = ""  # of the session that Undo would bring back
-        start = async_actions.start
+        start, window = context.async_actions.start, context.window
         window.sidebar.session_deleted.connect(lambda session: start(self._delete(session), "delete session"))
         window.banners.action_clicked.connect(
             lambda banner, session: start(self._undo(session), "undo delete") if banner == _DELETED else None
         )
 
     async def _delete(self, session: str) -> None:
-        room = self._services.open_workspaces.get(self._navigator.active_workspace_id)
-        if room is None:
+        workspace = self._active_workspace.opened
+        if workspace is None:
             return
         running = any(
             conversation.is_running
-            for conversation in room.conversations
+            for conversation in workspace.conversations
             if conversation.session.id == session
         )
         if running and not await self._confirm():
             return
-        titles = {info.id: info.title for info in await room.store.sessions()}
-        current = self._navigator.session_controller.conversation
-        if current is not None and current.session.id == session:
-            await self._navigator.session_controller.show(room, None)
-        await delete_session(room, session)
-        self._deleted_workspace_id = room.id
+        titles = {info.id: info.title for info in await workspace.store.sessions()}
+        screen = self._workspace_controller.session_controller
+        if screen.conversation is not None and screen.conversation.session.id == session:
+            await screen.show(workspace, None)
+        await delete_session(workspace, session)
+        self._deleted_workspace_id = workspace.id
         self._window.banners.show_banner(
             Banner(
                 _DELETED,
@@ -61,12 +54,12 @@ class DeleteSessionController(QObject):
                 f"“{ellipsize(titles.get(session, 'The session'))}” is in the trash.",
                 f"It stays there for {TRASH_DAYS} days, with all its outputs.",
                 actions=(BannerAction(session, "Undo"),),
-                workspace=room.id,
+                workspace=workspace.id,
             )
         )
-        if self._navigator.session_controller.conversation is None:
-            await self._navigator.open_workspace(room.id)
-        await self._navigator.refresh()
+        if screen.conversation is None:
+            await self._workspace_controller.open_workspace(workspace.id)
+        await self._workspace_controller.sidebar.refresh()
 
     async def _confirm(self) -> bool:
         answer = await dialogs.ask(
@@ -84,5 +77,5 @@ class DeleteSessionController(QObject):
         if workspace is None:
             return
         await workspace.store.retention.restore_session(session)
-        if self._navigator.active_workspace_id == self._deleted_workspace_id:
-            await self._navigator.open_session(session)
+        if self._active_workspace.id == self._deleted_workspace_id:
+            await self._workspace_controller.open_session(session)

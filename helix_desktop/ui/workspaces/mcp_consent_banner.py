@@ -6,10 +6,9 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QObject
 
-from helix_desktop.services.app_services import AppServices
 from helix_desktop.ui.design.window_state import Banner, BannerAction
-from helix_desktop.ui.shell.main_window import MainWindow
-from helix_desktop.ui.workspaces.controller import WorkspaceController
+from helix_desktop.ui.session.context import ControllerContext
+from helix_desktop.ui.session.controller import SessionController
 
 _ID, _REVIEW = "mcp-consent", "look"
 
@@ -19,39 +18,36 @@ class McpConsentBanner(QObject):
 
     def __init__(
         self,
-        window: MainWindow,
-        workspace_controller: WorkspaceController,
-        services: AppServices,
+        context: ControllerContext,
+        session_controller: SessionController,
         on_review: Callable[[], None],
     ) -> None:
         """`on_review` opens the page of MCP servers."""
-        super().__init__(window)
-        self._window, self._workspace_controller, self._services = window, workspace_controller, services
+        super().__init__(context.window)
+        self._banners, self._services = context.window.banners, context.services
+        self._active_workspace = context.active_workspace
         self._announced: dict[str, tuple[str, ...]] = {}  # servers that wait, by workspace
-        services.mcp_servers.listen(lambda _: self.show())
-        workspace_controller.session_controller.session_changed.connect(self.show)
-        window.banners.action_clicked.connect(lambda banner, _: on_review() if banner == _ID else None)
+        self._services.mcp_servers.listen(lambda _: self.show())
+        session_controller.session_changed.connect(self.show)
+        self._banners.action_clicked.connect(lambda banner, _: on_review() if banner == _ID else None)
 
     def show(self) -> None:
         """Show or remove it, as the servers are now; a dismissed one stays away until another waits."""
-        active = self._workspace_controller.active_workspace_id
-        if active not in self._services.open_workspaces:
+        active = self._active_workspace.id
+        if self._active_workspace.opened is None:
             return
         record = self._services.registry.get(active)
-        waiting = tuple(
-            server.name for server in record.servers if server.enabled and not server.is_consented
-        )
-        waiting = waiting if record.trusted else ()
+        waiting = record.servers_awaiting_consent
         if waiting == self._announced.get(active, ()):
             return
         self._announced[active] = waiting
-        self._window.banners.remove(_ID, active)
+        self._banners.remove(_ID, active)
         if waiting:
             names = ", ".join(waiting)
             whose = (
                 f"The MCP server {names} waits" if len(waiting) == 1 else f"MCP servers wait: {names}, all"
             )
-            self._window.banners.show_banner(
+            self._banners.show_banner(
                 Banner(
                     _ID, "warning", f"{whose} for your consent.",
                     "What would be started is not what you agreed to, or was never agreed to.",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Protocol
 
 from PySide6.QtCore import QEvent, QObject, Signal
 from PySide6.QtWidgets import QApplication
@@ -15,40 +14,29 @@ from helix_desktop.domain.digest import ellipsize
 from helix_desktop.domain.events.session import RecordedEvent, TurnEnded
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.ui.shell.main_window import MainWindow
+from helix_desktop.ui.shell.tray import Tray
 
 LONG_TURN_S = 10.0
 _ALERT_MS = 0  # until the window is looked at
 _MAX_TEXT_CHARS = 140  # characters of a line
 
 
-class Notifier(Protocol):
-    """Shows a message outside the window."""
-
-    def show(self, title: str, text: str) -> None:
-        """Show it, in the place of an earlier one."""
-        ...
-
-    def clear_message(self) -> None:
-        """Show nothing any more."""
-        ...
-
-
 class NotificationController(QObject):
     """Hears every session of every open workspace; a click on what it tells leads there."""
 
     open_requested = Signal(str, str)
-    """Workspace and session that the person wants to see."""
+    """Workspace and session that the user wants to see."""
 
     def __init__(
         self,
         window: MainWindow,
         services: AppServices,
-        notifier: Notifier,
+        tray: Tray,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`clock` counts seconds."""
         super().__init__(window)
-        self._window, self._services, self._notifier, self._clock = window, services, notifier, clock
+        self._window, self._services, self._tray, self._clock = window, services, tray, clock
         self._started_s: dict[str, float] = {}
         self._notified_ids = ("", "")
         window.installEventFilter(self)
@@ -78,7 +66,7 @@ class NotificationController(QObject):
         self._notified_ids = (workspace.id, session)
         name = self._services.registry.get(workspace.id).name
         QApplication.alert(self._window, _ALERT_MS)
-        self._notifier.show(f"{title} · {name}", ellipsize(" ".join(text.split()), _MAX_TEXT_CHARS))
+        self._tray.show(f"{title} · {name}", ellipsize(" ".join(text.split()), _MAX_TEXT_CHARS))
 
     def _is_in_front(self) -> bool:
         """Return True if the window, or a dialog of it, is in front."""
@@ -97,5 +85,5 @@ class NotificationController(QObject):
         """Hide the notification once the window is in front."""
         if event.type() == QEvent.Type.ActivationChange and self._window.isActiveWindow():
             self._notified_ids = ("", "")
-            self._notifier.clear_message()
+            self._tray.clear_message()
         return super().eventFilter(watched, event)

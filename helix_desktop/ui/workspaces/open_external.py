@@ -16,12 +16,13 @@ from helix_desktop.domain.digest import first_line, pluralize
 from helix_desktop.domain.errors import InvalidInput, WorkspaceMissing
 from helix_desktop.domain.store.archive_report import ArchiveInfo
 from helix_desktop.domain.unicode_safety import escape_hidden_name
-from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.links import Link, parse_link
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.dialogs import Choice
-from helix_desktop.ui.shell.main_window import MainWindow
+from helix_desktop.ui.session.context import ControllerContext
+from helix_desktop.ui.session.navigation import SessionNavigation
 from helix_desktop.ui.workspaces.controller import WorkspaceController
+from helix_desktop.ui.workspaces.import_export import ImportExportController
 from helix_desktop.workspaces.record import WorkspaceRecord
 
 _NAME_CAP = 60  # characters of a name that a file or a folder brings along
@@ -32,25 +33,29 @@ class ExternalOpenController:
     """Asks, and does what was agreed to; one question at a time."""
 
     def __init__(
-        self, window: MainWindow, services: AppServices, workspace_controller: WorkspaceController
+        self,
+        context: ControllerContext,
+        workspace_controller: WorkspaceController,
+        navigation: SessionNavigation,
+        import_export: ImportExportController,
     ) -> None:
-        self._window, self._services, self._workspace_controller = window, services, workspace_controller
+        self._window, self._services = context.window, context.services
+        self._active_workspace, self._workspace_controller = context.active_workspace, workspace_controller
+        self._navigation, self._import_export = navigation, import_export
         self._is_asking = False
-        window.rail.link_requested.connect(lambda identity: _copy_link(Link(identity)))
-        window.sidebar.session_list.link_requested.connect(self._copy_session_link)
-        workspace_controller.session_controller.views.cache.table.link_requested.connect(
-            self._copy_entry_links
-        )
+        context.window.rail.link_requested.connect(lambda identity: _copy_link(Link(identity)))
+        context.window.sidebar.session_list.link_requested.connect(self._copy_session_link)
+        context.views.cache.entry_actions.link_requested.connect(self._copy_entry_links)
 
     def _copy_session_link(self, session: str) -> None:
         """Put a link to a session of the workspace on screen on the clipboard."""
-        if self._workspace_controller.active_workspace_id:
-            _copy_link(Link(self._workspace_controller.active_workspace_id, session=session))
+        if self._active_workspace.id:
+            _copy_link(Link(self._active_workspace.id, session=session))
 
     def _copy_entry_links(self, digests: Sequence[str]) -> None:
         """Put links to contents on the clipboard, one per line."""
-        if self._workspace_controller.active_workspace_id:
-            links = (Link(self._workspace_controller.active_workspace_id, digest).text for digest in digests)
+        if self._active_workspace.id:
+            links = (Link(self._active_workspace.id, digest).text for digest in digests)
             QGuiApplication.clipboard().setText("\n".join(links))
 
     async def open_link(self, text: str) -> None:
@@ -59,15 +64,9 @@ class ExternalOpenController:
         record = self._find_workspace(link)
         if record.id not in self._services.open_workspaces and not await self._may_open(record):
             return
-        if (
-            self._workspace_controller.active_workspace_id != record.id
-            or record.id not in self._services.open_workspaces
-        ):
+        if self._active_workspace.id != record.id or record.id not in self._services.open_workspaces:
             await self._workspace_controller.open_workspace(record.id)
-        if (
-            self._workspace_controller.active_workspace_id != record.id
-            or record.id not in self._services.open_workspaces
-        ):
+        if self._active_workspace.id != record.id or record.id not in self._services.open_workspaces:
             return  # the window says why it could not be opened, or the user has gone elsewhere
         if link.session:
             await self._show_session(link)
@@ -119,7 +118,7 @@ class ExternalOpenController:
                 "This workspace has no session, and the cache is shown beside one.",
                 "Begin a session, then open the link again.",
             )
-        self._workspace_controller.navigation.show_cache_entry(link.digest)
+        self._navigation.show_cache_entry(link.digest)
 
     async def import_file(self, path: Path) -> None:
         """Ask where an exported workspace is to be merged into, and do it. Raises HelixError."""
@@ -142,16 +141,14 @@ class ExternalOpenController:
                 await self._merge(self._services.registry.add(folder).id, path)
 
     async def _merge(self, workspace_id: str, path: Path) -> None:
-        await self._workspace_controller.import_export.merge_file(workspace_id, path)
-        if self._workspace_controller.active_workspace_id != workspace_id:
+        await self._import_export.merge_file(workspace_id, path)
+        if self._active_workspace.id != workspace_id:
             await self._workspace_controller.open_folder(Path(self._services.registry.get(workspace_id).path))
 
     def _import_target(self, archive_info: ArchiveInfo) -> WorkspaceRecord | None:
         """Return the workspace that the file was made of, if it is here; else the one on screen, if any."""
         listed = {record.id: record for record in self._services.registry.list_workspaces()}
-        return listed.get(archive_info.workspace) or listed.get(
-            self._workspace_controller.active_workspace_id
-        )
+        return listed.get(archive_info.workspace) or listed.get(self._active_workspace.id)
 
     async def _ask(self, what: str, why: str, choices: tuple[Choice, ...]) -> str:
         if self._is_asking:  # whoever sends links or files in a row is not to bury the window in questions

@@ -2,31 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 from PySide6.QtCore import QObject, Signal
 
 from helix_desktop.domain.digest import ellipsize
 from helix_desktop.domain.events.session import NEW_TITLE
-from helix_desktop.services.app_services import AppServices
 from helix_desktop.ui.design import dialogs
-from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.dialogs import Choice
-from helix_desktop.ui.shell.main_window import MainWindow
+from helix_desktop.ui.session.context import ControllerContext
+from helix_desktop.ui.shell.tray import Tray
 
 _QUIT, _HIDE = "quit", "hide"
-
-
-class WindowHider(Protocol):
-    """Where the window goes while the app keeps running: the system's tray."""
-
-    def is_available(self) -> bool:
-        """Return whether there is one."""
-        ...
-
-    def hide_window(self) -> None:
-        """Hide the window there."""
-        ...
 
 
 class QuitController(QObject):
@@ -35,14 +20,13 @@ class QuitController(QObject):
     confirmed = Signal()
     """The app is to end."""
 
-    def __init__(
-        self, window: MainWindow, async_actions: AsyncActions, services: AppServices, tray: WindowHider
-    ) -> None:
-        super().__init__(window)
-        self._window, self._services = window, services
+    def __init__(self, context: ControllerContext, tray: Tray) -> None:
+        super().__init__(context.window)
+        self._window, self._services = context.window, context.services
         self.tray = tray
         self._is_asking = False
-        window.closing.connect(lambda: async_actions.start(self._confirm_close(), "quit"))
+        start = context.async_actions.start
+        context.window.closing.connect(lambda: start(self._confirm_close(), "quit"))
 
     async def _confirm_close(self) -> None:
         running = self._running_titles()

@@ -3,48 +3,61 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Protocol
+
+from PySide6.QtCore import QObject
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.digest import format_bytes
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.redaction.redaction import RedactionMatches, RedactionRequest
-from helix_desktop.services.redaction import WorkspaceRedaction
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.dialogs import exec_async
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.redaction.dialog import RedactDialog
-from helix_desktop.ui.shell.main_window import MainWindow
+from helix_desktop.ui.session.context import ControllerContext
+from helix_desktop.ui.workspaces.controller import WorkspaceController
 from helix_desktop.words.store_reports import summary_lines
 
 
-class SessionScreen(Protocol):
-    """What is on screen of the workspace."""
+class RedactionController(QObject):
+    """Binds the command and the cache browser's entries to the workspace on screen."""
 
-    async def close_views(self) -> str:
-        """Take the conversation off the screen, and what goes along with its next message; its session."""
-        ...
+    def __init__(self, context: ControllerContext, workspace_controller: WorkspaceController) -> None:
+        super().__init__(context.window)
+        self._context, self._workspace_controller = context, workspace_controller
+        self.presenter: RedactionPresenter | None = None
+        start = context.async_actions.start
+        context.window.commands.forget.triggered.connect(lambda: start(self.redact(), "forget"))
+        context.views.cache.entry_actions.redact_requested.connect(
+            lambda digest: start(self.redact(digest), "forget")
+        )
 
-    async def reopen_views(self, session: str) -> None:
-        """Show a session as it is stored now."""
-        ...
+    async def redact(self, digest: str = "") -> None:
+        """Let the user redact a text, or an output and a text. Raises HelixError."""
+        workspace = self._context.active_workspace.require()
+        self.presenter = RedactionPresenter(self._context, workspace, self._workspace_controller, digest)
+        try:
+            await self.presenter.run()
+        finally:
+            self.presenter = None
 
 
 class RedactionPresenter:
-    """One forgetting in one workspace, while its dialog is open."""
+    """One redaction in one workspace, while its dialog is open."""
 
     def __init__(
         self,
-        window: MainWindow,
-        async_actions: AsyncActions,
+        context: ControllerContext,
         workspace: OpenWorkspace,
-        redaction: WorkspaceRedaction,
-        screen: SessionScreen,
-        digest: str = "",
+        workspace_controller: WorkspaceController,
+        digest: str,
     ) -> None:
-        """`digest` is the output that is to be forgotten; without one only a text is."""
-        self._window, self._async_actions, self._workspace = window, async_actions, workspace
-        self._redaction, self._screen, self._digest = redaction, screen, digest
+        """`digest` is the output that is to be redacted; if it is empty, only a text is."""
+        self._window, self._cache = context.window, context.views.cache
+        self._workspace, self._workspace_controller, self._digest = workspace, workspace_controller, digest
+        self._redaction = context.services.redaction(workspace.id)
+        # Errors are shown with what is on screen when they happen: the session was taken off by then.
+        self._async_actions = AsyncActions(context.async_actions.scope, context.async_actions.show_error)
         self._search_task: asyncio.Task[None] | None = None
         self._redaction_task: asyncio.Task[None] | None = None
         self.dialog: RedactDialog | None = None
@@ -77,12 +90,12 @@ class RedactionPresenter:
 
     async def _run_search(self, request: RedactionRequest) -> None:
         try:
-            finds = await self._redaction.preview(request, self._on_progress)
+            matches = await self._redaction.preview(request, self._on_progress)
         except HelixError as error:
             self._show_error(error)
             return
         if self.dialog is not None:
-            self.dialog.show_matches(summary_lines(finds), await self._notes(finds))
+            self.dialog.show_matches(summary_lines(matches), await self._notes(matches))
 
     async def _notes(self, matches: RedactionMatches) -> list[str]:
         titles = {session.id: session.title for session in await self._workspace.store.sessions()}
@@ -103,16 +116,31 @@ class RedactionPresenter:
         self._redaction_task = self._async_actions.start(self._run_redaction(self._request(text)), "forget")
 
     async def _run_redaction(self, request: RedactionRequest) -> None:
-        session = await self._screen.close_views()
+        session = await self._close_views()
         try:
-            finds = await self._redaction.redact(request, self._on_progress)
+            matches = await self._redaction.redact(request, self._on_progress)
         except HelixError as error:
             self._show_error(error)
         else:
             if self.dialog is not None:
-                self.dialog.show_done(summary_lines(finds))
+                self.dialog.show_done(summary_lines(matches))
         finally:
-            await self._screen.reopen_views(session)
+            await self._reopen_views(session)
+
+    async def _close_views(self) -> str:
+        """Take the conversation off the screen, with its attachments; return its session, empty if none."""
+        screen = self._workspace_controller.session_controller
+        conversation = screen.conversation
+        await screen.show(screen.workspace, None)
+        screen.composer.clear_attachments()
+        return conversation.session.id if conversation is not None else ""
+
+    async def _reopen_views(self, session: str) -> None:
+        """Show a session as it is stored now."""
+        if session:
+            await self._workspace_controller.open_session(session)
+        self._cache.refresh()
+        await self._workspace_controller.sidebar.refresh()
 
     def _on_progress(self, done: int, total: int) -> None:
         if self.dialog is not None:

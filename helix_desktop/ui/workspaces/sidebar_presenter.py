@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
+from PySide6.QtCore import QObject, QTimer
+
 from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.agent.session_updates import ResponseDelta, Update
 from helix_desktop.domain.cost import format_usd
 from helix_desktop.domain.digest import format_bytes, pluralize
+from helix_desktop.domain.errors import StoreClosed
 from helix_desktop.domain.store.entries import SessionSummary
-from helix_desktop.services.app_services import AppServices
 from helix_desktop.ui.design.usage_bar import pressure_of
-from helix_desktop.ui.shell.main_window import MainWindow
+from helix_desktop.ui.session.context import ControllerContext
+from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.shell.sidebar.rows import (
     SessionItem,
     WorkspaceBadge,
@@ -25,38 +30,75 @@ from helix_desktop.words.models import model_name
 from helix_desktop.workspaces.record import WorkspaceRecord
 
 _DEMO_PROVIDER = "demo/"
+_COALESCE_MS = 250
 
 
-class SidebarPresenter:
-    """Shows the app's workspaces; `active` is the one that is open in the window."""
+class SidebarPresenter(QObject):
+    """Shows the workspaces, and the sessions of the one on screen."""
 
-    def __init__(self, window: MainWindow) -> None:
-        self._window = window
+    def __init__(self, context: ControllerContext, session_controller: SessionController) -> None:
+        super().__init__(context.window)
+        self._window, self._services = context.window, context.services
+        self._async_actions, self._active_workspace = context.async_actions, context.active_workspace
+        self._session_controller = session_controller
         self._cache_sizes: dict[str, str] = {}
+        self._recounting: set[str] = set()  # workspaces whose sessions are being counted
+        self._refresh_timer = QTimer(self, singleShot=True, interval=_COALESCE_MS)
+        self._refresh_timer.timeout.connect(
+            lambda: self._async_actions.start(self.refresh(), "refresh sidebar")
+        )
+        session_controller.composer.image_stored.connect(self.schedule_refresh)
 
-    def show_workspaces(self, services: AppServices, active_workspace_id: str) -> None:
+    def on_update(self, _workspace: OpenWorkspace, _session: str, update: Update) -> None:
+        """Follow an update of any session of an open workspace."""
+        if not isinstance(update, ResponseDelta):
+            self.schedule_refresh()
+
+    def schedule_refresh(self) -> None:
+        """Show the lists as they are within a moment, once for many changes."""
+        if not self._refresh_timer.isActive():
+            self._refresh_timer.start()
+
+    async def refresh(self) -> None:
+        """Show workspaces and sessions as they are now."""
+        workspace = self._active_workspace.opened
+        complete = await self._show_sessions(workspace)
+        self._show_workspaces()
+        if workspace is not None and not complete and workspace.id not in self._recounting:
+            self._async_actions.start(self._recount(workspace), "recount sessions")
+
+    async def _recount(self, workspace: OpenWorkspace) -> None:
+        """Count the sessions whose usage is not known, then show them."""
+        self._recounting.add(workspace.id)
+        try:
+            with suppress(StoreClosed):
+                if await workspace.recount_missing():
+                    await self.refresh()
+        finally:
+            self._recounting.discard(workspace.id)
+
+    def _show_workspaces(self) -> None:
         """Show the workspaces of the list; two of one name say where they are, and differ in color."""
-        rows = [
-            self._row(services, record, active_workspace_id) for record in services.registry.list_workspaces()
-        ]
+        rows = [self._row(record) for record in self._services.registry.list_workspaces()]
         self._window.show_workspaces(_disambiguated(rows))
         active_row = next((row for row in rows if row.active), None)
-        closed = active_row is not None and active_workspace_id not in services.open_workspaces
+        closed = active_row is not None and self._active_workspace.opened is None
         self._window.sidebar.show_closed(_closed_reason(active_row) if active_row and closed else "")
 
-    def _row(self, services: AppServices, record: WorkspaceRecord, active_workspace_id: str) -> WorkspaceRow:
+    def _row(self, record: WorkspaceRecord) -> WorkspaceRow:
         return WorkspaceRow(
             id=record.id,
             name=record.name,
             path=record.path,
-            active=record.id == active_workspace_id,
-            badge=_badge(services.open_workspaces.get(record.id), record),
+            active=record.id == self._active_workspace.id,
+            badge=_badge(self._services.open_workspaces.get(record.id), record),
             cache=self._cache_sizes.get(record.id, ""),
         )
 
-    async def show_sessions(self, workspace: OpenWorkspace | None, active_session_id: str) -> bool:
-        """Show the sessions and the cache size of a room; whether it is known how full each one is."""
-        sidebar = self._window.sidebar
+    async def _show_sessions(self, workspace: OpenWorkspace | None) -> bool:
+        """Show a workspace's sessions and cache size; return True if every session's usage is known."""
+        sidebar, conversation = self._window.sidebar, self._session_controller.conversation
+        active_session_id = conversation.session.id if conversation is not None else ""
         if workspace is None:
             sidebar.show_sessions([], datetime.now())
             sidebar.show_cache("")

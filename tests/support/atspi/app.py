@@ -46,9 +46,7 @@ async def _activate(widget: QWidget) -> None:
 async def _play_turns(rig: WindowRig, turns: int) -> None:
     """Play the next turns of the sample, and agree to what it asks for."""
     sample = next(script for script in read_scripts(resources_dir() / "demo") if script.name == SAMPLES[0])
-    SavedRules(
-        rig.wiring.services.registry, rig.wiring.workspace_controller.active_workspace_id
-    ).set_demo_calls("once")
+    SavedRules(rig.wiring.services.registry, rig.wiring.active_workspace.id).set_demo_calls("once")
     for _ in range(turns):
         done = rig.conversation.session.transcript.turns
         rig.type_message(sample.user_messages[done])

@@ -24,10 +24,11 @@ from helix_desktop.ui.chat.rows.row_types import AssistantRow, NoticeRow, Row, T
 from helix_desktop.ui.chat.rows.turn_ends import TurnEnds
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.window_state import Banner, BannerAction, JobRow
-from helix_desktop.ui.session.spend_approval_banners import spend_banner
+from helix_desktop.ui.session.banners import spend_banner
 from helix_desktop.ui.settings.dialog import SettingsPage
 from helix_desktop.ui.shell.crash_notice import CrashNotice, LogDialog, RecoverySummary
 from helix_desktop.ui.shell.main_window import CenterPage
+from helix_desktop.ui.shell.tray import Tray
 from tests.support.galleries.chat_gallery import rows_of_all_kinds, rows_of_subagents
 from tests.support.galleries.panes_samples import long_timeline_state
 from tests.support.model_servers.chat_server import ChatServer, api_error
@@ -52,7 +53,7 @@ async def _center_page(rig: WindowRig, place: CenterPage) -> AsyncIterator[QWidg
 @asynccontextmanager
 async def _page(rig: WindowRig, page: str) -> AsyncIterator[QWidget]:
     rig.window.show_page(page)
-    await rig.wiring.workspace_controller.session_controller.refresh()
+    await rig.wiring.session_controller.refresh()
     yield rig.window
     rig.window.show_page("chat")
 
@@ -138,7 +139,7 @@ async def _running_turn(rig: WindowRig, stopped: bool = False) -> AsyncIterator[
         await desk.save_settings(with_key)
         await rig.wiring.workspace_controller.new_session()
         await rig.workspace.choose_model(rig.conversation.session.id, "box/small")
-        await rig.wiring.workspace_controller.session_controller.show_model()
+        await rig.wiring.session_controller.show_model()
         await until(rig.chat.key_strip.isVisible, "the notice that the key is missing")
         rig.type_message("Count to three")
         await until(
@@ -167,7 +168,7 @@ async def _running_turn(rig: WindowRig, stopped: bool = False) -> AsyncIterator[
         await desk.save_settings(settings)
 
 
-class _FakeTray:
+class _FakeTray(Tray):
     """A tray that is there, and never used."""
 
     def is_available(self) -> bool:
@@ -181,9 +182,9 @@ class _FakeTray:
 @asynccontextmanager
 async def _quit_question(rig: WindowRig) -> AsyncIterator[QWidget]:
     """The question before a turn that runs is stopped."""
-    former, rig.wiring.workspace_controller.quit_controller.tray = (
-        rig.wiring.workspace_controller.quit_controller.tray,
-        _FakeTray(),
+    former, rig.wiring.quit_controller.tray = (
+        rig.wiring.quit_controller.tray,
+        _FakeTray(rig.window),
     )
     async with _running_turn(rig):
         rig.window.close()
@@ -191,7 +192,7 @@ async def _quit_question(rig: WindowRig) -> AsyncIterator[QWidget]:
         yield dialog
         dialog.close()
         await until(lambda: _front_dialog() is None, "the end of the question")
-    rig.wiring.workspace_controller.quit_controller.tray = former
+    rig.wiring.quit_controller.tray = former
 
 
 def _turn_ends() -> list[Row]:
@@ -261,7 +262,7 @@ async def _offered_models(rig: WindowRig) -> AsyncIterator[QWidget]:
 
 @asynccontextmanager
 async def _request(rig: WindowRig) -> AsyncIterator[QWidget]:
-    rig.wiring.workspace_controller.navigation.show_request()
+    rig.wiring.navigation.show_request()
     yield rig.window
 
 
@@ -393,9 +394,7 @@ SCENES: dict[str, Scene] = {
     "budget": partial(_command, name="set_budget"),
     "handover": _handover,
     "keys": partial(_command, name="keys"),
-    "trust": partial(
-        _dialog, question=lambda rig: rig.wiring.workspace_controller.trust.ask(rig.workspace.id)
-    ),
+    "trust": partial(_dialog, question=lambda rig: rig.wiring.trust.ask(rig.workspace.id)),
     "question": partial(_dialog, question=_ask_removal),
     "text-question": partial(
         _dialog, question=lambda rig: dialogs.get_text(rig.window, "Name of the session")

@@ -26,7 +26,7 @@ from shiboken6 import isValid
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.app.run import AppWiring, shut_down, wire_app
+from helix_desktop.app.run import shut_down, wire_app
 from helix_desktop.app.window_context import WindowContext, create_window_context
 from helix_desktop.app.window_frame import build_frame, set_application_identity
 from helix_desktop.app.window_state import WINDOW_STATE_FILE, WindowStateFile
@@ -38,8 +38,9 @@ from helix_desktop.ui.chat.composer.attachment_chips import AttachmentChip
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.page import ChatPage
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, Row
-from helix_desktop.ui.session.controller import SessionViews
+from helix_desktop.ui.session.context import SessionViews
 from helix_desktop.ui.shell.main_window import MainWindow
+from helix_desktop.ui.workspaces.window_controllers import WindowControllers
 from tests.support.model_servers.chat_server import ChatServer
 
 TIMEOUT_S = 60.0  # on a busy machine
@@ -67,7 +68,7 @@ class WindowRig:
     """A shown window, and what a person finds in it."""
 
     context: WindowContext
-    wiring: AppWiring
+    wiring: WindowControllers
     folder: Path
 
     @property
@@ -78,7 +79,7 @@ class WindowRig:
     @property
     def views(self) -> SessionViews:
         """The pages of a session."""
-        return self.wiring.workspace_controller.session_controller.views
+        return self.wiring.session_controller.views
 
     @property
     def chat(self) -> ChatPage:
@@ -93,14 +94,14 @@ class WindowRig:
     @property
     def conversation(self) -> Conversation:
         """The conversation on screen."""
-        talk = self.wiring.workspace_controller.session_controller.conversation
+        talk = self.wiring.session_controller.conversation
         assert talk is not None, "no conversation is on screen"
         return talk
 
     @property
     def workspace(self) -> OpenWorkspace:
         """The workspace on screen."""
-        room = self.wiring.workspace_controller.session_controller.workspace
+        room = self.wiring.session_controller.workspace
         assert room is not None, "no workspace is on screen"
         return room
 
@@ -121,7 +122,7 @@ class WindowRig:
         provider = Provider(name="box", base_url=server.base_url, models=(entry,), default_model=model)
         await desk.save_settings(desk.settings.with_provider(provider))
         await desk.use_model(self.workspace.id, f"box/{model}")
-        await self.wiring.workspace_controller.session_controller.show_model()
+        await self.wiring.session_controller.show_model()
 
     async def change_policy(self, **fields: object) -> None:
         """Change numbers of the workspace's policy."""
@@ -146,8 +147,8 @@ class WindowRig:
         """Wait until no turn and no handover runs, and the screens show the newest numbers."""
         await until(lambda: not self.conversation.is_running, "the end of the turn")
         await self.conversation.wait_for_background_work()
-        await self.wiring.workspace_controller.session_controller.refresh()
-        await self.wiring.workspace_controller.refresh()
+        await self.wiring.session_controller.refresh()
+        await self.wiring.sidebar.refresh()
 
     def rows(self, kind: type[T]) -> list[T]:
         """The chat's rows of one kind, with all that has arrived."""
@@ -209,7 +210,7 @@ async def open_window(
     try:
         yield WindowRig(front, opened, folder)
     finally:
-        await shut_down(front, opened.workspace_controller, opened.services)
+        await shut_down(front, opened)
         opened.settings.close()
         front.window.deleteLater()
         # Else the next window's style sheet is put on this one's thousand widgets, too.

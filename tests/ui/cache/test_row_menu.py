@@ -75,8 +75,8 @@ async def test_everything_is_there_and_applies_to_one(qtbot: QtBot, scope: TaskS
     said = marker(row.digest, row.tool, row.target, row.size, row.first_line)
     assert QGuiApplication.clipboard().text() == said
     for name, signal in (
-        ("show-chat", pane.table.chat_requested),
-        ("show-timeline", pane.table.timeline_requested),
+        ("show-chat", pane.entry_actions.chat_requested),
+        ("show-timeline", pane.entry_actions.timeline_requested),
     ):
         with qtbot.waitSignal(signal) as wanted:
             actions[name].trigger()
@@ -111,27 +111,27 @@ async def test_it_is_about_all_that_is_selected(qtbot: QtBot, scope: TaskScope) 
     off = {name for name, action in actions.items() if not action.isEnabled()}
     assert off == {"open", "find", "copy-content", "show-chat", "show-timeline"}
     recalled: list[str] = []
-    pane.recall_requested.connect(lambda digest, *_: recalled.append(digest))
+    pane.entry_actions.recall_requested.connect(lambda digest, *_: recalled.append(digest))
     actions["recall"].trigger()
     assert recalled == digests[:2]
     actions["copy-hash"].trigger()
     assert QGuiApplication.clipboard().text().split() == digests[:3]
     for name, signal, wanted in (
-        ("trash", pane.table.trash_requested, [digests[:2]]),
-        ("pin", pane.table.pin_requested, [digests[:2], True]),
-        ("restore", pane.table.restore_requested, [[digests[2]]]),
-        ("export", pane.table.export_requested, [digests[:2]]),
-        ("copy-link", pane.table.link_requested, [digests[:3]]),
-        ("verify", pane.table.verify_requested, [digests[:3]]),
+        ("trash", pane.entry_actions.trash_requested, [digests[:2]]),
+        ("pin", pane.entry_actions.pin_requested, [digests[:2], True]),
+        ("restore", pane.entry_actions.restore_requested, [[digests[2]]]),
+        ("export", pane.entry_actions.export_all_requested, [digests[:2]]),
+        ("copy-link", pane.entry_actions.link_requested, [digests[:3]]),
+        ("verify", pane.entry_actions.verify_requested, [digests[:3]]),
     ):
         with qtbot.waitSignal(signal) as asked:
             actions[name].trigger()
         assert asked.args == wanted, name
     pane.table.setFocus()
-    with qtbot.waitSignal(pane.table.trash_requested) as asked:
+    with qtbot.waitSignal(pane.entry_actions.trash_requested) as asked:
         QTest.keyClick(pane.table, Qt.Key.Key_Delete)
     assert asked.args == [digests[:2]]
-    with qtbot.waitSignal(pane.table.verify_requested) as asked:
+    with qtbot.waitSignal(pane.entry_actions.verify_requested) as asked:
         QTest.keyClick(pane.table, Qt.Key.Key_V)
     assert asked.args == [digests[:3]]
     QGuiApplication.clipboard().clear()

@@ -201,7 +201,7 @@ async def test_p_pins_and_unpins(qtbot: QtBot, scope: TaskScope) -> None:
     pane = await open_cache_browser(qtbot, scope, source)
     await wait_until(lambda: pane.model.entry(2) is not None)
     wanted: list[tuple[list[str], bool]] = []
-    pane.table.pin_requested.connect(lambda digests, on: wanted.append((digests, on)))
+    pane.entry_actions.pin_requested.connect(lambda digests, on: wanted.append((digests, on)))
     pane.table.select_row(2)
     pane.table.setFocus()
     QTest.keyClick(pane.table, Qt.Key.Key_P)

@@ -154,7 +154,7 @@ async def test_recall_whole_and_by_lines(qtbot: QtBot, scope: TaskScope) -> None
     row = cache_row(0)
     pane.show_preview(PreviewState(row, CODE))
     assert "≈ 225 tokens" in pane.preview.recall_button.text()
-    with qtbot.waitSignal(pane.recall_requested) as whole:
+    with qtbot.waitSignal(pane.entry_actions.recall_requested) as whole:
         QTest.keyClick(pane.table, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
     assert whole.args == [row.digest, 0, 0]
     text = pane.preview.content.text
@@ -162,7 +162,7 @@ async def test_recall_whole_and_by_lines(qtbot: QtBot, scope: TaskScope) -> None
     cursor.movePosition(QTextCursor.MoveOperation.NextBlock, QTextCursor.MoveMode.KeepAnchor, 3)
     text.setTextCursor(cursor)
     assert "Recall lines 2–4" in pane.preview.recall_button.text()
-    with qtbot.waitSignal(pane.recall_requested) as lines:
+    with qtbot.waitSignal(pane.entry_actions.recall_requested) as lines:
         pane.preview.recall_button.click()
     assert lines.args == [row.digest, 2, 4]
 
@@ -200,14 +200,14 @@ async def test_keys_verify_copy_and_save(qtbot: QtBot, scope: TaskScope) -> None
     row = cache_row(3)
     pane.show_preview(PreviewState(row, b"exact bytes"))
     pane.table.setFocus()
-    with qtbot.waitSignal(pane.verify_requested) as verify:
+    with qtbot.waitSignal(pane.entry_actions.verify_requested) as verify:
         QTest.keyClick(pane.table, Qt.Key.Key_V)
-    assert verify.args == [row.digest]
+    assert verify.args == [[row.digest]]
     QTest.keyClick(pane.table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
     assert QGuiApplication.clipboard().text() == row.digest
     pane.preview.content.copy_content()
     assert QGuiApplication.clipboard().text() == "exact bytes"
-    with qtbot.waitSignal(pane.export_requested):
+    with qtbot.waitSignal(pane.entry_actions.export_requested):
         QTest.keyClick(pane.table, Qt.Key.Key_S, Qt.KeyboardModifier.ControlModifier)
 
 

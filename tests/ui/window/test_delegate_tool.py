@@ -155,7 +155,7 @@ async def test_the_list_shows_them_below_their_session(qapp: QApplication, tmp_p
     house = House()
     async with ChatServer(house) as server, open_window(qapp, tmp_path) as rig:
         await begun(rig, server)
-        await rig.wiring.workspace_controller.refresh()
+        await rig.wiring.sidebar.refresh()
         parent = rig.conversation.session.id
         assert sorted(one.title for one in listed(rig)[1:]) == sorted(TASKS)
         assert (listed(rig)[0].id, listed(rig)[0].parent) == (parent, "")

@@ -32,7 +32,7 @@ SECRET = "sk-live-Zq83hd02jfQ"
 
 def on_screen(rig: WindowRig) -> str:
     """The session on screen; empty while there is none."""
-    talk = rig.wiring.workspace_controller.session_controller.conversation
+    talk = rig.wiring.session_controller.conversation
     return talk.session.id if talk is not None else ""
 
 
@@ -57,11 +57,11 @@ def reading() -> StreamedReply:
 async def forget_dialog(rig: WindowRig) -> RedactDialog:
     """Open the dialog from the menu."""
     rig.window.commands.forget.trigger()
-    tidying = rig.wiring.workspace_controller.cleanup
-    await until(lambda: tidying.redaction and tidying.redaction.dialog, "the dialog")
-    assert tidying.redaction is not None
-    assert tidying.redaction.dialog is not None
-    return tidying.redaction.dialog
+    redaction = rig.wiring.redaction
+    await until(lambda: redaction.presenter and redaction.presenter.dialog, "the dialog")
+    assert redaction.presenter is not None
+    assert redaction.presenter.dialog is not None
+    return redaction.presenter.dialog
 
 
 async def test_a_deleted_session_leaves_the_list_and_comes_back_with_undo(
@@ -95,9 +95,7 @@ async def test_the_only_session_can_be_deleted_too(qapp: QApplication, tmp_path:
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
         rig.window.sidebar.session_deleted.emit(rig.conversation.session.id)
-        await until(
-            lambda: rig.wiring.workspace_controller.session_controller.conversation is None, "nothing open"
-        )
+        await until(lambda: rig.wiring.session_controller.conversation is None, "nothing open")
         await until(rig.window.no_session.isVisible, "the empty page")
         await rig.wiring.workspace_controller.new_session()
         assert rig.conversation.session.transcript.turns == 0
@@ -122,7 +120,7 @@ async def test_a_secret_is_looked_for_and_forgotten(qapp: QApplication, tmp_path
         await until(lambda: dialog.step == "done", "the end")
         press(dialog, "cancel")
         await until(
-            lambda: rig.wiring.workspace_controller.session_controller.conversation is not None,
+            lambda: rig.wiring.session_controller.conversation is not None,
             "the session again",
         )
         assert rig.conversation.session.id == session
@@ -142,11 +140,11 @@ async def test_an_output_is_forgotten_from_the_cache_browser(qapp: QApplication,
     ):
         await leaked(rig, server)
         output = rig.events(ToolAnswered)[0]
-        rig.views.cache.redact_requested.emit(output.digest)
-        tidying = rig.wiring.workspace_controller.cleanup
-        await until(lambda: tidying.redaction and tidying.redaction.dialog, "the dialog")
-        assert tidying.redaction is not None
-        dialog = tidying.redaction.dialog
+        rig.views.cache.entry_actions.redact_requested.emit(output.digest)
+        redaction = rig.wiring.redaction
+        await until(lambda: redaction.presenter and redaction.presenter.dialog, "the dialog")
+        assert redaction.presenter is not None
+        dialog = redaction.presenter.dialog
         assert dialog is not None
         assert "read_file env.txt" in labels(dialog)
         press(dialog, "search")
@@ -158,7 +156,7 @@ async def test_an_output_is_forgotten_from_the_cache_browser(qapp: QApplication,
         await until(lambda: dialog.step == "done", "the end")
         QTest.keyClick(dialog, Qt.Key.Key_Escape)
         await until(
-            lambda: rig.wiring.workspace_controller.session_controller.conversation is not None,
+            lambda: rig.wiring.session_controller.conversation is not None,
             "the session again",
         )
         assert rig.events(ToolAnswered)[0].text.startswith("[FORGOTTEN ")
@@ -180,7 +178,7 @@ async def test_what_cannot_be_forgotten_is_said_in_the_dialog(qapp: QApplication
         assert "stands nowhere" in labels(dialog)
         assert dialog.redact_button.isHidden()
         QTest.keyClick(dialog, Qt.Key.Key_Escape)
-        await until(lambda: rig.wiring.workspace_controller.cleanup.redaction is None, "the dialog gone")
+        await until(lambda: rig.wiring.redaction.presenter is None, "the dialog gone")
 
 
 @pytest.fixture
@@ -205,7 +203,7 @@ async def test_a_clean_up_is_shown_done_and_undone(
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
         await old(rig, loose)
-        keep, tidying = rig.workspace.store.retention, rig.wiring.workspace_controller.cleanup
+        keep, tidying = rig.workspace.store.retention, rig.wiring.cleanup
         clock = keep._clock  # type: ignore[attr-defined]  # the durable keeper's
         monkeypatch.setattr(keep, "_clock", lambda: clock() + 2 * DAY_MS)
         rig.window.commands.clean_up.trigger()
@@ -259,10 +257,10 @@ async def test_an_entry_that_is_needed_stays_and_says_why(
         output = rig.events(ToolAnswered)[0]
         await rig.workspace.store.commit(Commit("old", contents=loose[:1]))
         await rig.workspace.store.retention.pin(loose[0].digest, True)
-        table = rig.views.cache.table
-        table.trash_requested.emit([output.digest])
+        entry_actions = rig.views.cache.entry_actions
+        entry_actions.trash_requested.emit([output.digest])
         await until(lambda: "1 event of a session names it." in rig.banner_text(), "the reason")
-        table.trash_requested.emit([loose[0].digest])
+        entry_actions.trash_requested.emit([loose[0].digest])
         await until(lambda: "It is pinned." in rig.banner_text(), "the other reason")
         assert (await rig.workspace.store.retention.trash()).entries == ()
 
@@ -273,7 +271,7 @@ async def test_the_trash_gives_back_and_is_emptied(
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
         await old(rig, loose)
-        keep, tidying = rig.workspace.store.retention, rig.wiring.workspace_controller.cleanup
+        keep, tidying = rig.workspace.store.retention, rig.wiring.cleanup
         await keep.collect([one.digest for one in loose], grace_ms=-DAY_MS)
         rig.window.commands.trash.trigger()
         await until(
@@ -342,7 +340,7 @@ async def test_the_data_page_shows_what_is_held_and_keeps_the_rule(
         )
         await until(lambda: page.removable.text().startswith("3 of them could go"), "the new plan")
         press(page, "clean_up")
-        tidying = rig.wiring.workspace_controller.cleanup
+        tidying = rig.wiring.cleanup
         await until(lambda: tidying.cleanup_dialog, "the dialog")
         assert not settings.dialog.isVisible()
         assert tidying.cleanup_dialog is not None

@@ -9,6 +9,8 @@ import pytest
 from PySide6.QtWidgets import QApplication, QWidget
 
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow
+from helix_desktop.ui.shell.main_window import MainWindow
+from helix_desktop.ui.shell.tray import Tray
 from helix_desktop.ui.workspaces.notifications import LONG_TURN_S, NotificationController
 from tests.support.model_servers.chat_server import Call, ChatServer, Reply, StreamedReply, text_reply
 from tests.support.window.window_rig import WindowRig, open_window, until
@@ -16,10 +18,11 @@ from tests.support.window.window_rig import WindowRig, open_window, until
 pytestmark = pytest.mark.qt_loop
 
 
-class Messages:
+class Messages(Tray):
     """Messages as the system would show them."""
 
-    def __init__(self) -> None:
+    def __init__(self, window: MainWindow) -> None:
+        super().__init__(window)
         self.shown: list[tuple[str, str]] = []
         self.withdrawn = 0
 
@@ -53,7 +56,7 @@ def asks(request: dict[str, object]) -> Reply:
 
 def listening(rig: WindowRig, watch: Watch | None = None) -> tuple[NotificationController, Messages]:
     """What is told of the workspace on screen, besides what the window tells itself."""
-    messages = Messages()
+    messages = Messages(rig.window)
     notifying = NotificationController(rig.window, rig.wiring.services, messages, watch or Watch())
     room = rig.workspace
     room.listen(lambda session, update: notifying.on_update(room, session, update))
@@ -75,7 +78,7 @@ async def test_a_question_is_told_and_a_click_leads_there(qapp: QApplication, tm
         await rig.use_server(server)
         first, session = rig.workspace.id, rig.conversation.session.id
         notifying, messages = listening(rig)
-        notifying.open_requested.connect(rig.wiring.workspace_controller.notifications.open_requested)
+        notifying.open_requested.connect(rig.wiring.notifications.open_requested)
         rig.type_message("Go")
         await until(lambda: rig.rows(ApprovalRow), "a question")
         assert messages.shown == [], "the person looks at it"

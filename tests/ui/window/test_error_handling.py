@@ -60,7 +60,7 @@ async def test_a_workspace_in_use_elsewhere_is_told_and_opens_when_it_is_free(
         await rig.wiring.workspace_controller.open_workspace(first)
         assert "is open here already" in rig.banner_text()
         assert "Not open; sessions are kept." in _words(rig.window.sidebar)
-        assert rig.wiring.workspace_controller.session_controller.conversation is None
+        assert rig.wiring.session_controller.conversation is None
         await rig.wiring.workspace_controller.open_workspace(second)
         assert "is open here already" not in rig.banner_text()
         await other.close()
@@ -117,7 +117,7 @@ async def test_two_folders_of_one_name_are_told_apart_everywhere(qapp: QApplicat
     async with open_window(qapp, tmp_path) as rig:
         first = await rig.open_folder("work/app")
         second = await rig.open_folder("home/app")
-        await rig.wiring.workspace_controller.refresh()
+        await rig.wiring.sidebar.refresh()
 
         buttons = [rig.window.rail.button(one).workspace for one in (first, second)]
         assert [one.name for one in buttons] == ["app (work)", "app (home)"]

@@ -39,7 +39,7 @@ async def test_the_sample_asked_for_twice_at_once_is_copied_once(qapp: QApplicat
         for _ in range(2):
             rig.window.welcome.sample_requested.emit()
         await until(
-            lambda: rig.wiring.workspace_controller.session_controller.conversation is not None,
+            lambda: rig.wiring.session_controller.conversation is not None,
             "the sample's session",
         )
         await rig.wiring.workspace_controller.open_sample()

@@ -83,17 +83,15 @@ async def _work(rig: WindowRig, server: ChatServer, **policy: object) -> Handove
 
 async def _open(rig: WindowRig) -> HandoverDialog:
     rig.window.commands.compact_now.trigger()
-    await until(lambda: rig.wiring.workspace_controller.rewrites.handover_presenter, "the dialog")
-    by_hand = rig.wiring.workspace_controller.rewrites.handover_presenter
+    await until(lambda: rig.wiring.rewrites.handover_presenter, "the dialog")
+    by_hand = rig.wiring.rewrites.handover_presenter
     assert by_hand is not None
     await until(by_hand.dialog.isVisible, "the dialog on screen")
     return by_hand.dialog
 
 
 async def _closed(rig: WindowRig) -> None:
-    await until(
-        lambda: rig.wiring.workspace_controller.rewrites.handover_presenter is None, "the dialog closed"
-    )
+    await until(lambda: rig.wiring.rewrites.handover_presenter is None, "the dialog closed")
 
 
 async def test_a_draft_is_read_changed_and_handed_over(qapp: QApplication, tmp_path: Path) -> None:

@@ -126,9 +126,7 @@ async def test_what_goes_along_with_a_draft_survives_a_restart(qapp: QApplicatio
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project", {"a.txt": "words"})
         await rig.run_turn("Hello")
-        await rig.wiring.workspace_controller.navigation.recall(
-            rig.last_output("list_directory").digest, 0, 0
-        )
+        await rig.wiring.navigation.recall(rig.last_output("list_directory").digest, 0, 0)
         drop(rig, tmp_path / "lamp.png")
         await until(lambda: len(rig.attachment_labels()) == 2, "both stand above the text")
         labels, session = rig.attachment_labels(), rig.conversation.session.id

@@ -11,7 +11,6 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit, QWidget
 from helix_desktop.domain.events.session import UserSpoke
 from helix_desktop.domain.store.archive_report import Progress
 from helix_desktop.ui.design.dialogs import QuestionDialog
-from helix_desktop.ui.workspaces.import_export import ImportExportController
 from tests.support.model_servers.chat_server import (
     ChatServer,
     Hang,
@@ -108,17 +107,13 @@ async def test_a_file_that_is_none_is_told_and_the_workspace_is_there_again(
         choose(rig, "import", identity)
         await pick(rig, tmp_path / "broken.helix")
         await until(lambda: "cannot be imported" in rig.banner_text(), "the refusal")
-        await until(
-            lambda: rig.wiring.workspace_controller.session_controller.workspace is not None, "the workspace"
-        )
+        await until(lambda: rig.wiring.session_controller.workspace is not None, "the workspace")
         assert rig.workspace.id == identity
         assert rig.events(UserSpoke)
 
 
 async def test_a_job_says_how_far_it_is_and_can_be_cancelled(qapp: QApplication, tmp_path: Path) -> None:
     async with open_window(qapp, tmp_path) as rig:
-        carrying = rig.window.findChild(ImportExportController)
-        assert carrying is not None
         ended: list[object] = []
 
         async def go_on_for_ever(tell: Progress) -> str:
@@ -127,7 +122,7 @@ async def test_a_job_says_how_far_it_is_and_can_be_cancelled(qapp: QApplication,
             return "never"
 
         async def run() -> None:
-            ended.append(await carrying.run_cancellable_job("Exporting all of it", go_on_for_ever))
+            ended.append(await rig.wiring.jobs.run_cancellable("Exporting all of it", go_on_for_ever))
 
         rig.context.actions.start(run(), "a job")
         bar = rig.window.jobs
@@ -191,8 +186,6 @@ async def test_a_backup_that_is_cancelled_says_how_far_it_came(
 
 async def test_a_mending_shows_once_it_tells_how_far_it_is(qapp: QApplication, tmp_path: Path) -> None:
     async with open_window(qapp, tmp_path) as rig:
-        carrying = rig.window.findChild(ImportExportController)
-        assert carrying is not None
         ended: list[object] = []
         told, on, go_on = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
@@ -204,7 +197,7 @@ async def test_a_mending_shows_once_it_tells_how_far_it_is(qapp: QApplication, t
             return "mended"
 
         async def run() -> None:
-            ended.append(await carrying.run_job("project is being mended", mend))
+            ended.append(await rig.wiring.jobs.run("project is being mended", mend))
 
         rig.context.actions.start(run(), "a mending")
         await until(on.is_set, "the work")

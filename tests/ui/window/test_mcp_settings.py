@@ -154,7 +154,7 @@ async def test_nothing_starts_in_a_folder_without_trust(qapp: QApplication, tmp_
     """Trust starts the servers, and taking it back ends them."""
     async with open_window(qapp, tmp_path) as rig:
         identity = await rig.open_folder("project")
-        trusting = rig.wiring.workspace_controller.trust
+        trusting = rig.wiring.trust
         page = await shown(rig)
         await trusting.set_trusted(identity, trusted=False)
         kept(rig, raw_server(name="box"))

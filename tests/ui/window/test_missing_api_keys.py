@@ -26,7 +26,7 @@ async def _with_key(folder: Path, qapp: QApplication, server: ChatServer) -> str
         )
         await desk.save_key("lab", "sesame")
         await desk.use_model(identity, "lab/small")
-        await rig.wiring.workspace_controller.session_controller.show_model()
+        await rig.wiring.session_controller.show_model()
         await rig.run_turn("Hello")
         assert server.requests[-1].headers["authorization"] == "Bearer sesame"
         assert not _said(rig)

@@ -27,7 +27,7 @@ async def _furnish(rig: WindowRig, server: ChatServer) -> None:
     desk = rig.wiring.services
     await desk.save_settings(desk.settings.with_provider(box))
     await desk.use_model(rig.workspace.id, "box/large")
-    await rig.wiring.workspace_controller.session_controller.show_model()
+    await rig.wiring.session_controller.show_model()
 
 
 def _roles(rig: WindowRig) -> dict[str, str]:

@@ -26,7 +26,7 @@ DIGEST = "f" * 64
 
 def knock(rig: WindowRig, wish: str, fresh: bool = False) -> None:
     """Ask for something, as another start does."""
-    work = open_target(wish, rig.wiring.workspace_controller, rig.wiring.external_open, fresh)
+    work = open_target(wish, rig.wiring, fresh)
     rig.context.actions.start(work, "knock")
 
 
@@ -99,9 +99,7 @@ async def test_a_file_finds_the_workspace_that_it_was_made_of(qapp: QApplication
         assert "from this workspace itself" in said(asked)
         press(asked, "here")
         await until(lambda: "was imported." in rig.banner_text(), "the notice")
-        await until(
-            lambda: rig.wiring.workspace_controller.active_workspace_id == garden, "the workspace on screen"
-        )
+        await until(lambda: rig.wiring.active_workspace.id == garden, "the workspace on screen")
 
 
 async def test_at_the_first_start_a_file_asks_for_a_folder(qapp: QApplication, tmp_path: Path) -> None:
@@ -121,7 +119,7 @@ async def test_at_the_first_start_a_file_asks_for_a_folder(qapp: QApplication, t
         dialog.accept()
         await until(lambda: "was imported." in rig.banner_text(), "the notice")
         await until(
-            lambda: rig.wiring.workspace_controller.session_controller.workspace is not None,
+            lambda: rig.wiring.session_controller.workspace is not None,
             "the workspace on screen",
         )
         assert len(await rig.workspace.sessions()) == 1
@@ -145,10 +143,10 @@ async def test_links_are_copied_and_lead_back(qapp: QApplication, tmp_path: Path
         await rig.run_turn("What is in this folder?")
         session = rig.conversation.session.id
         digest = rig.events(ToolAnswered)[0].digest
-        rig.wiring.workspace_controller.navigation.show_cache_entry(digest)
+        rig.wiring.navigation.show_cache_entry(digest)
         cache = rig.views.cache
         await until(lambda: cache.table.current_row() is not None, "the entry")
-        entry(row_menu(cache.table, cache.filter_bar, cache.preview), "cache-copy-link")
+        entry(row_menu(cache.entry_actions, cache.filter_bar), "cache-copy-link")
         to_content = clipboard.text()
         entry(
             rig.window.sidebar.session_list.menu_for(rig.window.sidebar.session_list.index_of(session)),
@@ -164,9 +162,7 @@ async def test_links_are_copied_and_lead_back(qapp: QApplication, tmp_path: Path
         await rig.open_folder("shed")
         knock(rig, to_garden)
         await until(
-            lambda: (
-                rig.wiring.workspace_controller.session_controller.workspace and rig.workspace.id == garden
-            ),
+            lambda: rig.wiring.session_controller.workspace and rig.workspace.id == garden,
             "the workspace",
         )
         await rig.open_folder("shed")

@@ -11,6 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel
 
 from helix_desktop.ui.design.dialogs import QuestionDialog
+from helix_desktop.ui.shell.tray import Tray
 from tests.support.model_servers.chat_server import ChatServer, StreamedReply, Text, Wait
 from tests.support.window.buttons import press
 from tests.support.window.window_rig import WindowRig, open_window, until
@@ -18,11 +19,8 @@ from tests.support.window.window_rig import WindowRig, open_window, until
 pytestmark = pytest.mark.qt_loop
 
 
-class TrayIcon:
+class TrayIcon(Tray):
     """A tray that only remembers."""
-
-    def __init__(self, rig: WindowRig) -> None:
-        self._rig = rig
 
     def is_available(self) -> bool:
         """There is one."""
@@ -30,7 +28,7 @@ class TrayIcon:
 
     def hide_window(self) -> None:
         """Hide the window."""
-        self._rig.window.hide()
+        self._window.hide()
 
 
 def question(rig: WindowRig) -> list[QuestionDialog]:
@@ -42,7 +40,7 @@ async def test_ctrl_w_closes_the_page_and_never_the_app(qapp: QApplication, tmp_
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
         agreed: list[bool] = []
-        rig.wiring.workspace_controller.quit_controller.confirmed.connect(lambda: agreed.append(True))
+        rig.wiring.quit_controller.confirmed.connect(lambda: agreed.append(True))
         rig.window.show_page("timeline")
         QTest.keyClick(rig.window, Qt.Key.Key_W, Qt.KeyboardModifier.ControlModifier)
         assert rig.window.page() == "chat"
@@ -61,7 +59,7 @@ async def test_quitting_while_the_agent_works_asks(qapp: QApplication, tmp_path:
         await rig.open_folder("project")
         await rig.use_server(server)
         agreed: list[bool] = []
-        rig.wiring.workspace_controller.quit_controller.confirmed.connect(lambda: agreed.append(True))
+        rig.wiring.quit_controller.confirmed.connect(lambda: agreed.append(True))
         rig.type_message("Count slowly")
         await until(lambda: rig.conversation.partial == "One ", "the beginning")
 
@@ -76,7 +74,7 @@ async def test_quitting_while_the_agent_works_asks(qapp: QApplication, tmp_path:
         assert rig.conversation.is_running
         assert not agreed
 
-        rig.wiring.workspace_controller.quit_controller.tray = TrayIcon(rig)
+        rig.wiring.quit_controller.tray = TrayIcon(rig.window)
         rig.window.close()
         await until(lambda: question(rig), "the question with a tray")
         press(question(rig)[0], "hide")

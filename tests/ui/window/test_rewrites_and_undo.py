@@ -113,7 +113,7 @@ async def test_a_handover_by_hand_its_undo_and_its_sources(qapp: QApplication, t
         await rig.wait_for_turn_end()
         assert rig.conversation.measure()[0] == before[0]
         assert _badges(rig)["part0.txt"] == "in window"
-        rig.wiring.workspace_controller.rewrites.redo(divider.key.seq)
+        rig.wiring.rewrites.redo(divider.key.seq)
         await until(lambda: not any(row.is_undone for row in rig.rows(DividerRow)), "redone")
         assert rig.conversation.measure()[0] == after[0]
 
@@ -124,10 +124,10 @@ async def test_recall_goes_along_with_the_message_whole_or_by_lines(
     async with reads_all() as server, open_window(qapp, tmp_path) as rig:
         await _read_all(rig, server)
         digest = rig.last_output("read_file").digest
-        rig.wiring.workspace_controller.navigation.show_cache_entry(digest)
+        rig.wiring.navigation.show_cache_entry(digest)
         assert rig.window.page() == "cache"
         await until(lambda: rig.views.cache.preview.digest == digest, "the preview")
-        rig.views.cache.recall_requested.emit(digest, 2, 4)
+        rig.views.cache.entry_actions.recall_requested.emit(digest, 2, 4)
         await until(lambda: rig.window.page() == "chat", "back in the chat")
         await until(rig.composer.editor.hasFocus, "ready to type")
         await rig.run_turn("These lines?")
@@ -137,7 +137,7 @@ async def test_recall_goes_along_with_the_message_whole_or_by_lines(
         assert "lines 2-4" in rig.rows(UserRow)[-1].attachments[0]
         assert said.attachments[0].text in server.bodies[-1]["messages"][-1]["content"]
 
-        rig.views.cache.recall_requested.emit(digest, 0, 0)
+        rig.views.cache.entry_actions.recall_requested.emit(digest, 0, 0)
         await until(rig.attachment_labels, "the chip")
         await rig.run_turn("And whole?")
         assert rig.events(UserSpoke)[-1].attachments[0].text.encode() == await rig.workspace.store.get(digest)

@@ -137,7 +137,7 @@ async def test_arguments_that_became_markers_show_on_their_call(qapp: QApplicati
         assert (await rig.workspace.store.get(row.arguments[0])).decode() == BODY
 
         for made in [one for one in rig.conversation.session.log if isinstance(one.event, SweepMade)]:
-            rig.wiring.workspace_controller.rewrites.undo(made.seq)
+            rig.wiring.rewrites.undo(made.seq)
         await until(lambda: not card(rig, "new.py").arguments_cached, "the arguments back")
 
 

@@ -97,8 +97,8 @@ async def test_a_call_at_work_is_seen_again_after_looking_elsewhere(
         await rig.answer_approval("once")
         await until(lambda: card(rig).running_output, "output")
         talk = rig.conversation
-        await rig.wiring.workspace_controller.session_controller.chat.show(None)
-        await rig.wiring.workspace_controller.session_controller.chat.show(talk)
+        await rig.wiring.session_controller.chat.show(None)
+        await rig.wiring.session_controller.chat.show(talk)
         assert card(rig).running_output
         press_stop(rig)
         await rig.wait_for_turn_end()

@@ -27,7 +27,7 @@ async def _furnish(rig: WindowRig, server: ChatServer) -> None:
     desk = rig.wiring.services
     await desk.save_settings(desk.settings.with_provider(box))
     await desk.use_model(rig.workspace.id, "box/large")
-    await rig.wiring.workspace_controller.session_controller.show_model()
+    await rig.wiring.session_controller.show_model()
 
 
 async def _choose(rig: WindowRig, label: str) -> list[str]:
@@ -43,7 +43,7 @@ async def _choose(rig: WindowRig, label: str) -> list[str]:
     await until(lambda: len(rig.events(ModelChosen)) > facts, "the choice on record")
     expected = label or rig.wiring.services.registry.get(rig.workspace.id).model
     await until(lambda: rig.conversation.model.label == expected, "the model that was chosen")
-    await rig.wiring.workspace_controller.session_controller.show_model()
+    await rig.wiring.session_controller.show_model()
     return checked
 
 
@@ -90,17 +90,17 @@ async def test_a_chosen_model_that_is_gone_holds_the_session(qapp: QApplication,
         await desk.use_model(rig.workspace.id, "demo/offline")
         before = desk.settings
         await desk.save_settings(before.with_provider_removed("box"))
-        await rig.wiring.workspace_controller.session_controller.show_model()
+        await rig.wiring.session_controller.show_model()
         assert "box/small is chosen for this session, but isn't set up here." in rig.banner_text()
         assert rig.conversation.model_choice.pending == ModelChange("box/small", True, False)
 
         await desk.save_settings(before)
-        await rig.wiring.workspace_controller.session_controller.show_model()
+        await rig.wiring.session_controller.show_model()
         assert rig.conversation.model_choice.pending is None
         assert rig.conversation.model.label == "box/small"
 
         await desk.save_settings(before.with_provider_removed("box"))
-        await rig.wiring.workspace_controller.session_controller.show_model()
+        await rig.wiring.session_controller.show_model()
         press(rig.window.banners, "go on")
         await until(lambda: not rig.conversation.model_choice.pending, "the choice")
         assert rig.conversation.model.demo

@@ -83,8 +83,8 @@ async def test_the_dialog_says_what_a_handover_takes(qapp: QApplication, tmp_pat
         await talked(rig, server)
         click(rig, "spend-observations:refuse")
         rig.window.commands.compact_now.trigger()
-        await until(lambda: rig.wiring.workspace_controller.rewrites.handover_presenter, "the dialog")
-        by_hand = rig.wiring.workspace_controller.rewrites.handover_presenter
+        await until(lambda: rig.wiring.rewrites.handover_presenter, "the dialog")
+        by_hand = rig.wiring.rewrites.handover_presenter
         assert by_hand is not None
         dialog: HandoverDialog = by_hand.dialog
         await until(lambda: dialog.estimate_label.text().startswith("Reads ≈ "), "the price")

@@ -41,8 +41,7 @@ async def test_a_subagent_shows_while_it_works_and_its_session_leads_back(
         assert (result.session, result.text) == (child, "Fourteen it is.")
         await until(lambda: not rig.window.jobs.job_ids(), "the line gone")
 
-        cards = rig.wiring.workspace_controller.session_controller
-        cards.session_requested.emit(child)
+        rig.wiring.session_controller.session_requested.emit(child)
         await until(lambda: rig.conversation.session.id == child, "the subagent's session")
         await until(lambda: [row.text for row in rig.rows(UserRow)] == ["Count them"], "its task")
         assert [row.text for row in rig.rows(AssistantRow)] == ["Fourteen it is."]

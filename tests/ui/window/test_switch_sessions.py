@@ -105,7 +105,7 @@ async def test_two_quick_switches_end_where_the_last_one_went(qapp: QApplication
             await asyncio.gather(
                 shell.open_workspace(wanted), shell.open_workspace(other), shell.open_workspace(wanted)
             )
-            assert rig.workspace.id == wanted == shell.active_workspace_id
+            assert rig.workspace.id == wanted == rig.wiring.active_workspace.id
             assert [row.text for row in rig.rows(UserRow)] == [words]
             assert rig.window.sidebar.session_list.sessions()[0].title == words
 

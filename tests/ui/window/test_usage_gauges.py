@@ -67,7 +67,7 @@ async def test_the_sidebar_follows_each_change_and_keeps_it(qapp: QApplication, 
             swept = _true(rig)
             assert sidebar_item(rig).used == swept
             seq = next(one.seq for one in rig.conversation.session.log if isinstance(one.event, SweepMade))
-            rig.wiring.workspace_controller.rewrites.undo(seq)
+            rig.wiring.rewrites.undo(seq)
             await until(
                 lambda: _true(rig) > swept and sidebar_item(rig).used == _true(rig), "the undo listed"
             )
@@ -210,7 +210,7 @@ class _Play:
     async def _policy(self) -> None:
         fields = {"user_text_tokens": self._random.choice((0, 20, 20_000)), "handover_at": 0.9}
         await self.rig.change_policy(**fields, protect_tokens=self._random.choice((100, 50_000)))
-        self.rig.wiring.workspace_controller.session_controller.schedule_refresh()
+        self.rig.wiring.session_controller.schedule_refresh()
 
     async def _model(self) -> None:
         assert self._server is not None

@@ -52,7 +52,7 @@ async def test_nothing_is_sent_until_the_folder_is_trusted(qapp: QApplication, t
         assert rig.chat.trust_strip.isVisible()
         assert not rig.composer.isEnabled()
         assert "before you trust" in rig.composer.editor.placeholderText()
-        rig.wiring.workspace_controller.session_controller.composer.send("Sent all the same")
+        rig.wiring.session_controller.composer.send("Sent all the same")
         await until(lambda: "not trusted yet" in rig.banner_text(), "it says why not")
         assert server.bodies == []
         assert rig.composer.text() == "Sent all the same", "nothing typed is lost"
@@ -94,7 +94,7 @@ async def test_trust_taken_back_stops_what_runs(qapp: QApplication, tmp_path: Pa
         await rig.use_server(server)
         rig.type_message("Go on for ever")
         await until(lambda: rig.conversation.is_running, "a turn")
-        await rig.wiring.workspace_controller.trust.set_trusted(rig.workspace.id, trusted=False)
+        await rig.wiring.trust.set_trusted(rig.workspace.id, trusted=False)
         assert not rig.conversation.is_running
         assert not rig.composer.isEnabled()
         assert rig.chat.trust_strip.isVisible()

@@ -188,7 +188,7 @@ class ServerEditor(QWidget):
             signal.emit(draft)  # type: ignore[attr-defined]  # a bound signal has no type of its own
 
     def set_testing(self, is_testing: bool) -> None:
-        """A test runs, or has ended."""
+        """Show that a test runs, or has ended."""
         self.test.setEnabled(not is_testing)
         if is_testing:
             self.status.show_status("running", "Starting it once…")

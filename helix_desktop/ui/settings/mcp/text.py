@@ -84,7 +84,7 @@ def variables_text(entry: McpServerConfig) -> str:
 
 
 def parse_draft(name: str, endpoint: str, cwd: str, variables: str, secrets: dict[str, str]) -> ServerDraft:
-    """What the fields of a form describe; `secrets` may have empty values, which stay as they are kept.
+    """Return what the fields of a form describe; empty values among `secrets` keep what is stored.
 
     Variables with the name of a secret become one. Raises InvalidInput.
     """

@@ -202,7 +202,7 @@ class PermissionsPage(QWidget):
 
 
 def _rule_label(rule: str) -> QLabel:
-    """A rule as it is, with its hidden signs in sight; a very long one by its ends, whole in the tooltip."""
+    """Return a label of a rule, hidden characters escaped, its middle cut if it is very long."""
     escaped = escape_invisible(rule)
     cut = len(escaped) > _MAX_RULE_CHARS
     ends = f"{escaped[: _MAX_RULE_CHARS // 2]} … {escaped[-_MAX_RULE_CHARS // 2 :]}" if cut else escaped

@@ -108,7 +108,7 @@ def _ability_text(is_able: bool | None) -> str:
 
 
 def parse_number(text: str) -> float | None:
-    """A number as people type it: `200000`, `200,000`, `200k`, `1.05M`; 0 for nothing, None for no number."""
+    """Parse a number: `200000`, `200,000`, `200k`, `1.05M`; return 0 for nothing, None for no number."""
     plain = text.strip().replace(",", "").replace(" ", "").replace("_", "").removeprefix("$").lower()
     if not plain:
         return 0.0

@@ -83,7 +83,7 @@ def default_initials(name: str) -> str:
 
 
 def distinct_colors(ids: Iterable[str]) -> dict[str, str]:
-    """The colors of workspaces that look alike otherwise: different ones, as long as there are enough."""
+    """Return colors for workspaces that otherwise look alike: different ones while there are enough."""
     colors: dict[str, str] = {}
     for workspace_id in sorted(ids):
         first = WORKSPACE_COLORS.index(default_color(workspace_id))
@@ -117,7 +117,7 @@ def matches_query(needle: str, *texts: str) -> bool:
 
 
 def nested_sessions(items: Iterable[SessionItem], needle: str = "") -> list[SessionItem]:
-    """The sessions that are shown, newest first, each followed by its subagents' in the order they began.
+    """Return the sessions to show, newest first, each followed by its subagents' in the order they started.
 
     Subagents show where the user is, where one runs, and where a search finds one.
     """

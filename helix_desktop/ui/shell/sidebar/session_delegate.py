@@ -26,7 +26,7 @@ class SessionDelegate(QStyledItemDelegate):
         self.theme: Theme = LIGHT
 
     def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
-        """Fixed heights per kind of row, so that thousands cost nothing."""
+        """Return a fixed height per kind of row, so that thousands cost nothing."""
         entry = index.data(ITEM_ROLE)
         height = 34 if isinstance(entry, str) else 30 if entry.parent else 55
         return QSize(120, round(height * fonts.scale(self._base())))
@@ -85,7 +85,7 @@ class SessionDelegate(QStyledItemDelegate):
             painter.drawRoundedRect(box.adjusted(1, 1, -1, -1) if focused else box, 9, 9)
 
     def _paint_nested(self, painter: QPainter, box: QRectF, item: SessionItem) -> None:
-        """A subagent's session on one line: icon, title, and a dot while it works."""
+        """Paint a subagent's session on one line: icon, title, and a dot while it works."""
         color = self.theme.text if item.active else self.theme.muted
         side = 14
         ratio = painter.device().devicePixelRatioF()

@@ -3,39 +3,32 @@
 from __future__ import annotations
 
 from helix_desktop.domain.store.retention import RetentionRule
-from helix_desktop.services.app_services import AppServices
-from helix_desktop.ui.design.async_actions import AsyncActions
+from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.settings.dialog import SettingsDialog
-from helix_desktop.ui.workspaces.controller import WorkspaceController
 
 
 class DataPresenter:
     """Binds the page to the store of the workspace on screen."""
 
-    def __init__(
-        self,
-        dialog: SettingsDialog,
-        workspace_controller: WorkspaceController,
-        async_actions: AsyncActions,
-        services: AppServices,
-    ) -> None:
-        self._page, self._workspace_controller, self._services = dialog.data, workspace_controller, services
-        start, tidying = async_actions.start, workspace_controller.cleanup
+    def __init__(self, dialog: SettingsDialog, context: ControllerContext) -> None:
+        self._page, self._services = dialog.data, context.services
+        self._active_workspace = context.active_workspace
+        start, commands = context.async_actions.start, context.window.commands
         self._page.rule_chosen.connect(
             lambda rule: start(self._save_rule(rule), "keep the rule of a clean-up")
         )
-        for signal, work in (
-            (self._page.clean_requested, tidying.clean_up),
-            (self._page.trash_requested, tidying.show_trash),
-            (self._page.redact_requested, tidying.redact),
-            (self._page.backup_requested, workspace_controller.backup.back_up),
+        for signal, command in (
+            (self._page.clean_requested, commands.clean_up),
+            (self._page.trash_requested, commands.trash),
+            (self._page.redact_requested, commands.forget),
+            (self._page.backup_requested, commands.back_up),
         ):
             signal.connect(dialog.hide)  # never one dialog above another
-            signal.connect(lambda work=work: start(work(), "data"))
+            signal.connect(command.trigger)
 
     async def show(self) -> None:
         """Show the figures and the rule as they are now."""
-        workspace = self._services.open_workspaces.get(self._workspace_controller.active_workspace_id)
+        workspace = self._active_workspace.opened
         if workspace is None:
             self._page.show_no_workspace()
             return
@@ -45,7 +38,7 @@ class DataPresenter:
         self._page.show_data(record.name, rule, totals, plan)
 
     async def _save_rule(self, rule: RetentionRule) -> None:
-        workspace = self._services.open_workspaces.get(self._workspace_controller.active_workspace_id)
+        workspace = self._active_workspace.opened
         if workspace is not None:
             self._services.registry.change(workspace.id, quota=rule.quota, unused_ms=rule.unused_ms)
             await self.show()

@@ -7,14 +7,13 @@ from collections.abc import Awaitable, Callable
 from PySide6.QtCore import QTimer
 
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.mcp.config_import import ServerDraft
 from helix_desktop.ui.design.async_actions import AsyncActions
+from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.settings.dialog import SettingsDialog
 from helix_desktop.ui.settings.mcp.server_card import ServerCard
 from helix_desktop.ui.settings.mcp.server_form import ServerEditor
 from helix_desktop.ui.settings.mcp.text import error_text
-from helix_desktop.ui.workspaces.controller import WorkspaceController
 
 _REFRESH_MS = 80  # many changes at once are shown once
 _LOG_POLL_MS = 700  # how often an open log is looked at
@@ -23,21 +22,12 @@ _LOG_POLL_MS = 700  # how often an open log is looked at
 class McpPresenter:
     """Binds the page to the servers of the workspace on screen."""
 
-    def __init__(
-        self,
-        dialog: SettingsDialog,
-        workspace_controller: WorkspaceController,
-        async_actions: AsyncActions,
-        services: AppServices,
-    ) -> None:
-        self._dialog, self._page, self._workspace_controller, self._services = (
-            dialog,
-            dialog.mcp,
-            workspace_controller,
-            services,
-        )
+    def __init__(self, dialog: SettingsDialog, context: ControllerContext) -> None:
+        self._page, self._active_workspace = dialog.mcp, context.active_workspace
+        self._servers, self._endpoints = context.services.mcp_servers, context.services.cache_endpoints
+        self._registry = context.services.registry
         self._async_actions = AsyncActions(
-            async_actions.scope, lambda error: self._page.show_error(error_text(error))
+            context.async_actions.scope, lambda error: self._page.show_error(error_text(error))
         )
         self._undo_remove: Callable[[], Awaitable[None]] | None = None
         self._refresh_timer = QTimer(dialog, singleShot=True, interval=_REFRESH_MS)
@@ -47,57 +37,39 @@ class McpPresenter:
         self._log_timer = QTimer(dialog, interval=_LOG_POLL_MS)
         self._log_timer.timeout.connect(self._poll_logs)
         self._log_timer.start()
-        services.mcp_servers.listen(self._on_server_change)
+        self._servers.listen(self._on_server_change)
         self._page.card_created.connect(self._connect)
         self._page.undo_requested.connect(lambda: self._run(self._undo, "undo"))
-        endpoints, shared = services.cache_endpoints, self._page.sharing
+        endpoints, active, shared = self._endpoints, self._active_workspace, self._page.sharing
         shared.switched.connect(
-            lambda on: self._run(
-                lambda: endpoints.set_enabled(workspace_controller.active_workspace_id, on), "share the cache"
-            )
+            lambda on: self._run(lambda: endpoints.set_enabled(active.id, on), "share the cache")
         )
         shared.renew_requested.connect(
-            lambda: self._run(
-                lambda: endpoints.rotate_token(workspace_controller.active_workspace_id), "new token"
-            )
+            lambda: self._run(lambda: endpoints.rotate_token(active.id), "new token")
         )
         box = self._page.add_box
         box.added.connect(lambda drafts: self._run(lambda: self._add(drafts), "add"))
         box.test_requested.connect(lambda draft: self._test("", draft, box.editor))
 
     def _on_server_change(self, workspace_id: str) -> None:
-        if workspace_id == self._workspace_controller.active_workspace_id and self._page.isVisible():
+        if workspace_id == self._active_workspace.id and self._page.isVisible():
             self._refresh_timer.start()
 
     def _poll_logs(self) -> None:
-        """Logs grow without a word."""
+        """Refresh while a log is open: nothing announces that it grows."""
         if self._page.isVisible() and any(card.is_open("log") for card in self._page.cards.values()):
             self._refresh_timer.start()
 
     def _connect(self, card: ServerCard) -> None:
-        do, name, servers = self._run, card.name, self._services.mcp_servers
+        do, name, servers, active = self._run, card.name, self._servers, self._active_workspace
         card.consent_given.connect(
-            lambda _, print_: do(
-                lambda: servers.consent(self._workspace_controller.active_workspace_id, name, print_), "agree"
-            )
+            lambda _, fingerprint: do(lambda: servers.consent(active.id, name, fingerprint), "agree")
         )
-        card.switched.connect(
-            lambda _, on: do(
-                lambda: servers.set_enabled(self._workspace_controller.active_workspace_id, name, on),
-                "switch",
-            )
-        )
+        card.switched.connect(lambda _, on: do(lambda: servers.set_enabled(active.id, name, on), "switch"))
         card.tools_switched.connect(
-            lambda _, off: do(
-                lambda: servers.set_disabled_tools(self._workspace_controller.active_workspace_id, name, off),
-                "switch a tool",
-            )
+            lambda _, off: do(lambda: servers.set_disabled_tools(active.id, name, off), "switch a tool")
         )
-        card.restart_requested.connect(
-            lambda _: do(
-                lambda: servers.restart(self._workspace_controller.active_workspace_id, name), "restart"
-            )
-        )
+        card.restart_requested.connect(lambda _: do(lambda: servers.restart(active.id, name), "restart"))
         card.remove_requested.connect(lambda _: do(lambda: self._remove(name), "remove"))
         card.saved.connect(lambda _, draft: do(lambda: self._save(card, draft), "save"))
         card.test_requested.connect(lambda _, draft: self._test(name, draft, card.editor))
@@ -113,37 +85,31 @@ class McpPresenter:
 
     async def show(self) -> None:
         """Show the servers as they are now."""
-        workspace = self._services.open_workspaces.get(self._workspace_controller.active_workspace_id)
+        workspace = self._active_workspace.opened
         if workspace is None or workspace.is_read_only:
             self._page.show_no_workspace()
             return
-        record = self._services.registry.get(workspace.id)
-        reports, keeping = (
-            await self._services.mcp_servers.statuses(workspace.id),
-            await self._services.mcp_servers.secret_storage_text(),
-        )
-        if workspace.id == self._workspace_controller.active_workspace_id:
-            self._page.show_servers(record.name, record.path, reports, keeping)
-        sharing = await self._services.cache_endpoints.sharing_state(workspace.id)
-        if workspace.id == self._workspace_controller.active_workspace_id:
-            command = self._services.cache_endpoints.stdio_command(workspace.id)
+        record = self._registry.get(workspace.id)
+        statuses = await self._servers.statuses(workspace.id)
+        secret_storage = await self._servers.secret_storage_text()
+        if workspace.id == self._active_workspace.id:
+            self._page.show_servers(record.name, record.path, statuses, secret_storage)
+        sharing = await self._endpoints.sharing_state(workspace.id)
+        if workspace.id == self._active_workspace.id:
+            command = self._endpoints.stdio_command(workspace.id)
             self._page.sharing.show_sharing(record.name, command, sharing)
 
     async def _add(self, drafts: list[ServerDraft]) -> None:
-        await self._services.mcp_servers.add(self._workspace_controller.active_workspace_id, drafts)
+        await self._servers.add(self._active_workspace.id, drafts)
         self._page.add_box.paste.clear()  # it may hold a secret
         self._page.add_box.hide()
 
     async def _save(self, card: ServerCard, draft: ServerDraft) -> None:
-        await self._services.mcp_servers.change(
-            self._workspace_controller.active_workspace_id, card.name, draft
-        )
+        await self._servers.change(self._active_workspace.id, card.name, draft)
         card.set_open("edit", False)
 
     async def _remove(self, name: str) -> None:
-        self._undo_remove = await self._services.mcp_servers.remove(
-            self._workspace_controller.active_workspace_id, name
-        )
+        self._undo_remove = await self._servers.remove(self._active_workspace.id, name)
         self._page.show_undo(f"{name} was removed.")
 
     async def _undo(self) -> None:
@@ -154,11 +120,7 @@ class McpPresenter:
     def _test(self, name: str, draft: ServerDraft, editor: ServerEditor) -> None:
         async def tested() -> None:
             try:
-                editor.show_test(
-                    await self._services.mcp_servers.test(
-                        self._workspace_controller.active_workspace_id, name, draft
-                    )
-                )
+                editor.show_test(await self._servers.test(self._active_workspace.id, name, draft))
             except HelixError as error:
                 editor.set_testing(False)
                 editor.status.show_status("failed", error_text(error))

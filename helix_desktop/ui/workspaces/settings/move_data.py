@@ -9,12 +9,11 @@ from PySide6.QtCore import QObject, Signal
 from helix_desktop.config.data_dir_move import plan_move
 from helix_desktop.domain.digest import format_bytes
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.services.app_services import AppServices
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.dialogs import Choice
+from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.settings.dialog import SettingsDialog
-from helix_desktop.ui.shell.main_window import MainWindow
 
 _KEEP, _REMOVE = "keep", "remove"
 
@@ -25,12 +24,10 @@ class MoveDataPresenter(QObject):
     confirmed = Signal(str, bool)
     """The new folder, and whether the old copy is to be removed at the end."""
 
-    def __init__(
-        self, dialog: SettingsDialog, window: MainWindow, async_actions: AsyncActions, services: AppServices
-    ) -> None:
+    def __init__(self, dialog: SettingsDialog, context: ControllerContext) -> None:
         super().__init__(dialog)
-        self._dialog, self._window, self._services = dialog, window, services
-        self._async_actions = AsyncActions(async_actions.scope, self._show_error)
+        self._dialog, self._window, self._services = dialog, context.window, context.services
+        self._async_actions = AsyncActions(context.async_actions.scope, self._show_error)
         dialog.about.move_requested.connect(lambda: self._async_actions.start(self.prompt(), "move data"))
 
     async def prompt(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 from PySide6.QtCore import QObject
@@ -13,13 +13,12 @@ from helix_desktop.domain.errors import HelixError, StoreError
 from helix_desktop.domain.events.session import ApprovalGiven, RecordedEvent
 from helix_desktop.domain.permissions.rules import parse_rule, rule_names
 from helix_desktop.domain.tools import PermissionRule, RuleEffect, RuleKind
-from helix_desktop.services.app_services import AppServices
-from helix_desktop.ui.design.async_actions import AsyncActions
-from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import retint
+from helix_desktop.ui.session.context import ControllerContext
+from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.settings.forms import PermissionRow
 from helix_desktop.ui.settings.permissions.page import PermissionsPage
-from helix_desktop.ui.workspaces.controller import WorkspaceController
+from helix_desktop.ui.workspaces.trust import TrustController
 from helix_desktop.words.times import format_date_and_time
 from helix_desktop.workspaces.record import Grant
 from helix_desktop.workspaces.saved_rules import SavedRules, demo_calls, user_rules
@@ -38,45 +37,39 @@ class PermissionsPresenter(QObject):
     def __init__(
         self,
         page: PermissionsPage,
-        workspace_controller: WorkspaceController,
-        async_actions: AsyncActions,
-        services: AppServices,
-        theme: Callable[[], Theme],
+        context: ControllerContext,
+        session_controller: SessionController,
+        trust: TrustController,
     ) -> None:
         super().__init__(page)
-        self._page, self._workspace_controller, self._async_actions, self._services, self._theme = (
-            page,
-            workspace_controller,
-            async_actions,
-            services,
-            theme,
-        )
+        self._page, self._window, self._services = page, context.window, context.services
+        self._async_actions, self._active_workspace = context.async_actions, context.active_workspace
+        self._session_controller, self._trust_controller = session_controller, trust
+        start = context.async_actions.start
         self._rules_by_key: dict[str, PermissionRule] = {}
         self._revoked: PermissionRule | None = None
         page.revoke_requested.connect(self._revoke)
         page.undo_requested.connect(self._undo)
         page.form.submitted.connect(self._add_rule)
-        page.sandbox.changed.connect(lambda name, on: async_actions.start(self._grant(name, on), "grant"))
+        page.sandbox.changed.connect(lambda name, on: start(self._grant(name, on), "grant"))
         page.demo_calls_changed.connect(self._set_demo_calls)
-        page.trust_requested.connect(lambda trusted: async_actions.start(self._trust(trusted), "trust"))
+        page.trust_requested.connect(lambda trusted: start(self._trust(trusted), "trust"))
 
     async def show(self) -> None:
         """Show the page as things are now; what takes counting comes a moment later."""
         self._show({})
         await self._show_sandbox()
-        workspace = self._services.open_workspaces.get(self._workspace_controller.active_workspace_id)
+        workspace = self._active_workspace.opened
         if workspace is not None and self._rules_by_key:
             try:
                 counted = await _read_usage(workspace, self._rules_by_key.values())
             except StoreError:  # it was closed meanwhile
                 return
-            if workspace is self._services.open_workspaces.get(
-                self._workspace_controller.active_workspace_id
-            ):
+            if workspace is self._active_workspace.opened:
                 self._show(counted)
 
     def _show(self, usage: dict[str, RuleUsage]) -> None:
-        workspace = self._services.open_workspaces.get(self._workspace_controller.active_workspace_id)
+        workspace = self._active_workspace.opened
         if workspace is None:
             return
         record = self._services.registry.get(workspace.id)
@@ -87,17 +80,17 @@ class PermissionsPresenter(QObject):
         self._page.show_trust(record.path, record.trusted)
         self._page.show_rules(record.name, rows)
         self._page.show_revoked(self._revoked.text if self._revoked else "")
-        retint(self._page, self._theme())
+        retint(self._page, self._window.theme)
 
     @property
     def _conversation(self) -> Conversation | None:
-        return self._workspace_controller.session_controller.conversation
+        return self._session_controller.conversation
 
     def _session_rules(self) -> Sequence[PermissionRule]:
         return self._conversation.permissions.rules if self._conversation is not None else ()
 
     def _saved_rules(self) -> SavedRules:
-        return SavedRules(self._services.registry, self._workspace_controller.active_workspace_id)
+        return SavedRules(self._services.registry, self._active_workspace.id)
 
     def _reload(self) -> None:
         self._async_actions.start(self.show(), "permissions")
@@ -141,25 +134,25 @@ class PermissionsPresenter(QObject):
         await self.show()
 
     async def _show_sandbox(self) -> None:
-        identity = self._workspace_controller.active_workspace_id
-        if identity not in self._services.open_workspaces:
+        workspace_id = self._active_workspace.id
+        if self._active_workspace.opened is None:
             return
-        text, is_confined = await self._services.tools.sandbox_status(identity)
-        if identity == self._workspace_controller.active_workspace_id:
-            record = self._services.registry.get(identity)
+        text, is_confined = await self._services.tools.sandbox_status(workspace_id)
+        if workspace_id == self._active_workspace.id:
+            record = self._services.registry.get(workspace_id)
             on = {"sandbox": record.sandbox, "network": record.network, "fetch": record.fetch}
             self._page.sandbox.show_sandbox(on, text, is_confined)
 
     async def _grant(self, name: Grant, is_granted: bool) -> None:
-        await self._services.tools.set_grant(self._workspace_controller.active_workspace_id, name, is_granted)
+        await self._services.tools.set_grant(self._active_workspace.id, name, is_granted)
         await self._show_sandbox()
 
     async def _trust(self, trusted: bool) -> None:
-        identity = self._workspace_controller.active_workspace_id
+        workspace_id = self._active_workspace.id
         if trusted:
-            await self._workspace_controller.trust.ask(identity)
+            await self._trust_controller.ask(workspace_id)
         else:
-            await self._workspace_controller.trust.set_trusted(identity, trusted=False)
+            await self._trust_controller.set_trusted(workspace_id, trusted=False)
         await self.show()
 
 

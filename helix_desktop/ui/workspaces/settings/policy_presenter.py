@@ -12,12 +12,11 @@ from PySide6.QtGui import QDesktopServices
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.context.policy import PROFILES, ContextPolicy, policy_from
 from helix_desktop.domain.errors import HelixError, SettingsDamaged
-from helix_desktop.services.app_services import AppServices
 from helix_desktop.ui.design.window_state import Banner, BannerAction
+from helix_desktop.ui.session.context import ControllerContext
+from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.settings.policy.form import policy_error_text, policy_form
 from helix_desktop.ui.settings.policy.page import PolicyPage
-from helix_desktop.ui.shell.main_window import MainWindow
-from helix_desktop.ui.workspaces.controller import WorkspaceController
 from helix_desktop.workspaces.policy_file import PolicyFile
 
 _BANNER, _OPEN, _REPLACE = "policy-file", "open", "replace"
@@ -27,24 +26,21 @@ _SETTLE_MS = 150  # an editor may write a file in several steps
 class PolicyPresenter(QObject):
     """Binds the policy page to the workspace on screen, and every open workspace to its policy file."""
 
-    def __init__(
-        self, window: MainWindow, workspace_controller: WorkspaceController, services: AppServices
-    ) -> None:
+    def __init__(self, context: ControllerContext, session_controller: SessionController) -> None:
         """Follow the files at once; the page comes with `attach`."""
-        super().__init__(window)
-        self._window, self._workspace_controller, self._services = window, workspace_controller, services
+        super().__init__(context.window)
+        self._banners, self._services = context.window.banners, context.services
+        self._async_actions, self._active_workspace = context.async_actions, context.active_workspace
         self._page: PolicyPage | None = None
         self._stamps: dict[str, tuple[int, int, int]] = {}
         self._errors: dict[str, SettingsDamaged] = {}
         self._watcher = QFileSystemWatcher(self)
-        self._reload_timer = QTimer(self)
-        self._reload_timer.setSingleShot(True)
-        self._reload_timer.setInterval(_SETTLE_MS)
+        self._reload_timer = QTimer(self, singleShot=True, interval=_SETTLE_MS)
         self._reload_timer.timeout.connect(self._reload_edited)
         self._watcher.fileChanged.connect(lambda _: self._reload_timer.start())
         self._watcher.directoryChanged.connect(lambda _: self._reload_timer.start())
-        workspace_controller.session_controller.session_changed.connect(self._watch)
-        window.banners.action_clicked.connect(self._on_action)
+        session_controller.session_changed.connect(self._watch)
+        self._banners.action_clicked.connect(self._on_action)
 
     def attach(self, page: PolicyPage) -> None:
         """Bind the page, once the settings window is built."""
@@ -57,7 +53,7 @@ class PolicyPresenter(QObject):
 
     def show(self) -> None:
         """Show the policy of the workspace on screen."""
-        workspace = self._workspace
+        workspace = self._active_workspace.opened
         if workspace is None:
             return
         if self._page is not None:
@@ -69,16 +65,12 @@ class PolicyPresenter(QObject):
             self._page.show_policy(policy_form(name, workspace.policy, restorable))
         self._show_file_error()
 
-    @property
-    def _workspace(self) -> OpenWorkspace | None:
-        return self._services.open_workspaces.get(self._workspace_controller.active_workspace_id)
-
     def _policy_file(self, workspace: OpenWorkspace) -> PolicyFile:
         return self._services.registry.policy_file(workspace.id)
 
     def _change(self, fields: dict[str, object]) -> None:
         """Change some fields; what was edited in the file meanwhile stays."""
-        workspace = self._workspace
+        workspace = self._active_workspace.opened
         if workspace is None or not self._reload(workspace):
             return
         if fields.get("enabled") and not PROFILES[workspace.policy.profile].enabled:
@@ -90,21 +82,21 @@ class PolicyPresenter(QObject):
         except ValueError as error:
             self._show_field_error(workspace, error, tuple(fields))
         except HelixError as error:
-            self._workspace_controller.show_error(error)
+            self._async_actions.show_error(error)
         else:
             self._use(workspace, policy)
 
     def _choose_profile(self, name: str) -> None:
-        workspace = self._workspace
+        workspace = self._active_workspace.opened
         if workspace is None or not self._reload(workspace):
             return
         try:
             self._use(workspace, self._policy_file(workspace).choose_profile(workspace.policy, name))
         except HelixError as error:
-            self._workspace_controller.show_error(error)
+            self._async_actions.show_error(error)
 
     def _restore_changes(self, profile: str) -> None:
-        workspace = self._workspace
+        workspace = self._active_workspace.opened
         if workspace is None or not self._reload(workspace):
             return
         try:
@@ -112,7 +104,7 @@ class PolicyPresenter(QObject):
         except ValueError as error:
             self._show_field_error(workspace, error, ("enabled",))
         except HelixError as error:
-            self._workspace_controller.show_error(error)
+            self._async_actions.show_error(error)
 
     def _show_field_error(self, workspace: OpenWorkspace, error: ValueError, fields: tuple[str, ...]) -> None:
         if self._page is None:
@@ -127,7 +119,6 @@ class PolicyPresenter(QObject):
         self._errors.pop(workspace.id, None)
         workspace.policy = policy
         self.show()
-        self._workspace_controller.session_controller.schedule_refresh()
 
     def _watch(self) -> None:
         """Watch the files of all open workspaces, and their folders: editors replace files."""
@@ -165,20 +156,19 @@ class PolicyPresenter(QObject):
             return False
         if self._errors.pop(workspace.id, None) is not None or policy != workspace.policy:
             workspace.policy = policy
-            if workspace is self._workspace:
+            if workspace is self._active_workspace.opened:
                 self.show()
-                self._workspace_controller.session_controller.schedule_refresh()
         return True
 
     def _show_file_error(self) -> None:
         """Show the error in the file of the workspace on screen, in the window and on the page."""
-        error = self._errors.get(self._workspace_controller.active_workspace_id)
+        error = self._errors.get(self._active_workspace.id)
         if self._page is not None:
             self._page.show_file_error(error.why if error is not None else "")
         if error is None:
-            self._window.banners.remove(_BANNER)
-        elif _BANNER not in self._window.banners.banner_ids():
-            self._window.banners.show_banner(
+            self._banners.remove(_BANNER)
+        elif _BANNER not in self._banners.banner_ids():
+            self._banners.show_banner(
                 Banner(
                     _BANNER,
                     "error",
@@ -186,7 +176,7 @@ class PolicyPresenter(QObject):
                     error.why,
                     "The previous policy stays in use until you fix it.",
                     actions=(BannerAction(_OPEN, "Open file"), BannerAction(_REPLACE, "Replace file")),
-                    workspace=self._workspace_controller.active_workspace_id,
+                    workspace=self._active_workspace.id,
                 )
             )
 
@@ -195,19 +185,19 @@ class PolicyPresenter(QObject):
             self._open_file() if action == _OPEN else self._replace_file()
 
     def _open_file(self) -> None:
-        workspace = self._workspace
+        workspace = self._active_workspace.opened
         if workspace is not None:
             QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._policy_file(workspace).path)))
 
     def _replace_file(self) -> None:
         """Write the running policy over a file with an error, of which a copy is kept."""
-        workspace = self._workspace
+        workspace = self._active_workspace.opened
         if workspace is None:
             return
         try:
             self._policy_file(workspace).replace(workspace.policy)
         except HelixError as error:
-            self._workspace_controller.show_error(error)
+            self._async_actions.show_error(error)
         else:
             self._use(workspace, workspace.policy)
 

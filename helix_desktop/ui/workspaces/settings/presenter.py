@@ -6,18 +6,16 @@ import msgspec
 from PySide6.QtCore import QObject, QPoint, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 
-from helix_desktop.services.app_services import AppServices
-from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.design.window_placement import fit_screen
+from helix_desktop.ui.session.context import ControllerContext
+from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.missing_keys import MissingKeyBanner
 from helix_desktop.ui.session.model_change_banner import ModelChangeBanner
 from helix_desktop.ui.session.model_menu import model_menu
 from helix_desktop.ui.settings.about.presenter import AboutPresenter
 from helix_desktop.ui.settings.dialog import SettingsDialog, SettingsPage
-from helix_desktop.ui.shell.main_window import MainWindow
-from helix_desktop.ui.workspaces.controller import WorkspaceController
 from helix_desktop.ui.workspaces.mcp_consent_banner import McpConsentBanner
 from helix_desktop.ui.workspaces.settings.data_presenter import DataPresenter
 from helix_desktop.ui.workspaces.settings.mcp_presenter import McpPresenter
@@ -26,28 +24,23 @@ from helix_desktop.ui.workspaces.settings.permissions_presenter import Permissio
 from helix_desktop.ui.workspaces.settings.policy_presenter import PolicyPresenter
 from helix_desktop.ui.workspaces.settings.providers_presenter import ProvidersPresenter
 from helix_desktop.ui.workspaces.settings.roles_presenter import RolesPresenter, model_labels
+from helix_desktop.ui.workspaces.trust import TrustController
 
 
 class _Pages:
     """The settings window, and what fills each of its pages."""
 
     def __init__(
-        self,
-        window: MainWindow,
-        workspace_controller: WorkspaceController,
-        async_actions: AsyncActions,
-        services: AppServices,
+        self, context: ControllerContext, session_controller: SessionController, trust: TrustController
     ) -> None:
-        self.dialog = dialog = SettingsDialog(window)
-        self.providers = ProvidersPresenter(dialog, workspace_controller, async_actions, services)
-        self.roles = RolesPresenter(dialog.roles, workspace_controller, async_actions, services)
-        self.about = AboutPresenter(dialog.about, async_actions, services)
-        self.data = DataPresenter(dialog, workspace_controller, async_actions, services)
-        self.mcp = McpPresenter(dialog, workspace_controller, async_actions, services)
-        self.permissions = PermissionsPresenter(
-            dialog.permissions, workspace_controller, async_actions, services, lambda: window.theme
-        )
-        self.move_data = MoveDataPresenter(dialog, window, async_actions, services)
+        self.dialog = dialog = SettingsDialog(context.window)
+        self.providers = ProvidersPresenter(dialog.providers, context, session_controller)
+        self.roles = RolesPresenter(dialog.roles, context, session_controller)
+        self.about = AboutPresenter(dialog.about, context.async_actions, context.services)
+        self.data = DataPresenter(dialog, context)
+        self.mcp = McpPresenter(dialog, context)
+        self.permissions = PermissionsPresenter(dialog.permissions, context, session_controller, trust)
+        self.move_data = MoveDataPresenter(dialog, context)
 
 
 class SettingsPresenter(QObject):
@@ -58,36 +51,24 @@ class SettingsPresenter(QObject):
 
     def __init__(
         self,
-        window: MainWindow,
-        workspace_controller: WorkspaceController,
+        context: ControllerContext,
+        session_controller: SessionController,
+        trust: TrustController,
         appearance: Appearance,
-        async_actions: AsyncActions,
-        services: AppServices,
     ) -> None:
-        super().__init__(window)
-        self._workspace_controller, self._appearance, self._services, self._window = (
-            workspace_controller,
-            appearance,
-            services,
-            window,
-        )
-        self._async_actions = async_actions
+        super().__init__(context.window)
+        self._context, self._session_controller, self._trust = context, session_controller, trust
+        self._window, self._services = context.window, context.services
+        self._appearance, self._async_actions = appearance, context.async_actions
         self._built: _Pages | None = None
-        self._policy = PolicyPresenter(window, workspace_controller, services)
-        self._consent = McpConsentBanner(window, workspace_controller, services, lambda: self._open("mcp"))
-        self._model_change = ModelChangeBanner(
-            window,
-            workspace_controller.session_controller,
-            async_actions,
-            self._offer_models,
-            self._use_in_session,
-        )
-        self._missing_keys = MissingKeyBanner(
-            window, workspace_controller.session_controller, async_actions, services, self._enter_key
-        )
-        self._appearance.changed.connect(lambda _: async_actions.start(self._save_appearance(), "keep theme"))
-        composer = workspace_controller.session_controller.composer.widget
-        composer.enter_sends = services.settings.enter_sends
+        self._policy = PolicyPresenter(context, session_controller)
+        McpConsentBanner(context, session_controller, lambda: self._open("mcp"))
+        ModelChangeBanner(context, session_controller, self._offer_models, self._use_in_session)
+        MissingKeyBanner(context, session_controller, self._enter_key)
+        window, async_actions = context.window, context.async_actions
+        appearance.changed.connect(lambda _: async_actions.start(self._save_appearance(), "keep theme"))
+        composer = session_controller.composer.widget
+        composer.enter_sends = context.services.settings.enter_sends
         self._apply_appearance()
         composer.model_clicked.connect(self._choose_model)
         window.welcome.provider_requested.connect(lambda: self._open("providers"))
@@ -108,9 +89,7 @@ class SettingsPresenter(QObject):
     def _pages(self) -> _Pages:
         """Return the settings window, built when it is first needed: that takes longer than a frame."""
         if self._built is None:
-            self._built = _Pages(
-                self._window, self._workspace_controller, self._async_actions, self._services
-            )
+            self._built = _Pages(self._context, self._session_controller, self._trust)
             self._connect(self._built)
         return self._built
 
@@ -125,7 +104,7 @@ class SettingsPresenter(QObject):
             self._built.dialog.close()
 
     def _apply_appearance(self) -> None:
-        """The settings may have been changed by hand since the look of the first frame was kept."""
+        """Apply the settings: they may have been edited since the first frame's appearance was saved."""
         settings, appearance = self._services.settings, self._appearance
         if appearance.mode != settings.theme:
             appearance.set_mode(settings.theme)
@@ -154,14 +133,11 @@ class SettingsPresenter(QObject):
 
     def _choose_model(self) -> None:
         """Offer the models for the session on screen, behind the composer's button."""
-        workspace, conversation = (
-            self._workspace_controller.session_controller.workspace,
-            self._workspace_controller.session_controller.conversation,
-        )
+        workspace, conversation = self._session_controller.workspace, self._session_controller.conversation
         if workspace is None or conversation is None:
             self._open("providers")
             return
-        composer = self._workspace_controller.session_controller.composer.widget
+        composer = self._session_controller.composer.widget
         menu = model_menu(
             composer,
             model_labels(self._services.settings),
@@ -176,15 +152,12 @@ class SettingsPresenter(QObject):
 
     async def _use_in_session(self, label: str) -> None:
         """Let a model answer in the session on screen; empty: the workspace's default."""
-        workspace, conversation = (
-            self._workspace_controller.session_controller.workspace,
-            self._workspace_controller.session_controller.conversation,
-        )
+        workspace, conversation = self._session_controller.workspace, self._session_controller.conversation
         if workspace is None or conversation is None:
             return
         await workspace.choose_model(conversation.session.id, label)
-        if conversation is self._workspace_controller.session_controller.conversation:
-            await self._workspace_controller.session_controller.show_model()
+        if conversation is self._session_controller.conversation:
+            await self._session_controller.show_model()
 
     def _handle_remedy(self, remedy: str) -> None:
         """Do what helps against an error, if it is done here."""
@@ -228,7 +201,7 @@ class SettingsPresenter(QObject):
         self._pages.providers.enter_key(provider)
 
     async def _save_enter_sends(self, enter_sends: bool) -> None:
-        self._workspace_controller.session_controller.composer.widget.enter_sends = enter_sends
+        self._session_controller.composer.widget.enter_sends = enter_sends
         await self._services.save_settings(
             msgspec.structs.replace(self._services.settings, enter_sends=enter_sends)
         )

@@ -12,11 +12,11 @@ import msgspec
 from helix_desktop.config.settings import ModelEntry, Provider, Settings
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.local_server import LocalServer
-from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.provider_check_result import CheckStep
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.onboarding.found_servers import FoundServerList
-from helix_desktop.ui.settings.dialog import SettingsDialog
+from helix_desktop.ui.session.context import ControllerContext
+from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.settings.forms import (
     CheckNotice,
     KeyPlace,
@@ -24,7 +24,7 @@ from helix_desktop.ui.settings.forms import (
     ProviderStatus,
     validate_provider,
 )
-from helix_desktop.ui.workspaces.controller import WorkspaceController
+from helix_desktop.ui.settings.providers.page import ProvidersPage
 from helix_desktop.workspaces.record import MODEL_ROLES
 
 DEMO = "demo"
@@ -38,19 +38,11 @@ class ProvidersPresenter:
     """Binds the provider page to the app services. No server is contacted before a button is pressed."""
 
     def __init__(
-        self,
-        dialog: SettingsDialog,
-        workspace_controller: WorkspaceController,
-        async_actions: AsyncActions,
-        services: AppServices,
+        self, page: ProvidersPage, context: ControllerContext, session_controller: SessionController
     ) -> None:
-        self._page, self._workspace_controller, self._services = (
-            dialog.providers,
-            workspace_controller,
-            services,
-        )
-        self._editor = self._page.editor
-        self._async_actions = AsyncActions(async_actions.scope, self._show_error)
+        self._page, self._editor, self._services = page, page.editor, context.services
+        self._active_workspace, self._session_controller = context.active_workspace, session_controller
+        self._async_actions = AsyncActions(context.async_actions.scope, self._show_error)
         self._change_lock = asyncio.Lock()
         self._test_task: asyncio.Task[None] | None = None
         self._steps: tuple[CheckStep, ...] = ()
@@ -100,7 +92,7 @@ class ProvidersPresenter:
         self._page.show_providers(forms, states)
 
     def _in_use(self, name: str) -> bool:
-        workspace = self._services.open_workspaces.get(self._workspace_controller.active_workspace_id)
+        workspace = self._active_workspace.opened
         if workspace is not None:
             return workspace.model.info.provider == name
         return (self._services.settings.model.partition("/")[0] or DEMO) == name
@@ -123,7 +115,7 @@ class ProvidersPresenter:
         if used:
             await self.use(self._model_in_use(provider))
         else:
-            await self._workspace_controller.session_controller.show_model()
+            await self._session_controller.show_model()
         await self.refresh()
         self._select(provider.name)
         self._stop_test()
@@ -146,7 +138,7 @@ class ProvidersPresenter:
 
     def _model_in_use(self, provider: Provider) -> str:
         """Return the label of the model that answers here, as long as the provider still has it."""
-        workspace = self._services.open_workspaces.get(self._workspace_controller.active_workspace_id)
+        workspace = self._active_workspace.opened
         model = workspace.model.info.name if workspace is not None else ""
         is_listed = model in {entry.name for entry in provider.models}
         return f"{provider.name}/{model if is_listed else provider.resolve_model_name()}"
@@ -164,25 +156,23 @@ class ProvidersPresenter:
         name = label.partition("/")[0]
         provider = self._services.settings.provider(name)
         new_label = f"{name}/{provider.resolve_model_name(label.partition('/')[2])}" if provider else ""
-        if self._workspace_controller.active_workspace_id:
-            await self._services.use_model(
-                self._workspace_controller.active_workspace_id, new_label or "demo/offline"
-            )
-        if not self._workspace_controller.active_workspace_id or name != DEMO:
+        if self._active_workspace.id:
+            await self._services.use_model(self._active_workspace.id, new_label or "demo/offline")
+        if not self._active_workspace.id or name != DEMO:
             await self._services.save_settings(
                 msgspec.structs.replace(self._services.settings, model=new_label)
             )
-        conversation = self._workspace_controller.session_controller.conversation
+        conversation = self._session_controller.conversation
         if conversation is not None:
             conversation.model_choice.accept()
-        await self._workspace_controller.session_controller.show_model()
+        await self._session_controller.show_model()
         await self.refresh()
 
     async def _remove(self, name: str) -> None:
         self._update_references(name, None)
         await self._services.save_settings(self._services.settings.with_provider_removed(name))
         await self._services.save_key(name, "")
-        await self._workspace_controller.session_controller.show_model()
+        await self._session_controller.show_model()
         await self.refresh()
 
     async def _list_models(self, form: ProviderForm) -> None:
@@ -249,7 +239,7 @@ class ProvidersPresenter:
 
 
 def updated_label(label: str, previous_name: str, provider: Provider | None) -> str:
-    """A model's label after its provider has changed: the same model if it still has it, else its usual one.
+    """Return a model's label after its provider has changed: the same model, else the provider's default.
 
     Empty when the provider is gone; labels of others stay as they are.
     """

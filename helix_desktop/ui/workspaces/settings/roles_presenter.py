@@ -5,24 +5,20 @@ from __future__ import annotations
 import msgspec
 
 from helix_desktop.config.settings import Settings
-from helix_desktop.services.app_services import AppServices
-from helix_desktop.ui.design.async_actions import AsyncActions
+from helix_desktop.ui.session.context import ControllerContext
+from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.settings.providers.roles_card import ROLES, RolesCard
-from helix_desktop.ui.workspaces.controller import WorkspaceController
 
 
 class RolesPresenter:
     """Binds the card to the workspace on screen and to the settings."""
 
     def __init__(
-        self,
-        card: RolesCard,
-        workspace_controller: WorkspaceController,
-        async_actions: AsyncActions,
-        services: AppServices,
+        self, card: RolesCard, context: ControllerContext, session_controller: SessionController
     ) -> None:
-        self._card, self._workspace_controller, self._services = card, workspace_controller, services
-        start = async_actions.start
+        self._card, self._services = card, context.services
+        self._active_workspace, self._session_controller = context.active_workspace, session_controller
+        start = context.async_actions.start
         card.workspace_model_chosen.connect(
             lambda role, label: start(self._set_workspace_model(role, label), "role here")
         )
@@ -33,14 +29,14 @@ class RolesPresenter:
     def show(self) -> None:
         """Show the choices as they are now."""
         settings = self._services.settings
-        workspace = self._services.open_workspaces.get(self._workspace_controller.active_workspace_id)
+        workspace = self._active_workspace.opened
         record = self._services.registry.get(workspace.id) if workspace is not None else None
         here = {role: str(getattr(record, role)) for role, _, _ in ROLES} if record is not None else {}
         everywhere = {role: str(getattr(settings, role)) for role, _, _ in ROLES}
         self._card.show_roles(record.name if record else "", model_labels(settings), here, everywhere)
 
     async def _set_workspace_model(self, role: str, label: str) -> None:
-        await self._services.use_model(self._workspace_controller.active_workspace_id, label, role)
+        await self._services.use_model(self._active_workspace.id, label, role)
         await self._refresh()
 
     async def _set_default_model(self, role: str, label: str) -> None:
@@ -48,7 +44,7 @@ class RolesPresenter:
         await self._refresh()
 
     async def _refresh(self) -> None:
-        await self._workspace_controller.session_controller.show_model()
+        await self._session_controller.show_model()
         self.show()
 
 

@@ -1,0 +1,119 @@
+"""The banners of the session on screen: paused compaction, a subagent's session, questions about cost."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+from PySide6.QtCore import QObject
+
+from helix_desktop.agent.session_updates import EventRecorded, SpendAsksChanged, Update
+from helix_desktop.context.rewrites import planner
+from helix_desktop.domain.cost import BackgroundWork, SpendReply, SpendRequest
+from helix_desktop.domain.events.session import RecordedEvent
+from helix_desktop.domain.events.summary import HandoverFailed, HandoverMade
+from helix_desktop.ui.design.window_state import Banner, BannerAction
+from helix_desktop.ui.session.controller import SessionController
+from helix_desktop.ui.shell.banners import BannerArea
+from helix_desktop.words.action_labels import action_label
+from helix_desktop.words.costs import estimate_text
+from helix_desktop.words.models import model_name
+from helix_desktop.words.numbers import format_tokens
+
+_BREAKER = "breaker"
+_SUBAGENT, _BACK = "subagent", "back"
+_SPENDING: dict[BackgroundWork, str] = {"handover": "spend-handover", "observations": "spend-observations"}
+_WORK_BY_BANNER = {banner: work for work, banner in _SPENDING.items()}
+_ANSWERS: dict[str, SpendReply] = {answer: answer for answer in get_args(SpendReply)}
+
+
+class SessionBanners(QObject):
+    """Shows what the session on screen has to say, and takes the answers."""
+
+    def __init__(self, banners: BannerArea, session_controller: SessionController) -> None:
+        super().__init__(banners)
+        self._banners, self._session_controller = banners, session_controller
+        session_controller.session_changing.connect(self._show_spend_asks)
+        session_controller.session_changed.connect(self._show_subagent)
+        session_controller.session_loaded.connect(self._show_breaker)
+        session_controller.updated.connect(self._on_update)
+        banners.action_clicked.connect(self._on_action)
+
+    def _on_update(self, update: Update) -> None:
+        match update:
+            case SpendAsksChanged():
+                self._show_spend_asks()
+            case EventRecorded(recorded=RecordedEvent(event=HandoverFailed() | HandoverMade())):
+                self._show_breaker()
+
+    def _show_spend_asks(self) -> None:
+        conversation = self._session_controller.conversation
+        asks = {ask.work: ask for ask in conversation.spend_asks} if conversation is not None else {}
+        for work, banner in _SPENDING.items():
+            self._banners.remove(banner)
+            if work in asks:
+                self._banners.show_banner(spend_banner(asks[work]))
+
+    def _show_subagent(self) -> None:
+        """Say that a subagent's session is one, and lead back."""
+        self._banners.remove(_SUBAGENT)
+        conversation = self._session_controller.conversation
+        if conversation is not None and conversation.session.transcript.parent:
+            workspace, session = self._banners.context_ids
+            self._banners.show_banner(
+                Banner(
+                    _SUBAGENT,
+                    "info",
+                    "This is the session of a subagent.",
+                    "It works for another session, which sees only its result; "
+                    "what you write goes to it alone.",
+                    actions=(BannerAction(_BACK, "Back to that session"),),
+                    dismissable=False,
+                    workspace=workspace,
+                    session=session,
+                )
+            )
+
+    def _show_breaker(self) -> None:
+        """Say that handovers by themselves are paused."""
+        self._banners.remove(_BREAKER)
+        conversation = self._session_controller.conversation
+        if conversation is not None and planner.is_breaker_open(conversation.session.transcript):
+            workspace, session = self._banners.context_ids
+            self._banners.show_banner(
+                Banner(
+                    _BREAKER,
+                    "warning",
+                    "Automatic compaction paused.",
+                    f"The last {planner.BREAKER_FAILURES} attempts failed or freed too little.",
+                    "Compact now, or continue: oversized requests are trimmed or stopped.",
+                    (BannerAction("compact", action_label("compact")),),
+                    workspace=workspace,
+                    session=session,
+                )
+            )
+
+    def _on_action(self, banner: str, action: str) -> None:
+        conversation = self._session_controller.conversation
+        if conversation is None:
+            return
+        if banner in _WORK_BY_BANNER:
+            conversation.answer_spend_ask(_WORK_BY_BANNER[banner], _ANSWERS[action])
+        elif banner == _SUBAGENT:
+            self._session_controller.session_requested.emit(conversation.session.transcript.parent)
+
+
+def spend_banner(ask: SpendRequest) -> Banner:
+    """Return the question about some work: what it takes, why it is asked, and what happens without it."""
+    estimate, refuse = ask.estimate, BannerAction("refuse", "Not now")
+    model = model_name(estimate.model, estimate.demo)
+    why = f"Model: {model}. Background work may read {format_tokens(ask.limit)} tokens without asking."
+    actions: tuple[BannerAction, ...]
+    if ask.work == "handover":
+        what = f"Compact this conversation? {estimate_text(estimate)}."
+        unless = "Otherwise, the context stays as it is; when it is full, it is compacted without a model."
+        actions = (BannerAction("allow", "Compact"), BannerAction("no model", "Use no model"), refuse)
+    else:
+        what = f"Update observations? {estimate_text(estimate)}."
+        unless = "Otherwise, the context stays as it is."
+        actions = (BannerAction("allow", "Update"), refuse)
+    return Banner(_SPENDING[ask.work], "info", what, why, unless, actions, dismissable=False)

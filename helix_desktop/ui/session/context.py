@@ -1,0 +1,57 @@
+"""What the window's controllers share: the window, its session views, its tasks, and the services."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.domain.errors import WorkspaceMissing
+from helix_desktop.services.app_services import AppServices
+from helix_desktop.ui.cache.view import CacheBrowser
+from helix_desktop.ui.chat.page import ChatPage
+from helix_desktop.ui.design.async_actions import AsyncActions
+from helix_desktop.ui.inspector.view import Inspector
+from helix_desktop.ui.shell.main_window import MainWindow
+from helix_desktop.ui.timeline.view import Timeline
+
+
+@dataclass(frozen=True, slots=True)
+class SessionViews:
+    """The widgets that show a conversation."""
+
+    chat: ChatPage
+    cache: CacheBrowser
+    timeline: Timeline
+    inspector: Inspector
+
+
+class ActiveWorkspace:
+    """The workspace on screen, which may be one that could not be opened."""
+
+    def __init__(self, services: AppServices) -> None:
+        self._services = services
+        self.id = ""
+        """Empty if there is none."""
+
+    @property
+    def opened(self) -> OpenWorkspace | None:
+        """Return the workspace; None if there is none on screen, or it is not open."""
+        return self._services.open_workspaces.get(self.id)
+
+    def require(self) -> OpenWorkspace:
+        """Return the workspace. Raises WorkspaceMissing if there is none on screen, or it is not open."""
+        workspace = self.opened
+        if workspace is None:
+            raise WorkspaceMissing("No workspace is open.", fix="Open one first.")
+        return workspace
+
+
+class ControllerContext:
+    """What every controller of the window works with."""
+
+    def __init__(
+        self, window: MainWindow, views: SessionViews, async_actions: AsyncActions, services: AppServices
+    ) -> None:
+        self.window, self.views = window, views
+        self.async_actions, self.services = async_actions, services
+        self.active_workspace = ActiveWorkspace(services)

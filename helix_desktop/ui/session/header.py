@@ -1,0 +1,48 @@
+"""What the top bar shows of a conversation: a pure translation."""
+
+from __future__ import annotations
+
+from helix_desktop.agent.conversation import Conversation
+from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.window.usage_gauge import UsageGauge
+from helix_desktop.ui.design.usage_bar import pressure_of
+from helix_desktop.ui.design.window_state import GaugeState, SessionHeader
+from helix_desktop.words.models import model_name
+
+
+def session_header(conversation: Conversation) -> SessionHeader:
+    """Return title, state, model and size of a conversation."""
+    transcript = conversation.session.transcript
+    name, demo = answering_model(conversation)
+    return SessionHeader(
+        conversation.session.id,
+        transcript.title,
+        conversation.is_running,
+        name,
+        demo,
+        len(transcript.items),
+        bool(conversation.asks),
+    )
+
+
+def gauge_state(gauge: UsageGauge, policy: ContextPolicy) -> GaugeState:
+    """Return how full the window is, and where the policy compacts it."""
+    pressure = pressure_of(gauge) if policy.enabled else "off"
+    return GaugeState(
+        gauge.used, gauge.window, not gauge.is_reported, gauge.source_text, policy.handover_at, pressure
+    )
+
+
+def answering_model(conversation: Conversation) -> tuple[str, bool]:
+    """Return the display name of the model that answers in a session, and whether it is the demo.
+
+    A session that waits for the user's choice shows the model that it had; after a change both are named.
+    """
+    change = conversation.model_choice.pending
+    if change is not None:
+        return model_name(change.label, demo=False), False
+    now, last = conversation.model, conversation.session.transcript.last_model
+    name = model_name(now.label, now.demo)
+    if now.demo or last in ("", now.label) or last.startswith("demo/"):
+        return name, now.demo
+    return f"{model_name(last, demo=False)} so far, {name} next", False

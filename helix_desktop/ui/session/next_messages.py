@@ -1,0 +1,86 @@
+"""What comes next in a session: the messages that wait for the agent, else one that the user may send."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from PySide6.QtCore import QObject, Signal
+
+from helix_desktop.agent.conversation import Conversation
+from helix_desktop.agent.message_queue import MessageQueue
+from helix_desktop.domain.events.session import TurnEnded, UserSpoke
+from helix_desktop.ui.chat.page import NextMessages
+from helix_desktop.ui.design.async_actions import AsyncActions
+from helix_desktop.ui.session.composer_controller import ComposerController
+
+CONTINUE = "Continue."
+"""What is sent to go on with a turn that was broken off."""
+_UNFINISHED = ("stopped", "interrupted")
+
+
+class NextMessagesController(QObject):
+    """Binds the lines above the composer to the queue of one conversation at a time."""
+
+    changed = Signal()
+    """The user has changed the queue."""
+
+    def __init__(self, view: NextMessages, composer: ComposerController, async_actions: AsyncActions) -> None:
+        super().__init__(view)
+        self._view, self._composer, self._async_actions = view, composer, async_actions
+        self._conversation: Conversation | None = None
+        self.sample_messages: Sequence[str] = ()
+        """The prepared messages of the workspace on screen, in order; none unless it is a sample."""
+        waiting = view.queue
+        waiting.edited.connect(lambda seq, text: self._change("edit", lambda q: self._edit(q, seq, text)))
+        waiting.moved.connect(lambda seq, by: self._change("move", lambda q: q.move(seq, by)))
+        waiting.removed.connect(lambda seq: self._change("remove", lambda q: q.remove(seq)))
+        waiting.steered.connect(lambda seq, on: self._change("steer", lambda q: q.steer(seq, on)))
+        waiting.resumed.connect(self._resume)
+        waiting.edit_orphaned.connect(composer.prepend)
+        view.suggestion_accepted.connect(composer.send_proposal)
+
+    def show(self, conversation: Conversation | None) -> None:
+        """Bind to another conversation, or none, whose messages `refresh` shows."""
+        self._conversation = conversation
+
+    def refresh(self) -> None:
+        """Show what waits to be sent, else what the user may send next."""
+        conversation = self._conversation
+        if conversation is None:
+            return
+        if conversation.session.transcript.queued_messages:
+            self._view.show_waiting(conversation.queue.pending, is_paused=not conversation.is_running)
+        else:
+            self._view.show_suggestion(suggested_message(conversation, self.sample_messages))
+
+    def _change(self, action: str, change: Callable[[MessageQueue], Awaitable[object]]) -> None:
+        async def run(queue: MessageQueue) -> None:
+            await change(queue)
+            self.changed.emit()
+
+        if self._conversation is not None:
+            self._async_actions.start(run(self._conversation.queue), f"{action} waiting message")
+
+    async def _edit(self, queue: MessageQueue, seq: int, text: str) -> None:
+        if not await queue.edit(seq, text):
+            self._composer.prepend(text)  # it was sent a moment before
+
+    def _resume(self) -> None:
+        if self._conversation is not None:
+            self._conversation.send_next_queued()
+
+
+def suggested_message(conversation: Conversation, sample_messages: Sequence[str]) -> str:
+    """Return the sample's next message that was not sent yet, or `CONTINUE` after a broken-off turn.
+
+    Empty while a turn runs, outside a sample, and at its end.
+    """
+    if conversation.is_running or not sample_messages:
+        return ""
+    events = (entry.event for entry in reversed(conversation.session.log))
+    ended = next((event for event in events if isinstance(event, TurnEnded)), None)
+    if ended is not None and ended.how in _UNFINISHED:
+        return CONTINUE
+    items = conversation.session.transcript.items
+    sent_texts = {item.event.text for item in items if isinstance(item.event, UserSpoke)}
+    return next((text for text in sample_messages if text not in sent_texts), "")

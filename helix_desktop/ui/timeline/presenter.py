@@ -1,0 +1,70 @@
+"""Shows what happened to a conversation's window, and where in the list the user is."""
+
+from __future__ import annotations
+
+import asyncio
+
+from helix_desktop.agent.conversation import Conversation
+from helix_desktop.ui.timeline.card_data import RunningCard, TimelineState
+from helix_desktop.ui.timeline.from_events import build_cards
+from helix_desktop.ui.timeline.usage_points import usage_points, with_current_usage
+from helix_desktop.ui.timeline.view import Timeline
+
+
+class TimelinePresenter:
+    """Binds the timeline to one conversation at a time; it is built when `refresh` is called."""
+
+    def __init__(self, view: Timeline) -> None:
+        self._view = view
+        self._conversation: Conversation | None = None
+        self._running: RunningCard | None = None
+        self._is_loaded = False  # whether it shows this conversation, and not the previous one
+        self._pending_reveal = self._first_card = 0  # events whose cards are to be in sight
+
+    def show(self, conversation: Conversation | None) -> None:
+        """Show another conversation, or none, from the next `refresh` on."""
+        self._conversation = conversation
+        self._first_card, self._is_loaded = 0, False
+
+    def set_running(self, card: RunningCard | None) -> None:
+        """Show the handover or the observations under way, or none."""
+        self._running = card
+        self._view.set_running(card)
+
+    async def refresh(self) -> None:
+        """Show the log as it is now. Reads it in a thread: a long log takes longer than a frame."""
+        conversation = self._conversation
+        if conversation is None:
+            return
+        transcript = conversation.session.transcript
+        log, (_, gauge) = list(conversation.session.log), conversation.measure()
+        last = transcript.items[-1].seq if transcript.items else 0
+        cards = await asyncio.to_thread(build_cards, log, transcript)
+        points = with_current_usage(
+            await asyncio.to_thread(usage_points, log), last, gauge.used, gauge.window
+        )
+        if conversation is not self._conversation:
+            return
+        threshold = conversation.policy.handover_at
+        self._view.set_state(TimelineState(cards, points, gauge.used, gauge.window, threshold, self._running))
+        self._view.reveal(self._pending_reveal or self._first_card, at_top=not self._pending_reveal)
+        self._pending_reveal = self._first_card = 0
+        self._is_loaded = True
+
+    def reveal(self, seq: int) -> None:
+        """Bring the card of an event into sight at the next `refresh` that has it."""
+        self._pending_reveal = seq
+
+    @property
+    def is_revealing(self) -> bool:
+        """Return True while a card is still to come into sight."""
+        return bool(self._pending_reveal)
+
+    def set_first_card(self, seq: int) -> None:
+        """Let the list begin at the card of an event at the next `refresh`."""
+        self._first_card = seq
+
+    @property
+    def first_card(self) -> int | None:
+        """Return the event of the first card in sight, 0 at the top; None before the first `refresh`."""
+        return self._view.first_visible_seq if self._is_loaded else None

@@ -1,0 +1,79 @@
+"""Puts the window's controllers together, each with those it works with."""
+
+from __future__ import annotations
+
+from helix_desktop.ui.design.style.stylesheet import Appearance
+from helix_desktop.ui.design.window_placement import bring_to_front
+from helix_desktop.ui.session.approvals import ApprovalController
+from helix_desktop.ui.session.banners import SessionBanners
+from helix_desktop.ui.session.context import ControllerContext
+from helix_desktop.ui.session.controller import SessionController
+from helix_desktop.ui.session.mode import ModeController
+from helix_desktop.ui.session.navigation import SessionNavigation
+from helix_desktop.ui.session.rewrite_controller import RewriteController
+from helix_desktop.ui.session.tool_actions import ToolCardController
+from helix_desktop.ui.session.view_state import ViewStateKeeper
+from helix_desktop.ui.shell.tray import Tray
+from helix_desktop.ui.workspaces.backup import BackupController
+from helix_desktop.ui.workspaces.cleanup import CleanupController
+from helix_desktop.ui.workspaces.controller import WorkspaceController
+from helix_desktop.ui.workspaces.delete_session import DeleteSessionController
+from helix_desktop.ui.workspaces.import_export import ImportExportController
+from helix_desktop.ui.workspaces.job_runner import JobRunner
+from helix_desktop.ui.workspaces.list_controller import WorkspaceListController
+from helix_desktop.ui.workspaces.notifications import NotificationController
+from helix_desktop.ui.workspaces.open_external import ExternalOpenController
+from helix_desktop.ui.workspaces.quit import QuitController
+from helix_desktop.ui.workspaces.redaction import RedactionController
+from helix_desktop.ui.workspaces.settings.presenter import SettingsPresenter
+from helix_desktop.ui.workspaces.sidebar_presenter import SidebarPresenter
+from helix_desktop.ui.workspaces.trust import TrustController
+
+
+class WindowControllers:
+    """Binds the window to the services."""
+
+    def __init__(self, context: ControllerContext, appearance: Appearance) -> None:
+        self.services, self.active_workspace = context.services, context.active_workspace
+        self.session_controller = SessionController(context)
+        self.sidebar = SidebarPresenter(context, self.session_controller)
+        self.trust = TrustController(context, self.session_controller, self.sidebar)
+        self.jobs = JobRunner(context.window.jobs)
+        self.workspace_controller = WorkspaceController(
+            context, self.session_controller, self.sidebar, self.trust, self.jobs
+        )
+        self._add_session_controllers(context)
+        self._add_workspace_controllers(context)
+        self.settings = SettingsPresenter(context, self.session_controller, self.trust, appearance)
+        self.external_open = ExternalOpenController(
+            context, self.workspace_controller, self.navigation, self.import_export
+        )
+
+    def _add_session_controllers(self, context: ControllerContext) -> None:
+        session, window, async_actions = self.session_controller, context.window, context.async_actions
+        ViewStateKeeper(session, context.services.view_states, async_actions)
+        self.rewrites = RewriteController(context, session)
+        self.navigation = SessionNavigation(window, context.views, session, async_actions)
+        ToolCardController(session, async_actions)
+        ApprovalController(window, session, async_actions)
+        SessionBanners(window.banners, session)
+        ModeController(context, session)
+
+    def _add_workspace_controllers(self, context: ControllerContext) -> None:
+        workspaces, window = self.workspace_controller, context.window
+        tray = Tray(window)
+        self.notifications = NotificationController(window, context.services, tray)
+        self.notifications.open_requested.connect(
+            lambda *where: context.async_actions.start(workspaces.open_in_front(*where), "go there")
+        )
+        workspaces.session_updated.connect(self.notifications.on_update)
+        tray.clicked.connect(lambda: bring_to_front(window))
+        tray.clicked.connect(self.notifications.on_clicked)
+        tray.quit_requested.connect(window.close)
+        self.quit_controller = QuitController(context, tray)
+        WorkspaceListController(context, workspaces)
+        DeleteSessionController(context, workspaces)
+        BackupController(context, self.jobs)
+        self.cleanup = CleanupController(context, self.sidebar)
+        self.redaction = RedactionController(context, workspaces)
+        self.import_export = ImportExportController(context, workspaces, self.jobs)
