@@ -85,9 +85,7 @@ def conversation(count: int) -> list[Row]:
             case 1 | 4:
                 rows.append(AssistantRow(key, f"*Message {number}.*\n\n{answers[number * 7 % 400]}"))
             case _:
-                rows.append(
-                    ToolRow(key, f"m{number}", "read_file", f"src/{number}.py", "ok", lines=200, tokens=900)
-                )
+                rows.append(ToolRow(key, "read_file", f"src/{number}.py", "ok", lines=200, tokens=900))
     return rows
 
 

@@ -211,7 +211,6 @@ class ChatPresenter:
         self._put_row(
             ApprovalRow(
                 key,
-                request.call_id,
                 request.tool,
                 request.summary,
                 request.detail,

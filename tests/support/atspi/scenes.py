@@ -150,9 +150,7 @@ async def _running_turn(rig: WindowRig, stopped: bool = False) -> AsyncIterator[
         await until(lambda: len(rig.chat.next_messages.queue.waiting) > 1, "the messages that wait")
         later = (TodoItem(f"Count to {number}") for number in range(4, 14))
         items = (TodoItem("Look", "done"), TodoItem("Count to three", "in_progress"), *later)
-        rig.chat.model.append(
-            ToolRow(row_key("todo"), "c", "update_todo", state="ok", todo=items, is_newest=True)
-        )
+        rig.chat.model.append(ToolRow(row_key("todo"), "update_todo", state="ok", todo=items, is_newest=True))
         (arrow,) = rig.chat.todo_panel.findChildren(QToolButton)
         arrow.click()
         rig.type_message("And more", send=False)

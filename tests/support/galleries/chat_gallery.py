@@ -102,7 +102,7 @@ def turn_rows() -> list[Row]:
             at,
         ),
         AssistantRow(row_key("a1"), ANSWER, at, "Opus"),
-        ToolRow(row_key("t1"), "c1", "bash", "git diff --stat", "ok", DIFFSTAT, "", 2, 120, 60, 100, 0),
+        ToolRow(row_key("t1"), "bash", "git diff --stat", "ok", DIFFSTAT, "", 2, 120, 60, 100, 0),
         DividerRow(
             row_key("d1"),
             "sweep",
@@ -116,7 +116,7 @@ def turn_rows() -> list[Row]:
             at,
             "Opus",
         ),
-        ToolRow(row_key("t2"), "c2", "edit_file", "tests/test_stream.py", "running"),
+        ToolRow(row_key("t2"), "edit_file", "tests/test_stream.py", "running"),
     ]
 
 
@@ -148,7 +148,6 @@ def _tool_rows() -> list[Row]:
     return [
         ToolRow(
             row_key("t3"),
-            "c3",
             "read_file",
             "src/helix/a/very/long/path/to/some/module/with/a/long_name_stream.py",
             "ok",
@@ -164,7 +163,6 @@ def _tool_rows() -> list[Row]:
         ),
         ToolRow(
             row_key("t4"),
-            "c4",
             "bash",
             "pytest -q tests/unit",
             "failed",
@@ -178,10 +176,9 @@ def _tool_rows() -> list[Row]:
             "",
             "in window",
         ),
-        ToolRow(row_key("t5"), "c5", "grep", "TODO", "denied"),
+        ToolRow(row_key("t5"), "grep", "TODO", "denied"),
         ToolRow(
             row_key("t6"),
-            "c6",
             "recall_cached_content",
             DIGEST[:12],
             "ok",
@@ -196,10 +193,8 @@ def _tool_rows() -> list[Row]:
             "recalled",
         ),
         *_output_form_rows(head),
-        ToolRow(
-            row_key("t7"), "c7", "write_file", "out.txt", "interrupted", badge="handed over", digest=DIGEST
-        ),
-        ToolRow(row_key("t8"), "c8", "mcp__db__query", "select 1", "approval"),
+        ToolRow(row_key("t7"), "write_file", "out.txt", "interrupted", badge="handed over", digest=DIGEST),
+        ToolRow(row_key("t8"), "mcp__db__query", "select 1", "approval"),
     ]
 
 
@@ -209,27 +204,27 @@ def _output_form_rows(head: str) -> list[Row]:
     ends = HeadAndTail(head, head, 4_100)
     return [
         ToolRow(
-            row_key("s1"), "k1", "run_command",
+            row_key("s1"), "run_command",
             "pytest -q tests/unit --maxfail=3", "ok", head, "", 6, 48_000, 590,
             4_100, 1, DIGEST, "in window", 31, "preview", original=OriginalOutput(ends, 12_400),
         ),
         ToolRow(
-            row_key("s2"), "k2", "run_command",
+            row_key("s2"), "run_command",
             "pytest -q tests/integration/providers/test_openai_stream.py", "ok",
             "test_a, test_b", "", 1, 91_000, 320, 6_000, 0, DIGEST, "folded", 33, "compact", asked, "agent",
         ),
         ToolRow(
-            row_key("s3"), "k3", "write_file",
+            row_key("s3"), "write_file",
             "src/helix/render/blocks.py", "ok", "+212 lines", "", 1, 40, 12, 8,
             None, DIGEST, "cached", 35, arguments=(DIGEST,), arguments_cached=True,
         ),
-        ToolRow(row_key("s4"), "k4", "read_file", "docs/DESIGN.md", "ok", head, head,
+        ToolRow(row_key("s4"), "read_file", "docs/DESIGN.md", "ok", head, head,
                 90, 9_000, 2_400, 3, None,
                 DIGEST, "pinned", 37),
-        ToolRow(row_key("s5"), "k5", "read_file", "src/helix/stream.py", "ok", head, head,
+        ToolRow(row_key("s5"), "read_file", "src/helix/stream.py", "ok", head, head,
                 90, 9_000, 2_400, 3, None,
                 DIGEST, "observed", 39),
-        ToolRow(row_key("s6"), "k6", "search_text", "StreamFlush", "ok", head, head,
+        ToolRow(row_key("s6"), "search_text", "StreamFlush", "ok", head, head,
                 90, 9_000, 2_400, 3, None, DIGEST,
                 "left out", 41),
     ]  # fmt: skip
@@ -258,13 +253,13 @@ def rows_of_subagents() -> list[Row]:
         UserRow(row_key("u1"), "Look into the slow streaming, and read everything that concerns it.", 0, 1),
         AssistantRow(row_key("a1"), "I give out the parts that do not depend on each other.", 0, "opus-4-1"),
         *(
-            ToolRow(row_key(f"d{n}"), f"c{n}", "delegate", title, "running", subagent_session="0123",
+            ToolRow(row_key(f"d{n}"), "delegate", title, "running", subagent_session="0123",
                 subagent_status=errand)
             for n, (title, errand) in enumerate(states)
         ),
         *(
             ToolRow(
-                row_key(f"e{n}"), f"k{n}", "delegate", title,
+                row_key(f"e{n}"), "delegate", title,
                 state, found, "", 3, 90, 31, 42_000, None, DIGEST,
                 "in window", 30 + n, subagent_session="0123", subagent_status=errand,
             )
@@ -315,7 +310,6 @@ def _approval_and_notice_rows(at: int) -> list[Row]:
     return [
         ApprovalRow(
             row_key("p1"),
-            "c8",
             "edit_file",
             "Change src/helix/stream.py",
             PATCH,
@@ -329,7 +323,6 @@ def _approval_and_notice_rows(at: int) -> list[Row]:
         ),
         ApprovalRow(
             row_key("p2"),
-            "c9",
             "run_command",
             "Run a command in the workspace",
             "git push --force origin main",

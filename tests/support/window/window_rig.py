@@ -186,7 +186,7 @@ class WindowRig:
         """Wait for a question in the chat and answer it, with one of its rules; the question."""
         await until(lambda: self.rows(ApprovalRow), "a question")
         asked = self.rows(ApprovalRow)[0]
-        self.chat.view.action_triggered.emit(Decide(asked.call_id, decision, rule_index))
+        self.chat.view.action_triggered.emit(Decide(asked.key.call_id, decision, rule_index))
         await until(lambda: asked.key not in [row.key for row in self.rows(ApprovalRow)], "the question gone")
         return asked
 

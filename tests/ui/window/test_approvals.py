@@ -48,7 +48,7 @@ async def test_once_runs_it_and_asks_again_next_time(qapp: QApplication, tmp_pat
         assert [row.state for row in rig.rows(ToolRow)] == ["approval"]
         asked = await rig.answer_approval("once")
         assert "echo done > made.txt" in asked.detail
-        assert "echo done > made.txt" in asked.rule
+        assert "echo done > made.txt" in asked.offers[0]
         await rig.wait_for_turn_end()
         assert (tmp_path / "project" / "made.txt").exists()
         assert [row.state for row in rig.rows(ToolRow)] == ["ok"]
@@ -69,11 +69,11 @@ async def test_always_saves_the_rule_it_showed_until_it_is_revoked(
         asked = await rig.answer_approval("always")
         await rig.wait_for_turn_end()
         assert [rule.text for rule in rig.wiring.services.registry.get(rig.workspace.id).rules] == [
-            asked.rule
+            asked.offers[0]
         ]
 
         await rig.run_turn("Again")
-        assert rig.events(ApprovalGiven)[-1].rule == asked.rule
+        assert rig.events(ApprovalGiven)[-1].rule == asked.offers[0]
         await rig.wiring.settings.show("permissions")
         page = rig.wiring.settings.dialog.permissions
         press(page, "revoke")
@@ -103,7 +103,7 @@ async def test_a_no_with_words_reaches_the_model(qapp: QApplication, tmp_path: P
         rig.type_message("Go")
         await until(lambda: rig.rows(ApprovalRow), "a question")
         asked = rig.rows(ApprovalRow)[0]
-        rig.chat.view.action_triggered.emit(Decide(asked.call_id, "words"))
+        rig.chat.view.action_triggered.emit(Decide(asked.key.call_id, "words"))
         await until(lambda: rig.window.findChildren(TextInputDialog), "the field")
         (field,) = rig.window.findChildren(TextInputDialog)
         QTest.keyClicks(field.field, "Write it to out.txt")
@@ -136,7 +136,7 @@ async def test_never_is_saved_and_stronger_than_yes(qapp: QApplication, tmp_path
         await rig.wait_for_turn_end()
         (rule,) = rig.wiring.services.registry.get(rig.workspace.id).rules
         assert (rule.effect, rule.text) == ("deny", "Never: run: echo done > made.txt")
-        assert asked.rule.startswith("Run: echo done > made.txt")
+        assert asked.offers[0].startswith("Run: echo done > made.txt")
         await rig.run_turn("Again")
         assert [one.rule for one in rig.events(ApprovalGiven)] == ["", rule.text]
         assert not (tmp_path / "project" / "made.txt").exists()
@@ -153,7 +153,7 @@ async def test_rules_are_listed_with_their_use_and_revoked_with_undo(
     async with ChatServer(wants_to_run) as server, open_window(qapp, tmp_path) as rig:
         await _asked(rig, server)
         rig.type_message("Go")
-        sentence = (await rig.answer_approval("always")).rule
+        sentence = (await rig.answer_approval("always")).offers[0]
         assert sentence.startswith("Run: echo done > made.txt")
         await rig.wait_for_turn_end()
         for _ in range(2):

@@ -82,8 +82,6 @@ class Composer(Themed, QWidget):
         self._queue.setToolTip("Send it when this turn is over")
         self._send = QPushButton(self._frame)
         self._send.setObjectName("send")
-        for button in (self.model_button, self._attach, self._steer, self._queue, self._send):
-            button.setAutoDefault(True)  # Enter presses the one with the keyboard
         self._pause = QTimer(self)
         self._pause.setSingleShot(True)
         self._unsaved = QElapsedTimer()

@@ -57,7 +57,7 @@ class ApprovalItem(RowItem):
         ]
         self._rule_text = self._rule_text if row.matched_rule else []
         self._color_diff()
-        self.texts = [self._summary, *self._rule_text, self._detail, *self._offers]
+        self._set_texts([self._summary, *self._rule_text, self._detail, *self._offers])
         self._well = QRectF()
         self._label = QRectF()
         self._marks: list[QRectF] = []
@@ -146,7 +146,7 @@ class ApprovalItem(RowItem):
             wide = button_width(style, label)
             if x + wide > width - style.px(_PAD) and x > style.px(_PAD):
                 x, y = style.px(_PAD), y + tall + style.px(8)
-            action = Decide(self._approval.call_id, answer, self._selected_offer)
+            action = Decide(self._approval.key.call_id, answer, self._selected_offer)
             rect = QRectF(x, y, wide, tall)
             self.hit_areas.append(
                 HitArea(f"decide:{answer}", action, label, rect, accepts_enter=False, radius=8)

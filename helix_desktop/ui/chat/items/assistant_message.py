@@ -79,10 +79,6 @@ class AssistantMessageItem(RowItem):
         self.build(0.0, float("inf"), float("inf"))
         return self.built_texts
 
-    @texts.setter
-    def texts(self, texts: Sequence[TextLayout]) -> None:
-        raise AttributeError("an answer makes its texts itself")
-
     @property
     def built_texts(self) -> list[TextLayout]:
         """Return the texts that are built, from top to bottom."""

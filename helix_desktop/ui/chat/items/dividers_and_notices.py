@@ -70,7 +70,7 @@ class DividerItem(RowItem):
         self._is_expanded = "details" in context.expanded
         if self._is_expanded:
             theme = self.style.theme
-            self.texts = [paragraph_layout(text, tools, theme.muted, UI) for text in row.details]
+            self._set_texts([paragraph_layout(text, tools, theme.muted, UI) for text in row.details])
 
     def _style(self) -> ChipStyle:
         theme, row = self.style.theme, self._divider
@@ -153,11 +153,13 @@ class NoticeItem(RowItem):
         super().__init__(row, context, tools)
         self._notice = row
         theme = self.style.theme
-        self.texts = [
-            paragraph_layout(row.what, tools, theme.text, BODY - 1, bold=True),
-            *(paragraph_layout(text, tools, theme.muted, UI) for text in [row.why] if text),
-            *(paragraph_layout(text, tools, theme.text, UI) for text in [row.fix] if text),
-        ]
+        self._set_texts(
+            [
+                paragraph_layout(row.what, tools, theme.text, BODY - 1, bold=True),
+                *(paragraph_layout(text, tools, theme.muted, UI) for text in [row.why] if text),
+                *(paragraph_layout(text, tools, theme.text, UI) for text in [row.fix] if text),
+            ]
+        )
 
     def _arrange(self, width: float) -> float:
         style = self.style

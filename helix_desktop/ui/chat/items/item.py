@@ -74,8 +74,8 @@ class RowItem(ABC):
         """Return all texts from top to bottom; an item built in part is built completely first."""
         return self._texts
 
-    @texts.setter
-    def texts(self, texts: Sequence[TextLayout]) -> None:
+    def _set_texts(self, texts: Sequence[TextLayout]) -> None:
+        """Set the texts of an item that is built as a whole."""
         self._texts = texts
         for number, text in enumerate(texts):
             text.number = number

@@ -51,12 +51,14 @@ class TodoCard(RowItem):
         self._about = escape_invisible(current_item(row.todo)) if not self._is_open else ""
         if self._is_open:
             colors = {"done": theme.muted, "in_progress": theme.text, "pending": theme.text}
-            self.texts = [
-                tools.writer.write_prose(
-                    Prose((Paragraph((Span(escape_invisible(item.content)),)),)), colors[item.status], UI
-                )
-                for item in row.todo
-            ]
+            self._set_texts(
+                [
+                    tools.writer.write_prose(
+                        Prose((Paragraph((Span(escape_invisible(item.content)),)),)), colors[item.status], UI
+                    )
+                    for item in row.todo
+                ]
+            )
 
     def accessible_text(self) -> str:
         """Return the items of an open list."""

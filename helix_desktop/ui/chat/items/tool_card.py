@@ -141,7 +141,7 @@ class ToolCard(RowItem):
         self._bar_height = self._body_top = _LINE
         running = row.state == "running"
         self._running_strip = (
-            RunningStrip(row.running_output, row.call_id, self._description, self.style)
+            RunningStrip(row.running_output, row.key.call_id, self._description, self.style)
             if row.running_output and running
             else None
         )
@@ -154,7 +154,7 @@ class ToolCard(RowItem):
         self._body: ToolBody | None = None
         if "card" in context.expanded and self._can_open:
             self._body = ToolBody(row, self.style, tools)
-            self.texts = self._body.texts
+            self._set_texts(self._body.texts)
 
     @property
     def is_busy(self) -> bool:

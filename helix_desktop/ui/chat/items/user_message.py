@@ -49,7 +49,7 @@ class UserMessageItem(RowItem):
         for chunk in parse_user_text(text):
             for block in chunk.blocks:
                 self._stack.add(block)
-        self.texts = [part.text for part in self._stack.blocks]
+        self._set_texts([part.text for part in self._stack.blocks])
 
     def copy_text(self, number: int) -> str | None:
         """Return the source of a code block."""

@@ -99,7 +99,6 @@ class ToolRow:
     """
 
     key: RowKey
-    call_id: str
     tool: str
     target: str = ""
     state: ToolState = "waiting"
@@ -143,7 +142,6 @@ class ApprovalRow:
     """
 
     key: RowKey
-    call_id: str
     tool: str
     summary: str
     detail: str
@@ -153,11 +151,6 @@ class ApprovalRow:
     matched_rule: str = ""
     position: str = ""
     requester: str = ""
-
-    @property
-    def rule(self) -> str:
-        """Return the narrowest rule."""
-        return self.offers[0]
 
 
 @dataclass(frozen=True, slots=True)

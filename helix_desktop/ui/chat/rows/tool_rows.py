@@ -49,9 +49,7 @@ class ToolRows:
         short = {masked_call.call_id: masked_call.digests for masked_call in response.short}
         for call in response.calls:
             digests = short.get(call.id, ())
-            row = ToolRow(
-                RowKey(seq, call.id, "call"), call.id, call.name, call_target(call), arguments=digests
-            )
+            row = ToolRow(RowKey(seq, call.id, "call"), call.name, call_target(call), arguments=digests)
             if call.name == TODO and (todo := parse_items(call.arguments)):
                 row = replace(row, todo=todo, is_newest=True)
                 yield from self._superseded(row.key)

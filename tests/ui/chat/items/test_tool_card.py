@@ -27,7 +27,7 @@ from tests.support.window.chat_geometry import row_key
 
 DIGEST, ARGUMENT = "9f3a1c" + "0" * 58, "77aa" * 16
 CARD = ToolRow(
-    row_key("t"), "c", "run_command", "pytest -q", "ok", "head line", "tail line", 900, 9_000, 2_400,
+    row_key("t"), "run_command", "pytest -q", "ok", "head line", "tail line", 900, 9_000, 2_400,
     digest=DIGEST, badge="in window", answer_seq=7,
 )  # fmt: skip
 PREVIEW = replace(CARD, form="preview", tokens=590, lines=2)
@@ -197,8 +197,8 @@ def test_who_chose_a_form_and_what_was_asked_for_stand_in_the_card(view: ChatVie
             replace(CARD, badge="observed", arguments=(ARGUMENT, DIGEST)),
             f"pin | recall cache argument:{ARGUMENT} argument:{DIGEST} | timeline",
         ),
-        (ToolRow(row_key("t"), "c", "delegate", "", "failed", subagent_session="child"), "subagent"),
-        (ToolRow(row_key("t"), "c", "bash", "ls", "denied"), ""),
+        (ToolRow(row_key("t"), "delegate", "", "failed", subagent_session="child"), "subagent"),
+        (ToolRow(row_key("t"), "bash", "ls", "denied"), ""),
     ],
 )
 def test_the_menu_offers_what_can_be_done(row: ToolRow, names: str) -> None:
@@ -227,7 +227,7 @@ def test_the_menu_opens_with_keys_and_with_a_right_click(qtbot: QtBot, view: Cha
 
 
 def test_a_card_without_output_has_no_menu(view: ChatView) -> None:
-    view.chat_viewport.model.reset([ToolRow(row_key("t"), "c", "bash", "ls", "denied")])
+    view.chat_viewport.model.reset([ToolRow(row_key("t"), "bash", "ls", "denied")])
     assert sheet(view).hit_areas == []
 
 

@@ -66,7 +66,7 @@ def test_attachments_and_the_state_of_items_are_read(view: ChatView) -> None:
         [
             UserRow(row_key("u"), "What is this?", attachments=("lamp.png · 120 tokens",)),
             UserRow(row_key("v"), "", attachments=("chair.png",), steered=True),
-            ToolRow(row_key("t"), "c", "todo", state="ok", todo=items, is_newest=True),
+            ToolRow(row_key("t"), "todo", state="ok", todo=items, is_newest=True),
         ]
     )
     assert _texts(view) == [
@@ -86,7 +86,7 @@ def test_the_list_to_do_can_be_read_and_scrolled_with_keys(
     qtbot.addWidget(panel)
     panel.set_running(True)
     items = tuple(TodoItem(f"Step {number}", "done") for number in range(count))
-    model.reset([ToolRow(row_key("t"), "c", "todo", state="ok", todo=items, is_newest=True)])
+    model.reset([ToolRow(row_key("t"), "todo", state="ok", todo=items, is_newest=True)])
     shown = panel.findChild(QScrollArea, "todo_items")
     assert shown is not None
     assert shown.focusPolicy() is policy, "only what overflows takes the keyboard"
@@ -98,7 +98,7 @@ def test_the_list_to_do_can_be_read_and_scrolled_with_keys(
 
 @pytest.mark.usefixtures("screen_reader")
 def test_rows_are_a_list_with_text_and_buttons(qtbot: QtBot, view: ChatView) -> None:
-    row = ToolRow(row_key("t"), "c", "bash", "ls", "ok", "x", digest=DIGEST, badge="cached")
+    row = ToolRow(row_key("t"), "bash", "ls", "ok", "x", digest=DIGEST, badge="cached")
     view.chat_viewport.model.reset([AssistantRow(row_key("a"), "Some **words**.", model="Opus"), row])
     area = QAccessible.queryAccessibleInterface(view.viewport())
     assert area.role() == QAccessible.Role.List
@@ -119,7 +119,7 @@ def test_rows_are_a_list_with_text_and_buttons(qtbot: QtBot, view: ChatView) -> 
 
 def test_tab_puts_the_keyboard_on_a_button_that_can_be_named(qtbot: QtBot, view: ChatView) -> None:
     view.chat_viewport.model.reset(
-        [ToolRow(row_key("t"), "c", "bash", "ls", "ok", "x", digest=DIGEST, badge="cached")]
+        [ToolRow(row_key("t"), "bash", "ls", "ok", "x", digest=DIGEST, badge="cached")]
     )
     view.setFocus()
     QTest.keyClick(view, Qt.Key.Key_Tab)

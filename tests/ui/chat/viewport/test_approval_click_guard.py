@@ -51,7 +51,7 @@ def _click(view: ChatView, key: str, hot: str) -> None:
 
 
 def _question(key: str) -> ApprovalRow:
-    return ApprovalRow(row_key(key), f"call of {key}", "bash", "Run it", "make", ("bash: make",))
+    return ApprovalRow(row_key(key), "bash", "Run it", "make", ("bash: make",))
 
 
 def test_a_card_takes_no_answer_in_the_moment_it_arrives(view: ChatView, clock: Seconds) -> None:
@@ -69,7 +69,7 @@ def test_a_card_takes_no_answer_in_the_moment_it_arrives(view: ChatView, clock: 
     assert decided == []
     clock.now += 0.2 * SETTLE_S
     _click(view, "p", "decide:once")
-    assert decided == ["call of p"]
+    assert decided == ["p"]
 
 
 def test_a_card_that_moves_under_the_pointer_takes_no_answer(view: ChatView, clock: Seconds) -> None:
@@ -83,4 +83,4 @@ def test_a_card_that_moves_under_the_pointer_takes_no_answer(view: ChatView, clo
     assert decided == []
     clock.now += 2 * SETTLE_S
     _click(view, "q", "decide:once")
-    assert decided == ["call of q"]
+    assert decided == ["q"]

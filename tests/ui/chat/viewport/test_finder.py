@@ -45,7 +45,7 @@ def _pairs(count: int) -> list[Row]:
 
 def test_find_goes_around_and_opens_what_hides_the_words(qtbot: QtBot, view: ChatView) -> None:
     rows = _pairs(50)
-    rows[20] = ToolRow(row_key("t"), "c", "bash", "x", "ok", "a needle here", "", 1)
+    rows[20] = ToolRow(row_key("t"), "bash", "x", "ok", "a needle here", "", 1)
     rows[70] = AssistantRow(row_key("n"), "another needle and needle")
     view.chat_viewport.model.reset(rows)
     view.jump_to(row_key("u0"))
@@ -79,7 +79,7 @@ def _found(qtbot: QtBot, view: ChatView, words: str, direction: int = 1) -> tupl
 def test_find_counts_every_hit_once_and_says_which_is_shown(qtbot: QtBot, view: ChatView) -> None:
     """Also those behind folds and marks; markup that is not shown is no hit."""
     rows = _pairs(40)
-    rows[10] = ToolRow(row_key("t"), "c", "needle", "needle.py", "ok", "a needle here, a needle there", "", 1)
+    rows[10] = ToolRow(row_key("t"), "needle", "needle.py", "ok", "a needle here, a needle there", "", 1)
     rows[30] = AssistantRow(
         row_key("n"), "Nee**dle**, `needle` and [words](https://needle.example).", reasoning="a needle"
     )

@@ -246,7 +246,7 @@ def test_documents_hold_no_image_and_no_foreign_link(view: ChatView) -> None:
 
 def test_tool_card_opens_with_a_click_and_with_keys(qtbot: QtBot, view: ChatView) -> None:
     row = ToolRow(
-        row_key("t"), "c", "bash", "ls", "ok", "head line", "tail line", 900, digest=DIGEST, badge="cached"
+        row_key("t"), "bash", "ls", "ok", "head line", "tail line", 900, digest=DIGEST, badge="cached"
     )
     view.chat_viewport.model.reset([row])
     _click(qtbot, view, "t", "open:card")
@@ -269,7 +269,7 @@ def test_tool_card_opens_with_a_click_and_with_keys(qtbot: QtBot, view: ChatView
 
 def test_enter_never_decides_an_approval(qtbot: QtBot, view: ChatView) -> None:
     view.chat_viewport.model.reset(
-        [ApprovalRow(row_key("p"), "call", "bash", "Run it", "rm -rf \u202ex", ("bash: rm *",))]
+        [ApprovalRow(row_key("p"), "bash", "Run it", "rm -rf \u202ex", ("bash: rm *",))]
     )
     decided: list[SessionAction] = []
     view.action_triggered.connect(decided.append)
@@ -283,7 +283,7 @@ def test_enter_never_decides_an_approval(qtbot: QtBot, view: ChatView) -> None:
     answers = get_args(Answer)
     for name in answers:
         _click(qtbot, view, "p", f"decide:{name}")
-    assert decided == [Decide("call", name) for name in answers]
+    assert decided == [Decide("p", name) for name in answers]
     words = "\n".join(text.text() for text in widget.item.texts)  # type: ignore[union-attr]  # it is shown
     assert "\\u202e" in words
     assert "bash: rm *" in words
@@ -292,7 +292,7 @@ def test_enter_never_decides_an_approval(qtbot: QtBot, view: ChatView) -> None:
 def test_the_rule_that_an_answer_saves_is_chosen_by_mouse_or_keyboard(qtbot: QtBot, view: ChatView) -> None:
     offers = ("Run: git log -3", "Run commands like: git log *, in the sandbox")
     row = ApprovalRow(
-        row_key("p"), "call", "run_command", "Run it", "git log -3", offers, "command", is_sandboxed=True
+        row_key("p"), "run_command", "Run it", "git log -3", offers, "command", is_sandboxed=True
     )
     view.chat_viewport.model.reset([row])
     decided: list[SessionAction] = []
@@ -308,7 +308,7 @@ def test_the_rule_that_an_answer_saves_is_chosen_by_mouse_or_keyboard(qtbot: QtB
         QTest.keyClick(_widget(view, "p"), Qt.Key.Key_Tab)
     assert _widget(view, "p").focused_area == "decide:always"
     QTest.keyClick(_widget(view, "p"), Qt.Key.Key_Space)
-    assert decided == [Decide("call", "always", 1), Decide("call", "always", 0)]
+    assert decided == [Decide("p", "always", 1), Decide("p", "always", 0)]
 
 
 def test_actions_say_what_they_are_about(qtbot: QtBot, view: ChatView) -> None:
@@ -416,7 +416,7 @@ def test_a_theme_switch_while_code_waits_for_its_colours(qtbot: QtBot, view: Cha
 
 
 def test_tab_leaves_the_conversation_after_its_last_button(qtbot: QtBot, view: ChatView) -> None:
-    view.chat_viewport.model.reset([ToolRow(row_key("t"), "c", "bash", "ls", "ok", "x")])
+    view.chat_viewport.model.reset([ToolRow(row_key("t"), "bash", "ls", "ok", "x")])
     view.setFocus()
     QTest.keyClick(view, Qt.Key.Key_Tab)
     assert _widget(view, "t").has_keyboard()
@@ -437,8 +437,8 @@ def test_rows_come_change_and_go(view: ChatView) -> None:
     model = view.chat_viewport.model
     model.reset([])
     model.append(UserRow(row_key("u"), "hi"))
-    model.append(ToolRow(row_key("t"), "c", "bash", "ls", "running"))
-    model.replace(row_key("t"), ToolRow(row_key("t"), "c", "bash", "ls", "ok", "out"))
+    model.append(ToolRow(row_key("t"), "bash", "ls", "running"))
+    model.replace(row_key("t"), ToolRow(row_key("t"), "bash", "ls", "ok", "out"))
     assert _widget(view, "t").accessibleName().endswith("done")
     model.remove(row_key("t"))
     assert set(view.chat_viewport.widget_pool.visible) == {row_key("u")}
