@@ -6,14 +6,15 @@ import time
 from typing import NamedTuple
 
 from PySide6.QtCore import QObject, QPointF, QTimer, Signal
-from PySide6.QtWidgets import QScrollBar, QWidget
+from PySide6.QtWidgets import QScrollBar
 
 from helix_desktop.ui.chat.items.item import RowItem
 from helix_desktop.ui.chat.items.painting import HitArea
 from helix_desktop.ui.chat.rows.model import ChatModel
-from helix_desktop.ui.chat.style import MAX_COLUMN_WIDTH, MIN_MARGIN, ChatStyle
+from helix_desktop.ui.chat.style import ChatStyle
 from helix_desktop.ui.chat.viewport.accessibility import RowArea
-from helix_desktop.ui.chat.viewport.incremental_builder import IncrementalBuilder, ViewportState
+from helix_desktop.ui.chat.viewport.column import TextColumn
+from helix_desktop.ui.chat.viewport.incremental_builder import IncrementalBuilder
 from helix_desktop.ui.chat.viewport.item_cache import HEIGHT_ESTIMATES, ItemCache
 from helix_desktop.ui.chat.viewport.row_widget import RowWidget, RowWidgetPool
 from helix_desktop.ui.chat.viewport.scroll_layout import PlacedRow, ScrollLayout
@@ -33,31 +34,6 @@ class HitResult(NamedTuple):
     y: float
 
 
-class TextColumn:
-    """At most 760 px wide (at zoom 1), centered; all measures in pixels of the viewport."""
-
-    def __init__(self, viewport: QWidget, item_cache: ItemCache) -> None:
-        self._viewport = viewport
-        self._item_cache = item_cache
-
-    @property
-    def width(self) -> float:
-        """Width of a row."""
-        margin = MIN_MARGIN if self._viewport.width() > MAX_COLUMN_WIDTH else MIN_MARGIN / 2
-        widest = self._item_cache.style.px(MAX_COLUMN_WIDTH)
-        return max(120.0, min(widest, self._viewport.width() - 2 * margin))
-
-    @property
-    def left(self) -> float:
-        """Left edge of the rows."""
-        return float(round((self._viewport.width() - self.width) / 2))
-
-    @property
-    def height(self) -> int:
-        """Height of what is in sight."""
-        return self._viewport.height()
-
-
 class ChatViewport(QObject):
     """Follows the model, lays the visible rows out, and moves the scroll bar along.
 
@@ -71,15 +47,14 @@ class ChatViewport(QObject):
         super().__init__(viewport)
         self.model = model
         self.item_cache = item_cache
-        self.scroll_layout = ScrollLayout(self._measure, _BOTTOM_PADDING)
-        self.is_following = True
+        self.column = TextColumn(viewport, item_cache)
+        self.scroll_layout = ScrollLayout(self.column.row_height, _BOTTOM_PADDING)
         self.unseen_count = 0
         self.animation_tick = 0
         self.slice_s = _SLICE_S
         self.widget_pool = RowWidgetPool(viewport)
-        self.column = TextColumn(viewport, item_cache)
-        self._builder = IncrementalBuilder(self, self.scroll_layout, self._viewport_state, self._layout)
-        self._viewport = viewport
+        self._builder = IncrementalBuilder(self, self.scroll_layout, self.column)
+        self._builder.rows_moved.connect(self._layout)
         self._bar = bar
         self._syncing = False
         self._synced_value = 0
@@ -88,6 +63,11 @@ class ChatViewport(QObject):
     def style(self) -> ChatStyle:
         """Return the look that rows are shown in."""
         return self.item_cache.style
+
+    @property
+    def is_following(self) -> bool:
+        """Return True if it stays at the end when rows come."""
+        return self.scroll_layout.is_following
 
     @property
     def is_at_end(self) -> bool:
@@ -122,7 +102,7 @@ class ChatViewport(QObject):
         if following:
             self.unseen_count = 0
         if following != self.is_following:
-            self.is_following = following
+            self.scroll_layout.is_following = following
             self.follow_changed.emit(following)
 
     def scroll_by(self, pixels: float) -> None:
@@ -178,16 +158,14 @@ class ChatViewport(QObject):
         placed = self.placed_row(index)
         if placed is not None:
             self.scroll_layout.scroll_to_row(index, placed.y)
-        was, self.is_following = self.is_following, False
+        following, self.scroll_layout.is_following = self.is_following, False
         self._layout()
-        self.is_following = was
+        self.scroll_layout.is_following = following
         self.set_following(self.is_at_end)
 
     def item(self, index: int) -> RowItem:
         """Return the item of a row, laid out for the column."""
-        sheet = self.item_cache.get(index)
-        sheet.layout(self.column.width)
-        return sheet
+        return self.column.item(index)
 
     def placed_row(self, index: int) -> PlacedRow | None:
         """Return where a row stands; None when it is out of sight."""
@@ -205,12 +183,6 @@ class ChatViewport(QObject):
         item = self.item(placed.row_index)
         top = placed.y + self.item_cache.gap(placed.row_index)
         return HitResult(placed.row_index, item, point.x() - self.column.left, point.y() - top)
-
-    def _viewport_state(self) -> ViewportState:
-        return ViewportState(self.column.height, self.is_following, self.item, self.item_cache.gap)
-
-    def _measure(self, index: int) -> float:
-        return self.item_cache.gap(index) + self.item(index).height
 
     def _layout(self, deadline: float | None = None) -> None:
         deadline = deadline or time.perf_counter() + self.slice_s

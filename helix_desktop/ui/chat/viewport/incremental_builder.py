@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from typing import NamedTuple
 
-from PySide6.QtCore import QObject, QTimer
+from PySide6.QtCore import QObject, QTimer, Signal
 
-from helix_desktop.ui.chat.items.item import RowItem
+from helix_desktop.ui.chat.viewport.column import TextColumn
 from helix_desktop.ui.chat.viewport.scroll_layout import PlacedRow, ScrollLayout
 
 _IDLE_S = 0.004  # of one slice while nothing else happens
@@ -18,29 +16,16 @@ _LOOKAHEAD_VIEWPORTS = 1.0  # viewports above and below that are built ahead
 _MAX_ROUNDS = 40  # of building and placing in one go; each makes at least one row exact
 
 
-class ViewportState(NamedTuple):
-    """What the builder has to know of the viewport at this moment; heights in pixels."""
-
-    height: float
-    is_following: bool
-    item: Callable[[int], RowItem]
-    gap: Callable[[int], float]
-
-
 class IncrementalBuilder(QObject):
     """Replaces estimated heights with exact ones without moving what the user reads."""
 
-    def __init__(
-        self,
-        parent: QObject,
-        scroll_layout: ScrollLayout,
-        get_state: Callable[[], ViewportState],
-        relayout: Callable[[], None],
-    ) -> None:
+    rows_moved = Signal()
+    """What was built has moved rows, or is to be placed again."""
+
+    def __init__(self, parent: QObject, scroll_layout: ScrollLayout, column: TextColumn) -> None:
         super().__init__(parent)
         self._scroll_layout = scroll_layout
-        self._get_state = get_state
-        self._relayout = relayout
+        self._column = column
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.timeout.connect(self._build_ahead)
@@ -65,39 +50,38 @@ class IncrementalBuilder(QObject):
 
     def _build_ahead(self) -> None:
         if not self._is_visible_built:
-            self._relayout()
+            self.rows_moved.emit()
             return
         deadline = time.perf_counter() + _IDLE_S
         before = list(self._scroll_layout.placed)
         done = self._pass(_LOOKAHEAD_VIEWPORTS, deadline)
         self._place()
         if before != self._scroll_layout.placed:
-            self._relayout()
+            self.rows_moved.emit()
         if done and self._read_ahead(deadline):
             self._timer.stop()
         else:
             self._timer.start(_PAUSE_MS)
 
     def _place(self) -> None:
-        if self._get_state().is_following:
+        if self._scroll_layout.is_following:
             self._scroll_layout.scroll_to_end()
-        self._scroll_layout.layout(self._get_state().height)
+        self._scroll_layout.layout(self._column.height)
 
     def _pass(self, lookahead: float, deadline: float) -> bool:
         """Build each placed row within the viewport, or as far as `lookahead` viewports beyond."""
-        view = self._get_state()
-        done = True
-        placed = self._scroll_layout.placed
-        for row in reversed(placed) if view.is_following else placed:
-            done = self._build(row, view, lookahead * view.height, deadline) and done
+        done, placed = True, self._scroll_layout.placed
+        for row in reversed(placed) if self._scroll_layout.is_following else placed:
+            done = self._build(row, lookahead * self._column.height, deadline) and done
         return done
 
-    def _build(self, row: PlacedRow, state: ViewportState, margin: float, deadline: float) -> bool:
-        item = state.item(row.row_index)
-        top = -row.y - state.gap(row.row_index)
-        bottom = top + state.height
+    def _build(self, row: PlacedRow, margin: float, deadline: float) -> bool:
+        item, height = self._column.item(row.row_index), self._column.height
+        top = -row.y - self._column.gap(row.row_index)
+        bottom = top + height
         is_first = row is self._scroll_layout.placed[0]
-        upwards = state.is_following or (is_first and row.y + row.height <= state.height and row.y < 0)
+        ends_in_sight = is_first and row.y + row.height <= height and row.y < 0
+        upwards = self._scroll_layout.is_following or ends_in_sight
         pin = item.scroll_anchor(top, bottom, at_end=upwards)
         stood = item.anchor_top(pin)
         done = item.build(top - margin, bottom + margin, deadline, upwards=upwards)
@@ -106,5 +90,5 @@ class IncrementalBuilder(QObject):
         return done
 
     def _read_ahead(self, deadline: float) -> bool:
-        view = self._get_state()
-        return all(view.item(row.row_index).read_ahead(deadline) for row in self._scroll_layout.placed)
+        placed = self._scroll_layout.placed
+        return all(self._column.item(row.row_index).read_ahead(deadline) for row in placed)

@@ -26,6 +26,7 @@ class ScrollLayout:
     def __init__(self, measure: Callable[[int], float], bottom_padding: float = 0.0) -> None:
         self._measure = measure
         self._bottom_padding = bottom_padding
+        self.is_following = True  # stays at the end when rows come
         self.heights = HeightIndex()
         self.anchor = 0
         self.offset = 0.0
