@@ -18,7 +18,7 @@ from helix_desktop.domain.messages import ToolCall
 from helix_desktop.mcp.client.process import MAX_MESSAGE_BYTES
 from helix_desktop.mcp.client.server_actor import ServerActor, ServerContext
 from tests.support.mcp.mcp_rig import McpRig, approved_server, raw_server
-from tests.unit.agent.tool_calls.test_toolset import Named
+from tests.unit.agent.tool_calls.test_toolset import NamedTools
 
 FORM = {"type": "object", "properties": {}}
 
@@ -60,7 +60,7 @@ async def test_an_order_that_changes_is_no_change(rig: McpRig) -> None:
 async def test_a_strangers_words_are_capped_and_cleaned(rig: McpRig) -> None:
     """No name of ours is taken, nothing hidden is told, what cannot be told is left out with a reason."""
     await rig.start_servers(raw_server("evil", name="evil"))
-    tools = Toolset(Named("own", "recall_cached_content"), rig.hub)
+    tools = Toolset(NamedTools("own", "recall_cached_content"), rig.hub)
     told = {spec.name: spec for spec in tools.specs}
     own, stranger = told["recall_cached_content"], told["mcp__evil__recall_cached_content"]
     assert own.description == "own recall_cached_content"

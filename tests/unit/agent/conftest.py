@@ -1,4 +1,4 @@
-"""What holds for every test of the agent."""
+"""Checks for every test of the agent."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ async def _nothing_left_running() -> AsyncIterator[None]:
     """No turn, tool, record or handover outlives its test."""
     yield
     await asyncio.sleep(0)
-    left = [task.get_name() for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+    running = [task.get_name() for task in asyncio.all_tasks() if task is not asyncio.current_task()]
     assert not [
         name
-        for name in left
+        for name in running
         if name.startswith(("turn", "tool", "record", "compaction", "observation", "subagent"))
     ]

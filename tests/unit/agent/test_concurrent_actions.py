@@ -1,4 +1,4 @@
-"""Everything a person can do, in any order, while slow summaries and observations are being written."""
+"""All user actions, in any order, while slow summaries and observations are being written."""
 
 from __future__ import annotations
 
@@ -47,14 +47,15 @@ ALL_OF_IT = {
 Action = Callable[[], Awaitable[None]]
 
 
-class Crowd:
-    """A conversation and a person who does one thing after the other, whatever is under way."""
+class RandomUser:
+    """A conversation and a user who takes one action after another, whatever is in progress."""
 
     def __init__(self, seed: int) -> None:
         self.chance = random.Random(seed)
         self.gates: list[asyncio.Event] = []
         self.rig = AgentRig(
-            ScriptedModel(self._work, summary_script=self._sum, observation_script=self._note), POLICY
+            ScriptedModel(self._work, summary_script=self._summarize, observation_script=self._observe),
+            POLICY,
         )
         self.scope = TaskScope()
         self.sent: list[str] = []
@@ -84,23 +85,23 @@ class Crowd:
             gate.set()
         return [gate, *text_reply(text)]
 
-    def _sum(self, request: ModelRequest) -> ScriptedReply:
+    def _summarize(self, request: ModelRequest) -> ScriptedReply:
         self.summaries += 1
         record = "\n".join(message.text for message in request.messages)
         cited = ", ".join(f"e{seq}" for seq in re.findall(r"\be(\d+) user", record))
         return self._slowly(SUMMARY.replace("[e4]", f"[{cited}]" if cited else "[e4]"))
 
-    def _note(self, request: ModelRequest) -> ScriptedReply:
+    def _observe(self, request: ModelRequest) -> ScriptedReply:
         many = "\n".join(f"- (2) Fact {n} of {len(self.gates)} [e3, e{n + 4}]" for n in range(9))
         return self._slowly(self.chance.choice((OBSERVATIONS, many, "Nothing.")))
 
     async def act(self) -> None:
-        """One thing; what cannot be done now is refused with words, and nothing else happens."""
-        talk = self.rig.conversation
+        """Take one action; an impossible one is refused with a message and changes nothing."""
+        conversation = self.rig.conversation
         actions: tuple[Action, ...] = (
-            self._send, self._send, self._send, self._send, self._look_on, self._look_on, self._open_gate,
-            self._open_gate, talk.stop, self._take_back, self._take_back, self._again, self._pin, self._begin,
-            self._drafted, self._taken, self._taken, self._cancel,
+            self._send, self._send, self._send, self._send, self._wait, self._wait, self._open_gate,
+            self._open_gate, conversation.stop, self._undo, self._undo, self._redo, self._pin,
+            self._start_draft, self._drafted, self._accept, self._accept, self._cancel,
         )  # fmt: skip
         try:
             await self.chance.choice(actions)()
@@ -111,33 +112,33 @@ class Crowd:
         self.sent.append(f"Message {len(self.sent)}.")
         await self.rig.conversation.send(self.sent[-1])
 
-    async def _look_on(self) -> None:
+    async def _wait(self) -> None:
         for _ in range(self.chance.randint(1, 60)):
             await asyncio.sleep(0)
         for _ in range(self.chance.randint(0, 4)):
-            await asyncio.to_thread(int)  # what threads have begun goes on meanwhile, however slow they are
+            await asyncio.to_thread(int)  # started threads go on meanwhile, however slow they are
         self.rig.clock.advance_s(self.chance.choice((0, 1, 400)))
 
     async def _open_gate(self) -> None:
         if self.gates:
             self.chance.choice(self.gates).set()
 
-    async def _take_back(self) -> None:
-        known = self.rig.conversation.session.transcript
-        if held := [seq for seq in known.rewrites.by_seq if known.can_undo(seq)]:
-            await self.rig.conversation.undo(self.chance.choice(held))
+    async def _undo(self) -> None:
+        transcript = self.rig.conversation.session.transcript
+        if undoable := [seq for seq in transcript.rewrites.by_seq if transcript.can_undo(seq)]:
+            await self.rig.conversation.undo(self.chance.choice(undoable))
 
-    async def _again(self) -> None:
-        if gone := sorted(self.rig.conversation.session.transcript.rewrites.undone):
-            await self.rig.conversation.redo(self.chance.choice(gone))
+    async def _redo(self) -> None:
+        if undone := sorted(self.rig.conversation.session.transcript.rewrites.undone):
+            await self.rig.conversation.redo(self.chance.choice(undone))
 
     async def _pin(self) -> None:
         items = self.rig.conversation.session.transcript.items
-        if outputs := [one.seq for one in items if isinstance(one.event, ToolAnswered)]:
+        if outputs := [item.seq for item in items if isinstance(item.event, ToolAnswered)]:
             await self.rig.conversation.pin(self.chance.choice(outputs))
             await self.rig.conversation.unpin(self.chance.choice(outputs))
 
-    async def _begin(self) -> None:
+    async def _start_draft(self) -> None:
         self.chance.choice((self.rig.conversation.compact, self.rig.conversation.observe))()
 
     async def _drafted(self) -> None:
@@ -149,7 +150,7 @@ class Crowd:
 
         self.scope.start(write(), "drafting")
 
-    async def _taken(self) -> None:
+    async def _accept(self) -> None:
         if self.draft is not None:
             draft, self.draft = self.draft, None
             text = draft.text.replace("A fact", "My fact") if self.chance.random() < 0.8 else None
@@ -161,20 +162,19 @@ class Crowd:
         )()
 
     async def do_rare(self) -> None:
-        """Do what chance seldom brings: a handover overtaken by an edited draft, which is undone and redone.
-
-        Call it when nothing is under way.
-        """
-        talk, self.unreachable = self.rig.conversation, 0.0
+        """Let an edited draft overtake a handover, and undo and redo it: a rare case. Call when idle."""
+        conversation, self.unreachable = self.rig.conversation, 0.0
         draft = await self._draft_something()
-        self.patient, asked = True, self.summaries
-        talk.compact()
-        await self.rig.wait_until(lambda: self.summaries > asked)
-        await talk.commit_handover(draft, draft.text.replace("A fact", "My fact"))
+        self.patient, summaries = True, self.summaries
+        conversation.compact()
+        await self.rig.wait_until(lambda: self.summaries > summaries)
+        await conversation.commit_handover(draft, draft.text.replace("A fact", "My fact"))
         await self.end()
-        made = next(seq for seq in reversed(talk.session.transcript.rewrites.by_seq) if self._is_edited(seq))
-        await talk.undo(made)
-        await talk.redo(made)
+        edited_seq = next(
+            seq for seq in reversed(conversation.session.transcript.rewrites.by_seq) if self._is_edited(seq)
+        )
+        await conversation.undo(edited_seq)
+        await conversation.redo(edited_seq)
 
     async def _draft_something(self) -> HandoverDraft:
         while True:
@@ -189,58 +189,58 @@ class Crowd:
         return isinstance(event, HandoverMade) and event.edited
 
     async def end(self) -> None:
-        """Let all that is under way end; what waited is sent."""
-        talk = self.rig.conversation
+        """Wait for everything in progress; queued messages are sent."""
+        conversation = self.rig.conversation
         self.patient = False
         for gate in self.gates:
             gate.set()
-        while talk.is_running or talk.session.transcript.queued_messages:
-            talk.send_next_queued()
+        while conversation.is_running or conversation.session.transcript.queued_messages:
+            conversation.send_next_queued()
             await self.rig.wait_until_idle()
         await self.rig.wait_until_idle()
         await self.scope.close()
-        await talk.session.drain()
+        await conversation.session.drain()
 
 
 @pytest.mark.parametrize("seed", range(24))
-async def test_nothing_is_lost_whatever_is_done_at_once(seed: int) -> None:
-    """Each message is said once, in order; every request was valid; log, store and state agree."""
-    crowd = Crowd(seed)
-    talk = await crowd.rig.begin()
+async def test_nothing_is_lost_in_any_order_of_actions(seed: int) -> None:
+    """Each message is recorded once, in order; all requests were valid; log, store and state agree."""
+    user = RandomUser(seed)
+    conversation = await user.rig.begin()
     for _ in range(70):
-        await crowd.act()
-        window, now = talk.measure()
+        await user.act()
+        window, now = conversation.measure()
         assert now.used >= 0
-        assert window.estimate == sum(row.tokens for row in talk.rows())
-    await crowd.end()
-    await crowd.do_rare()
-    assert all(one.what and one.why for one in crowd.refusals)
-    spoken = [one.text for one in crowd.rig.events(UserSpoke)]
-    assert spoken == crowd.sent
-    assert len(crowd.rig.events(MessageQueued)) < len(spoken)
-    for request in crowd.rig.model.observation_requests:
+        assert window.estimate == sum(row.tokens for row in conversation.rows())
+    await user.end()
+    await user.do_rare()
+    assert all(refusal.what and refusal.why for refusal in user.refusals)
+    messages = [event.text for event in user.rig.events(UserSpoke)]
+    assert messages == user.sent
+    assert len(user.rig.events(MessageQueued)) < len(messages)
+    for request in user.rig.model.observation_requests:
         assert problems(request.messages) == []
-    for one in (*crowd.rig.events(HandoverMade), *crowd.rig.events(ObservationsMade)):
-        assert (await crowd.rig.store.get(one.index)).startswith(b"Index of cached outputs")
-    placed = [one.made for one in crowd.rig.events(ObservationsPlaced)]
-    assert len(placed) == len(set(placed))
-    await crowd.rig.assert_consistent()
+    for event in (*user.rig.events(HandoverMade), *user.rig.events(ObservationsMade)):
+        assert (await user.rig.store.get(event.index)).startswith(b"Index of cached outputs")
+    placement = [event.made for event in user.rig.events(ObservationsPlaced)]
+    assert len(placement) == len(set(placement))
+    await user.rig.assert_consistent()
 
 
-async def test_the_crowd_does_it_all() -> None:
-    """What the test above is about does happen in it."""
-    seen: set[str] = set()
-    for seed in range(60):  # a few are enough; what threads finish first is not the seed's to say
-        if seen >= ALL_OF_IT:
+async def test_the_random_actions_cover_all_cases() -> None:
+    """The cases of the test above do occur in it."""
+    covered: set[str] = set()
+    for seed in range(60):  # a few are enough; what threads finish first does not depend on the seed
+        if covered >= ALL_OF_IT:
             break
-        crowd = Crowd(seed)
-        await crowd.rig.begin()
+        user = RandomUser(seed)
+        await user.rig.begin()
         for _ in range(70):
-            await crowd.act()
-        await crowd.end()
-        await crowd.do_rare()
-        seen |= {type(one.event).__name__ for one in crowd.rig.conversation.session.log}
-        seen |= {one.trigger for one in crowd.rig.events(HandoverMade)}
-        seen |= {"edited" for one in crowd.rig.events(HandoverMade) if one.edited}
-        seen |= {"reflection" for one in crowd.rig.events(ObservationsMade) if one.reflection}
-    assert seen >= ALL_OF_IT
+            await user.act()
+        await user.end()
+        await user.do_rare()
+        covered |= {type(recorded.event).__name__ for recorded in user.rig.conversation.session.log}
+        covered |= {event.trigger for event in user.rig.events(HandoverMade)}
+        covered |= {"edited" for event in user.rig.events(HandoverMade) if event.edited}
+        covered |= {"reflection" for event in user.rig.events(ObservationsMade) if event.reflection}
+    assert covered >= ALL_OF_IT

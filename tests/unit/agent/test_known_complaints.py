@@ -1,7 +1,4 @@
-"""What people complain of elsewhere, each as a test that it does not happen here.
-
-What the window alone can show stands in the tests of the context under the same name.
-"""
+"""Complaints about similar products, each as a test that it does not happen here."""
 
 from __future__ import annotations
 
@@ -29,7 +26,7 @@ from tests.support.scripted_model import (
     tool_call_reply,
 )
 
-# What was said stays in the window, so that it is the handover that must make room.
+# Answers stay in the window, so that it is the handover that must make space.
 HANDOVERS = msgspec.structs.replace(
     PROFILES["balanced"],
     protect_steps=1_000,
@@ -43,31 +40,32 @@ SMALL = ModelInfo("test", "scripted", window=3_000, reserve=200)
 
 
 def texts(request: ModelRequest) -> str:
-    """All that a request says."""
+    """Return all text of a request."""
     return "\n".join(message.text for message in request.messages)
 
 
 async def test_compactions_do_not_loop() -> None:
-    """A summary that is always refused is tried three times, ever later, each time told; then never again."""
-    useless = SUMMARY + "\n- word" * 9_000
+    """A summary that is always refused is tried three times with growing waits, each reported; then never."""
+    useless_summary = SUMMARY + "\n- word" * 9_000
     rig = AgentRig(
-        ScriptedModel(thinking_script(11, 625), summary_script=lambda _: text_reply(useless)), HANDOVERS
+        ScriptedModel(thinking_script(11, 625), summary_script=lambda _: text_reply(useless_summary)),
+        HANDOVERS,
     )
-    talk = await rig.begin()
-    await talk.run("Think.")
+    conversation = await rig.begin()
+    await conversation.run("Think.")
     for _ in range(20):
         rig.clock.advance_s(30)
-        await talk.run("Go on.")
+        await conversation.run("Go on.")
         await rig.wait_until_idle()
     assert len(rig.events(HandoverFailed)) == 3
-    assert all(one.why for one in rig.events(HandoverFailed))
+    assert all(event.why for event in rig.events(HandoverFailed))
     assert len(rig.model.summary_requests) == 3
     assert rig.events(HandoverMade) == []
     await rig.assert_consistent()
 
 
 async def test_an_overflow_does_not_loop() -> None:
-    """A provider that never has room ends the turn with what, why and what to do, not with more tries."""
+    """A provider that never has space ends the turn with what, why and what to do, without retries."""
 
     def play(request: ModelRequest) -> ScriptedReply:
         if len(request.messages) > 2 and request.messages[-1].role == "tool":
@@ -81,8 +79,8 @@ async def test_an_overflow_does_not_loop() -> None:
         )
 
     rig = AgentRig(ScriptedModel(play))
-    talk = await rig.begin()
-    ended = await talk.run("Work.")
+    conversation = await rig.begin()
+    ended = await conversation.run("Work.")
     assert (ended.how, ended.what) == ("failed", "The request is larger than the window.")
     assert ended.why
     assert ended.fix
@@ -92,8 +90,8 @@ async def test_an_overflow_does_not_loop() -> None:
 
 
 async def test_the_summary_call_itself_does_not_overflow() -> None:
-    """Asked is for what fits the model, however long the history; an overflow all the same costs no turn."""
-    plays: list[ScriptedReply] = [
+    """The request is cut to fit the model, however long the history; an overflow still costs no turn."""
+    replies: list[ScriptedReply] = [
         text_reply(SUMMARY),
         [ContextWindowExceeded("Too long.")],
         [ContextWindowExceeded("Too long.")],
@@ -101,13 +99,13 @@ async def test_the_summary_call_itself_does_not_overflow() -> None:
     model = ScriptedModel(
         thinking_script(60, 300),
         SMALL,
-        summary_script=lambda _: plays.pop(0) if plays else text_reply(SUMMARY),
+        summary_script=lambda _: replies.pop(0) if replies else text_reply(SUMMARY),
     )
     rig = AgentRig(model, HANDOVERS)
-    talk = await rig.begin()
+    conversation = await rig.begin()
     rig.workspace.listen(lambda *_: rig.clock.advance_s(20))
     for _ in range(3):
-        assert (await talk.run("Think.")).how == "done"
+        assert (await conversation.run("Think.")).how == "done"
         await rig.wait_until_idle()
     count = WordCounter().count
     assert rig.model.summary_requests
@@ -119,112 +117,112 @@ async def test_the_summary_call_itself_does_not_overflow() -> None:
 
 
 async def test_input_is_not_blocked_while_compacting() -> None:
-    """While a summary is written the person can send, have an answer, rename and stop."""
+    """While a summary is written the user can send, get an answer, rename and stop."""
     gate = asyncio.Event()
     model = ScriptedModel(
         thinking_script(12), summary_script=lambda _: [TextDelta("## "), gate, ModelResponse(SUMMARY)]
     )
     rig = AgentRig(model, HANDOVERS)
-    talk = await rig.begin()
-    await talk.run("Think.")
+    conversation = await rig.begin()
+    await conversation.run("Think.")
     await rig.wait_until(lambda: model.summary_requests)
-    assert (await talk.run("Are you there?")).how == "done"
-    await talk.rename("Another title")
+    assert (await conversation.run("Are you there?")).how == "done"
+    await conversation.rename("Another title")
     model.script = lambda _: [TextDelta("I th"), gate, ModelResponse("I think.")]
-    await talk.send("And now?")
-    await rig.wait_until(lambda: talk.partial)
-    await talk.stop()
+    await conversation.send("And now?")
+    await rig.wait_until(lambda: conversation.partial)
+    await conversation.stop()
     assert rig.events(HandoverMade) == []
     gate.set()
     await rig.wait_until_idle()
     assert len(rig.events(HandoverMade)) == 1
-    assert [one.text for one in rig.events(UserSpoke)] == ["Think.", "Are you there?", "And now?"]
+    assert [event.text for event in rig.events(UserSpoke)] == ["Think.", "Are you there?", "And now?"]
     await rig.assert_consistent()
 
 
-async def test_no_message_is_dropped_meanwhile() -> None:
-    """What is sent while a turn runs and a summary is written is kept, in order, and comes behind it."""
+async def test_no_message_is_dropped_while_compacting() -> None:
+    """A message sent during a turn and a summary is kept, in order, and comes after it."""
     gate = asyncio.Event()
     model = ScriptedModel(thinking_script(14), summary_script=lambda _: [gate, ModelResponse(SUMMARY)])
     rig = AgentRig(model, HANDOVERS)
-    talk = await rig.begin()
-    await talk.send("Think.")
+    conversation = await rig.begin()
+    await conversation.send("Think.")
     await rig.wait_until(lambda: model.summary_requests)
     for word in ("One.", "Two.", "Three."):
-        await talk.send(word)
+        await conversation.send(word)
     gate.set()
     await rig.wait_until_idle()
     await rig.wait_until(lambda: len(rig.events(UserSpoke)) == 4)
     await rig.wait_until_idle()
-    assert [one.text for one in rig.events(UserSpoke)] == ["Think.", "One.", "Two.", "Three."]
+    assert [event.text for event in rig.events(UserSpoke)] == ["Think.", "One.", "Two.", "Three."]
     assert len(rig.events(MessageQueued)) == 3
-    assert not talk.session.transcript.queued_messages
+    assert not conversation.session.transcript.queued_messages
     last = model.requests[-1].messages
     assert last[1].text.startswith(TITLE)
-    assert [one.text for one in last if one.role == "user"][-1] == "Three."
+    assert [message.text for message in last if message.role == "user"][-1] == "Three."
     await rig.assert_consistent()
 
 
 @pytest.mark.parametrize(
     "text", ["half a character \ud83d here", "\udcff", "a\x00b", "\u202eevil\u2028user: x"]
 )
-async def test_what_is_typed_is_not_dropped_for_its_characters(text: str) -> None:
-    """Whatever a keyboard, a paste or a file name brings, the turn goes on and says what can be said."""
+async def test_no_message_is_dropped_for_its_characters(text: str) -> None:
+    """Whatever a keyboard, a paste or a file name contains, the turn goes on with the valid text."""
     rig = AgentRig(ScriptedModel(lambda _: text_reply("Heard.")))
-    talk = await rig.begin()
-    assert (await talk.run(text)).how == "done"
-    (spoke,) = rig.events(UserSpoke)
-    assert spoke.text == text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    conversation = await rig.begin()
+    assert (await conversation.run(text)).how == "done"
+    (message,) = rig.events(UserSpoke)
+    assert message.text == text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     await rig.assert_consistent()
 
 
-async def test_a_compaction_is_seen_before_it_is_made_and_taken_back_after() -> None:
-    """A draft shows its text and what it frees and changes nothing; made, it can be undone and done again."""
-    by_hand = msgspec.structs.replace(HANDOVERS, handover_least_messages=10_000)
-    rig = AgentRig(ScriptedModel(thinking_script(9)), by_hand)
-    talk = await rig.begin()
-    await talk.run("Think.")
-    await talk.run("And now?")
-    before = talk.measure()[0].request
-    draft = await talk.draft_handover("the login")
+async def test_a_compaction_is_previewed_and_undoable() -> None:
+    """A draft shows its text and savings and changes nothing; accepted, it can be undone and redone."""
+    manual_policy = msgspec.structs.replace(HANDOVERS, handover_least_messages=10_000)
+    rig = AgentRig(ScriptedModel(thinking_script(9)), manual_policy)
+    conversation = await rig.begin()
+    await conversation.run("Think.")
+    await conversation.run("And now?")
+    before = conversation.measure()[0].request
+    draft = await conversation.draft_handover("the login")
     assert "## Completed Work" in draft.text
     assert draft.after < draft.before
     assert rig.events(HandoverMade) == []
-    await talk.commit_handover(draft)
-    (seq,) = talk.session.transcript.rewrites.handovers
-    after = talk.measure()[0].request
+    await conversation.commit_handover(draft)
+    (seq,) = conversation.session.transcript.rewrites.handovers
+    after = conversation.measure()[0].request
     assert len(texts(after)) < len(texts(before))
-    await talk.undo(seq)
-    assert talk.measure()[0].request == before
-    await talk.redo(seq)
-    assert talk.measure()[0].request == after
+    await conversation.undo(seq)
+    assert conversation.measure()[0].request == before
+    await conversation.redo(seq)
+    assert conversation.measure()[0].request == after
     await rig.assert_consistent()
 
 
 async def test_nothing_leaks_between_sessions() -> None:
-    """No word or hash of one session stands in a request of another; another workspace's store knows none."""
+    """No text or hash of one session is in a request of another; another workspace's store has none."""
     rig = AgentRig(ScriptedModel(thinking_script(12)), HANDOVERS)
-    talk = await rig.begin()
-    await talk.run("The password is swordfish.")
+    conversation = await rig.begin()
+    await conversation.run("The password is swordfish.")
     await rig.wait_until_idle()
     assert rig.events(HandoverMade)
     digest = rig.events(ToolAnswered)[0].digest
-    asked = len(rig.model.requests)
+    request_count = len(rig.model.requests)
     other = await rig.workspace.create_session()
     assert (await other.run("Hello.")).how == "done"
-    for request in rig.model.requests[asked:]:
+    for request in rig.model.requests[request_count:]:
         assert "swordfish" not in texts(request)
         assert "[CACHED]" not in texts(request)
-    stranger = rig.create_workspace(GatedStore(), HANDOVERS)
+    other_workspace = rig.create_workspace(GatedStore(), HANDOVERS)
     with pytest.raises(DigestUnknown) as refused:
-        await stranger.attach(digest)
+        await other_workspace.attach(digest)
     assert digest not in str(refused.value.near)
     await rig.assert_consistent()
-    await stranger.close()
+    await other_workspace.close()
 
 
-async def test_the_store_does_not_grow_by_what_it_has() -> None:
-    """The same output a hundred times over is one entry; looking after the window adds only index entries."""
+async def test_the_store_does_not_grow_by_duplicates() -> None:
+    """The same output a hundred times is one entry; maintaining the window adds only index entries."""
 
     def play(request: ModelRequest) -> ScriptedReply:
         calls = sum(message.role == "assistant" for message in request.messages)
@@ -233,22 +231,22 @@ async def test_the_store_does_not_grow_by_what_it_has() -> None:
         return tool_call_reply(("same", {"text": "the same words", "times": 120}), id_prefix="k")
 
     rig = AgentRig(ScriptedModel(play))
-    talk = await rig.begin()
-    await talk.run("Look again and again.")
+    conversation = await rig.begin()
+    await conversation.run("Look again and again.")
     answers = rig.events(ToolAnswered)
     assert len(answers) == 40
-    assert len({one.digest for one in answers}) == 1
+    assert len({answer.digest for answer in answers}) == 1
     assert (await rig.store.totals()).entries == 1
     await rig.assert_consistent()
 
 
-async def test_off_is_off() -> None:
-    """Not a byte of what was said is changed or left out; when it does not fit, a clear error says so."""
+async def test_off_disables_everything() -> None:
+    """Not a byte of the text is changed or left out; when it does not fit, a clear error says so."""
     rig = AgentRig(ScriptedModel(thinking_script(30)), PROFILES["off"])
-    talk = await rig.begin()
-    ended = await talk.run("Think.")
+    conversation = await rig.begin()
+    ended = await conversation.run("Think.")
     assert (ended.fix, ended.remedies) == ("Compaction is off: turn a profile on.", ("policy_settings",))
-    for former, later in pairwise(rig.model.requests):
-        assert later.messages[: len(former.messages)] == former.messages
-    assert talk.session.transcript.rewrites.by_seq == {}
+    for previous, later in pairwise(rig.model.requests):
+        assert later.messages[: len(previous.messages)] == previous.messages
+    assert conversation.session.transcript.rewrites.by_seq == {}
     await rig.assert_consistent()

@@ -1,4 +1,4 @@
-"""No model is sent a session that another one answered, until the user agrees: with a window or without."""
+"""No model gets a session that another one answered, until the user agrees: with a window or without."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DEMO = ModelInfo("demo", "offline", demo=True)
 
 
 def answered_by(label: str, *events: Event, parent: str = "") -> Transcript:
-    """A session that a model answered, and what came then."""
+    """Return a session that a model answered, with the events after it."""
     answer = AssistantSpoke("Here.", label, 1)
     all_events = (SessionStarted("One", parent), UserSpoke("Hello", 1), answer, TurnEnded("done"), *events)
     return Transcript([RecordedEvent(n, n, event) for n, event in enumerate(all_events, 1)])
@@ -51,22 +51,22 @@ def answered_by(label: str, *events: Event, parent: str = "") -> Transcript:
         (answered_by("lab/gone", UserSpoke("And?", 1)), NOW, "", None),
     ],
 )  # fmt: skip
-def test_which_changes_the_user_has_to_agree_to(
+def test_which_changes_need_the_user_s_agreement(
     transcript: Transcript, now: ModelInfo, accepted: str, change: ModelChange | None
 ) -> None:
-    """Of a model that is gone, or would give way to the demo; a running turn goes on."""
+    """If the model is gone, or would give way to the demo; a running turn goes on."""
     assert pending_change(transcript, now, accepted, {"lab/own", "lab/now"}.__contains__) == change
 
 
 async def reopened(rig: AgentRig, now: ScriptedModel) -> Conversation:
-    """The session of a rig in a workspace where another model answers, as after a restart."""
+    """Return the session of a rig in a workspace where another model answers, as after a restart."""
     workspace = rig.create_workspace(rig.store, rig.workspace.policy)
     await workspace.set_models(ModelRoles(now))
     return await workspace.open_session(rig.conversation.session.id)
 
 
 async def test_nothing_is_sent_before_the_user_agreed() -> None:
-    """Whoever asks: a message, a headless run, a retry, a subagent's task, a handover."""
+    """For any request: a message, a headless run, a retry, a subagent's task, a handover."""
     rig = AgentRig(ScriptedModel(replies_in_order(text_reply("Here.")), OWN))
     await rig.begin()
     await rig.conversation.run("Hello")

@@ -1,4 +1,4 @@
-"""Retry: the step that broke off is asked again, with the request of before and no second user message."""
+"""Retry: the failed step is sent again, with the same request and no second user message."""
 
 from __future__ import annotations
 
@@ -30,45 +30,45 @@ BROKEN: ScriptedReply = [TextDelta("I was "), TextDelta("saying"), DOWN]
 
 
 def raw(request: ModelRequest) -> bytes:
-    """The bytes of a request."""
+    """Return the bytes of a request."""
     return msgspec.json.encode(request)
 
 
-async def failed(*plays: ScriptedReply) -> AgentRig:
-    """A first turn that played these, and failed."""
-    rig = AgentRig(ScriptedModel(replies_in_order(*plays)))
+async def failed_turn(*replies: ScriptedReply) -> AgentRig:
+    """Run a first turn with these replies that fails."""
+    rig = AgentRig(ScriptedModel(replies_in_order(*replies)))
     await rig.begin()
     assert (await rig.conversation.run("Go.")).how == "failed"
     return rig
 
 
 async def test_the_same_request_is_sent_again() -> None:
-    """Byte for byte, without the words that broke off; they stay in the log."""
-    rig = await failed(BROKEN)
+    """Byte for byte, without the partial answer, which stays in the log."""
+    rig = await failed_turn(BROKEN)
     await rig.conversation.retry()
     await rig.wait_until_idle()
     first, second = rig.model.requests
     assert raw(first) == raw(second)
     assert len(rig.events(UserSpoke)) == 1
-    assert [one.text for one in rig.events(AssistantSpoke)] == ["I was saying", "Done."]
-    assert [one.how for one in rig.events(TurnEnded)] == ["failed", "done"]
+    assert [event.text for event in rig.events(AssistantSpoke)] == ["I was saying", "Done."]
+    assert [event.how for event in rig.events(TurnEnded)] == ["failed", "done"]
     await rig.assert_consistent()
 
 
 async def test_a_second_attempt_can_fail_too() -> None:
     """Each attempt leaves the window."""
-    rig = await failed(BROKEN, BROKEN)
+    rig = await failed_turn(BROKEN, BROKEN)
     for _ in range(2):
         await rig.conversation.retry()
         await rig.wait_until_idle()
-    assert len({raw(one) for one in rig.model.requests}) == 1
+    assert len({raw(request) for request in rig.model.requests}) == 1
     assert len(rig.events(TurnRetried)) == 2
     assert rig.events(TurnEnded)[-1].how == "done"
 
 
 async def test_steps_that_ran_tools_stay() -> None:
-    """What they changed stays changed, and the model has to know; only the failed step is repeated."""
-    rig = await failed(tool_call_reply(("say", {"text": "wrote it"})), BROKEN)
+    """Their changes stay, and the model has to know; only the failed step is repeated."""
+    rig = await failed_turn(tool_call_reply(("say", {"text": "wrote it"})), BROKEN)
     await rig.conversation.retry()
     await rig.wait_until_idle()
     assert rig.tools.executed_calls == ["c0"]
@@ -76,19 +76,19 @@ async def test_steps_that_ran_tools_stay() -> None:
     assert tool_result_texts(rig.model.requests[2]) == ["wrote it c0"]
 
 
-async def test_a_turn_that_was_stopped() -> None:
-    """In the middle of an answer; a call that was cut off is answered as such."""
+async def test_a_stopped_turn_can_be_retried() -> None:
+    """In the middle of an answer; an interrupted call is answered as such."""
     rig = AgentRig(
         ScriptedModel(replies_in_order(tool_call_reply(("wait", {})), [TextDelta("Half"), asyncio.Event()]))
     )
-    talk = await rig.begin()
-    await talk.send("Go.")
+    conversation = await rig.begin()
+    await conversation.send("Go.")
     await rig.tools.started.wait()
-    await talk.stop()
-    await talk.retry()
+    await conversation.stop()
+    await conversation.retry()
     await rig.wait_for_updates(ResponseDelta)
-    await talk.stop()
-    await talk.retry()
+    await conversation.stop()
+    await conversation.retry()
     await rig.wait_until_idle()
     assert raw(rig.model.requests[1]) == raw(rig.model.requests[2])
     assert tool_result_texts(rig.model.requests[2]) == ["The user stopped the turn before this call ended."]
@@ -96,51 +96,51 @@ async def test_a_turn_that_was_stopped() -> None:
     await rig.assert_consistent()
 
 
-async def test_after_a_restart() -> None:
-    """Another process goes on from the log."""
-    rig = await failed(BROKEN)
+async def test_a_retry_after_a_restart() -> None:
+    """Another process continues from the log."""
+    rig = await failed_turn(BROKEN)
     session = rig.conversation.session.id
     again = rig.create_workspace(rig.store, PROFILES["balanced"])
-    talk = await again.open_session(session)
-    await talk.retry()
-    await rig.wait_until(lambda: not talk.is_running)
+    conversation = await again.open_session(session)
+    await conversation.retry()
+    await rig.wait_until(lambda: not conversation.is_running)
     assert raw(rig.model.requests[0]) == raw(rig.model.requests[1])
-    assert talk.session.transcript.unfinished_end_seq == 0
+    assert conversation.session.transcript.unfinished_end_seq == 0
 
 
-async def test_what_waits_is_sent_after_the_turn() -> None:
-    """The retry goes first; a message that steers enters after its step."""
+async def test_queued_messages_are_sent_after_the_retried_turn() -> None:
+    """The retry goes first; a steering message enters after its step."""
     rig = AgentRig(ScriptedModel(replies_in_order([TextDelta("Half"), asyncio.Event()])))
-    talk = await rig.begin()
-    await talk.send("First.")
+    conversation = await rig.begin()
+    await conversation.send("First.")
     await rig.wait_for_updates(ResponseDelta)
-    await talk.send("Later.")
-    await talk.send("Only the tests.", steer=True)
-    await talk.stop()
-    await talk.retry()
+    await conversation.send("Later.")
+    await conversation.send("Only the tests.", steer=True)
+    await conversation.stop()
+    await conversation.retry()
     await rig.wait_until_idle()
-    assert [one.text for one in rig.events(UserSpoke)] == ["First.", "Only the tests.", "Later."]
+    assert [event.text for event in rig.events(UserSpoke)] == ["First.", "Only the tests.", "Later."]
     assert raw(rig.model.requests[0]) == raw(rig.model.requests[1])
     await rig.assert_consistent()
 
 
-async def test_attachments_go_along_again() -> None:
-    """The message is the one of before, with everything in it."""
+async def test_a_retry_includes_the_attachments() -> None:
+    """The message is the original, with everything in it."""
     rig = AgentRig(ScriptedModel(replies_in_order(BROKEN)))
-    talk = await rig.begin()
+    conversation = await rig.begin()
     content = Content(digest_of(b"notes"), b"notes")
-    await rig.store.commit(Commit(talk.session.id, contents=[content]))
-    await talk.send("Read it.", [Attachment(content.digest, "notes.md", "notes", 1, 5)])
+    await rig.store.commit(Commit(conversation.session.id, contents=[content]))
+    await conversation.send("Read it.", [Attachment(content.digest, "notes.md", "notes", 1, 5)])
     await rig.wait_until_idle()
-    await talk.retry()
+    await conversation.retry()
     await rig.wait_until_idle()
     assert raw(rig.model.requests[0]) == raw(rig.model.requests[1])
     assert "notes" in rig.model.requests[1].messages[-1].text
 
 
-async def test_only_a_turn_that_broke_off() -> None:
-    """A turn that is done has nothing to repeat; one that another message followed neither."""
-    rig = await failed(BROKEN)
+async def test_only_an_interrupted_turn_can_be_retried() -> None:
+    """A finished turn has nothing to repeat, nor does one followed by another message."""
+    rig = await failed_turn(BROKEN)
     assert (await rig.conversation.run("Something else.")).how == "done"
     requests = len(rig.model.requests)
     await rig.conversation.retry()
@@ -150,14 +150,14 @@ async def test_only_a_turn_that_broke_off() -> None:
 
 
 @pytest.mark.parametrize("partial", [True, False])
-async def test_the_list_counts_what_the_transcript_holds(partial: bool) -> None:
+async def test_the_list_counts_the_transcript_s_messages(partial: bool) -> None:
     """The session list's number of messages stays right when an attempt leaves the window."""
-    rig = await failed(BROKEN if partial else [DOWN])
+    rig = await failed_turn(BROKEN if partial else [DOWN])
     await rig.conversation.session.record(
         rig.conversation.session.transcript.retry_event() or TurnEnded("done")
     )
-    (listed,) = await rig.store.sessions()
-    assert listed.messages == len(rig.conversation.session.transcript.items) == 1
+    (summary,) = await rig.store.sessions()
+    assert summary.messages == len(rig.conversation.session.transcript.items) == 1
     assert (
         Transcript(rig.conversation.session.log).window_entries()
         == rig.conversation.session.transcript.window_entries()

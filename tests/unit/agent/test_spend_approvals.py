@@ -1,4 +1,4 @@
-"""Background work that would read much asks first; it waits, and a full window is still kept valid."""
+"""Background work over a limit asks first; meanwhile a full window is still kept valid."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.support.scripted_model import ScriptedModel, thinking_script
 
 PRICED = ModelInfo("test", "priced", 8_000, 400, price_in=2.0, price_out=10.0)
 UNPRICED = ModelInfo("test", "unpriced", 8_000, 400)
-# Outputs stay in the window, so that it is the handover that must make room.
+# Outputs stay in the window, so that it is the handover that must make space.
 NO_SWEEP = msgspec.structs.replace(
     PROFILES["balanced"],
     protect_steps=1_000,
@@ -38,19 +38,19 @@ class Asking(AgentRig):
     requires_spend_approval = True
 
 
-async def filled(info: ModelInfo = PRICED, steps: int = 6, policy: ContextPolicy = NO_SWEEP) -> Asking:
-    """A session of two turns whose window passes 85 % in the second, which has so many steps."""
+async def fill_window(info: ModelInfo = PRICED, steps: int = 6, policy: ContextPolicy = NO_SWEEP) -> Asking:
+    """Start a session of two turns whose window passes 85 % in the second, which has so many steps."""
     rig = Asking(ScriptedModel(thinking_script(6), info), policy)
     await rig.begin()
-    for left in (steps, 0):
+    for remaining in (steps, 0):
         assert (await rig.conversation.run("Think.")).how == "done"
         await rig.wait_until_idle()
-        rig.model.script = thinking_script(left)
+        rig.model.script = thinking_script(remaining)
     return rig
 
 
-async def observable(ask_above: int) -> Asking:
-    """A session with more unobserved turns than its policy leaves unobserved."""
+async def unobserved_session(ask_above: int) -> Asking:
+    """Return a session with more unobserved turns than its policy allows."""
     rig = Asking(
         ScriptedModel(thinking_turn_script(), UNPRICED),
         msgspec.structs.replace(PLACE_AT_ONCE, ask_above=ask_above),
@@ -62,37 +62,45 @@ async def observable(ask_above: int) -> Asking:
     return rig
 
 
-async def test_a_large_handover_waits_for_a_yes() -> None:
-    """Nothing is sent to write it; the question names tokens, money and the model; a yes begins it."""
-    rig = await filled()
-    (ask,) = rig.conversation.spend_asks
+async def test_a_large_handover_waits_for_approval() -> None:
+    """No request is sent; the question has tokens, money and the model; a yes starts it."""
+    rig = await fill_window()
+    (spend_request,) = rig.conversation.spend_asks
     assert rig.model.summary_requests == []
-    assert (ask.work, ask.limit, ask.estimate.model) == ("handover", 1_000, "test/priced")
-    assert ask.estimate.tokens > 1_000
-    assert ask.estimate.cost == pytest.approx((ask.estimate.tokens * 2 + 1_200 * 10) / 1_000_000)
+    assert (spend_request.work, spend_request.limit, spend_request.estimate.model) == (
+        "handover",
+        1_000,
+        "test/priced",
+    )
+    assert spend_request.estimate.tokens > 1_000
+    assert spend_request.estimate.cost == pytest.approx(
+        (spend_request.estimate.tokens * 2 + 1_200 * 10) / 1_000_000
+    )
     rig.conversation.answer_spend_ask("handover", "allow")
     assert rig.conversation.spend_asks == ()
     await rig.wait_until_idle()
     assert len(rig.model.summary_requests) == len(rig.events(HandoverMade)) == 1
-    shown = {one.estimate for one in rig.updates_of(CompactionProgress) if one.phase == "summarise"}
-    assert shown == {ask.estimate}
+    estimates = {
+        update.estimate for update in rig.updates_of(CompactionProgress) if update.phase == "summarise"
+    }
+    assert estimates == {spend_request.estimate}
     await rig.assert_consistent()
 
 
 async def test_an_open_question_blocks_no_turn_and_a_full_window_is_kept_valid() -> None:
-    """The turn goes on; at 95 % room is made without a model, and the question goes with its cause."""
-    rig = await filled(steps=14)
+    """The turn goes on; at 95 % space is made without a model, and the question goes with its cause."""
+    rig = await fill_window(steps=14)
     assert rig.model.summary_requests == []
-    (made,) = rig.events(HandoverMade)
-    assert (made.model, made.trigger) == (NO_MODEL, HandoverTrigger.OVERFLOW)
+    (handover,) = rig.events(HandoverMade)
+    assert (handover.model, handover.trigger) == (NO_MODEL, HandoverTrigger.OVERFLOW)
     assert rig.updates_of(SpendAsksChanged)[0].asks
     assert rig.conversation.measure()[1].fits
     await rig.assert_consistent()
 
 
-async def test_a_refusal_leaves_the_context_as_it_is_and_is_not_asked_about_again() -> None:
-    """Neither by the next turns: only when the history is another one."""
-    rig = await filled()
+async def test_a_refusal_changes_nothing_and_is_not_asked_again() -> None:
+    """Not by the next turns: only when the history has changed."""
+    rig = await fill_window()
     before = rig.conversation.measure()[0]
     rig.conversation.answer_spend_ask("handover", "refuse")
     await rig.wait_until_idle()
@@ -104,65 +112,69 @@ async def test_a_refusal_leaves_the_context_as_it_is_and_is_not_asked_about_agai
     assert rig.model.summary_requests == rig.events(HandoverMade) == rig.events(HandoverFailed) == []
 
 
-async def test_it_can_be_done_without_a_model() -> None:
+async def test_the_handover_can_be_made_without_a_model() -> None:
     """The window becomes smaller at once, and nothing is sent."""
-    rig = await filled()
+    rig = await fill_window()
     rig.conversation.answer_spend_ask("handover", "no model")
     await rig.wait_until_idle()
-    (made,) = rig.events(HandoverMade)
-    assert (made.model, made.spent) == (NO_MODEL, 0)
+    (handover,) = rig.events(HandoverMade)
+    assert (handover.model, handover.spent) == (NO_MODEL, 0)
     assert rig.model.summary_requests == []
 
 
-async def test_observations_ask_too_and_say_that_a_price_is_not_known() -> None:
-    """As much as is unobserved, also of a history that came from elsewhere; a yes makes them."""
-    rig = await observable(ask_above=500)
-    (ask,) = rig.conversation.spend_asks
-    assert (ask.work, ask.limit, ask.estimate.cost) == ("observations", 500, None)
-    assert ask.estimate.price_text == "price unknown"
+async def test_observations_ask_too_with_an_unknown_price() -> None:
+    """For all unobserved history, also an imported one; a yes makes them."""
+    rig = await unobserved_session(ask_above=500)
+    (spend_request,) = rig.conversation.spend_asks
+    assert (spend_request.work, spend_request.limit, spend_request.estimate.cost) == (
+        "observations",
+        500,
+        None,
+    )
+    assert spend_request.estimate.price_text == "price unknown"
     assert rig.model.observation_requests == []
     rig.conversation.answer_spend_ask("observations", "allow")
     await rig.wait_until_idle()
     assert len(rig.events(ObservationsMade)) == 1
 
 
-async def test_an_imported_history_is_read_by_nobody_unasked() -> None:
-    """Opening it asks nothing of a model, and the first turn there ends with the question."""
-    rig = await observable(ask_above=0)
+async def test_an_imported_history_is_not_sent_without_approval() -> None:
+    """Opening it makes no request, and the first turn there ends with the question."""
+    rig = await unobserved_session(ask_above=0)
     rig.workspace.policy = msgspec.structs.replace(rig.workspace.policy, observe_at=0.0, observe_place_at=0.0)
-    known = len(rig.model.observation_requests)
+    request_count = len(rig.model.observation_requests)
     for _ in range(4):
         await rig.conversation.run("Think. Never touch main.")
     await rig.conversation.close()
-    room = rig.create_workspace(rig.store, msgspec.structs.replace(PLACE_AT_ONCE, ask_above=500))
-    talk = await room.open_session(rig.conversation.session.id)
-    assert not talk.spend_asks
-    await talk.run("Go on.")
-    await talk.wait_for_background_work()
-    assert len(rig.model.observation_requests) == known
-    assert [one.work for one in talk.spend_asks] == ["observations"]
-    await talk.close()
+    workspace = rig.create_workspace(rig.store, msgspec.structs.replace(PLACE_AT_ONCE, ask_above=500))
+    conversation = await workspace.open_session(rig.conversation.session.id)
+    assert not conversation.spend_asks
+    await conversation.run("Go on.")
+    await conversation.wait_for_background_work()
+    assert len(rig.model.observation_requests) == request_count
+    assert [ask.work for ask in conversation.spend_asks] == ["observations"]
+    await conversation.close()
 
 
 @pytest.mark.parametrize(
-    ("change", "asked"),
+    ("change", "is_asked"),
     [
         (lambda policy: msgspec.structs.replace(policy, ask_above=0), False),
         (lambda policy: msgspec.structs.replace(policy, ask_above=1), True),
     ],
 )
-async def test_the_policy_says_from_where_it_asks(
-    change: Callable[[ContextPolicy], ContextPolicy], asked: bool
+async def test_the_policy_sets_the_limit(
+    change: Callable[[ContextPolicy], ContextPolicy], is_asked: bool
 ) -> None:
-    """0 turns the questions off."""
-    rig = await filled(policy=change(NO_SWEEP))
-    assert bool(rig.conversation.spend_asks) is asked
-    assert bool(rig.model.summary_requests) is not asked
+    """0 disables the questions."""
+    rig = await fill_window(policy=change(NO_SWEEP))
+    assert bool(rig.conversation.spend_asks) is is_asked
+    assert bool(rig.model.summary_requests) is not is_asked
 
 
 async def test_the_demo_model_never_asks() -> None:
     """It sends nothing anywhere."""
-    rig = await filled(msgspec.structs.replace(PRICED, demo=True))
+    rig = await fill_window(msgspec.structs.replace(PRICED, demo=True))
     assert rig.conversation.spend_asks == ()
     assert rig.model.summary_requests
 
@@ -177,8 +189,8 @@ async def test_the_demo_model_never_asks() -> None:
         (UNPRICED, Budget(tokens=10**6), True),
     ],
 )
-async def test_with_nobody_there_the_budget_decides(info: ModelInfo, budget: Budget, allowed: bool) -> None:
-    """What no budget covers does not begin, and what was decided is said once."""
+async def test_in_a_headless_run_the_budget_decides(info: ModelInfo, budget: Budget, allowed: bool) -> None:
+    """Work over the budget does not start, and the decision is reported once."""
     rig = Asking(ScriptedModel(thinking_script(12), info), NO_SWEEP, approver=FixedApprover("deny"))
     await rig.begin()
     if budget != Budget():

@@ -1,4 +1,4 @@
-"""The person stops: at any moment, leaving a valid transcript from which the next turn goes on."""
+"""The user stops at any moment: the transcript is valid and the next turn continues from it."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from tests.support.scripted_model import (
 STOPPED = TurnEnded("stopped")
 
 
-async def goes_on(rig: AgentRig) -> None:
-    """The stop left everything sound, and a further turn works."""
+async def check_continues(rig: AgentRig) -> None:
+    """Check that the state is intact and a further turn works."""
     assert not rig.conversation.is_running
     assert rig.events(TurnEnded)[-1] == STOPPED
     await rig.assert_consistent()
@@ -31,116 +31,116 @@ async def goes_on(rig: AgentRig) -> None:
     await rig.assert_consistent()
 
 
-async def test_while_the_model_speaks() -> None:
-    """What was said so far stays."""
+async def test_stop_during_an_answer() -> None:
+    """The text so far stays."""
     rig = AgentRig(
         ScriptedModel(replies_in_order([TextDelta("I was "), TextDelta("saying"), asyncio.Event()]))
     )
-    talk = await rig.begin()
-    await talk.send("Go.")
+    conversation = await rig.begin()
+    await conversation.send("Go.")
     await rig.wait_for_updates(ResponseDelta, 2)
-    await talk.stop()
-    (spoken,) = rig.events(AssistantSpoke)
-    assert (spoken.text, spoken.stop) == ("I was saying", "stopped")
+    await conversation.stop()
+    (answer,) = rig.events(AssistantSpoke)
+    assert (answer.text, answer.stop) == ("I was saying", "stopped")
     assert rig.model.closed_streams == 1
-    await goes_on(rig)
+    await check_continues(rig)
 
 
-async def test_during_a_retry() -> None:
+async def test_stop_during_a_retry() -> None:
     """What the retry voided is not kept."""
     rig = AgentRig(ScriptedModel(replies_in_order([*HALF_REPLY_THEN_RETRY, asyncio.Event()])))
-    talk = await rig.begin()
-    await talk.send("Go.")
+    conversation = await rig.begin()
+    await conversation.send("Go.")
     await rig.wait_for_updates(ResponseReset)
-    await talk.stop()
+    await conversation.stop()
     assert rig.events(AssistantSpoke) == []
-    await goes_on(rig)
+    await check_continues(rig)
 
 
-async def test_while_a_tool_runs() -> None:
-    """The running tool is cancelled and its call closed; the one that had ended keeps its answer."""
+async def test_stop_during_a_tool_call() -> None:
+    """The running tool is cancelled and its call closed; the finished one keeps its answer."""
     rig = AgentRig(ScriptedModel(replies_in_order(tool_call_reply(("wait", {}), ("say", {"text": "quick"})))))
-    talk = await rig.begin()
-    await talk.send("Go.")
+    conversation = await rig.begin()
+    await conversation.send("Go.")
     await rig.wait_until(lambda: rig.events(ToolAnswered) and rig.tools.started.is_set())
-    await talk.stop()
+    await conversation.stop()
     assert rig.tools.cancelled_calls == ["c0"]
-    assert [(one.call_id, one.outcome) for one in rig.events(ToolAnswered)] == [
+    assert [(event.call_id, event.outcome) for event in rig.events(ToolAnswered)] == [
         ("c1", "ran"),
         ("c0", "interrupted"),
     ]
-    await goes_on(rig)
+    await check_continues(rig)
     assert tool_result_texts(rig.model.requests[-1]) == [
         "The user stopped the turn before this call ended.",
         "quick c1",
     ]
 
 
-async def test_while_a_question_waits() -> None:
-    """The question goes away, and so do the ones behind it."""
+async def test_stop_during_an_approval_request() -> None:
+    """The request goes away, and so do those after it."""
     rig = AgentRig(ScriptedModel(replies_in_order(tool_call_reply(("ask", {}), ("ask", {})))))
-    talk = await rig.begin()
-    await talk.send("Go.")
+    conversation = await rig.begin()
+    await conversation.send("Go.")
     await rig.wait_for_updates(ApprovalRequested)
-    await talk.stop()
-    assert talk.asks == []
-    assert not talk.decide("c0", "once")
+    await conversation.stop()
+    assert conversation.asks == []
+    assert not conversation.decide("c0", "once")
     assert rig.tools.executed_calls == []
-    await goes_on(rig)
+    await check_continues(rig)
 
 
-async def test_at_once() -> None:
-    """A stop in the same breath as the message: the message is kept, and the conversation is not stuck."""
+async def test_stop_immediately() -> None:
+    """A stop right after sending: the message is kept, and the conversation is not stuck."""
     rig = AgentRig(ScriptedModel(replies_in_order(text_reply("Never heard."))))
-    talk = await rig.begin()
-    await talk.send("Go.")
-    await talk.stop()
-    assert [one.text for one in rig.events(UserSpoke)] == ["Go."]
-    await goes_on(rig)
+    conversation = await rig.begin()
+    await conversation.send("Go.")
+    await conversation.stop()
+    assert [event.text for event in rig.events(UserSpoke)] == ["Go."]
+    await check_continues(rig)
 
 
-async def test_two_stops_are_one() -> None:
+async def test_two_concurrent_stops() -> None:
     """The second waits for the same end."""
     rig = AgentRig(ScriptedModel(replies_in_order([TextDelta("I"), asyncio.Event()])))
-    talk = await rig.begin()
-    await talk.send("Go.")
+    conversation = await rig.begin()
+    await conversation.send("Go.")
     await rig.wait_for_updates(ResponseDelta)
-    await asyncio.gather(talk.stop(), talk.stop(), talk.stop())
+    await asyncio.gather(conversation.stop(), conversation.stop(), conversation.stop())
     assert rig.events(TurnEnded) == [STOPPED]
-    await goes_on(rig)
-    await talk.stop()
+    await check_continues(rig)
+    await conversation.stop()
     assert len(rig.events(TurnEnded)) == 2
 
 
 @pytest.mark.parametrize("kind", [AssistantSpoke, ToolAnswered, TurnEnded])
-async def test_while_a_fact_is_on_its_way_to_the_disk(kind: type[Event]) -> None:
-    """What was handed to the store counts: no call is answered twice, none stays open, no turn ends twice."""
+async def test_stop_during_a_write(kind: type[Event]) -> None:
+    """Submitted writes count: no call is answered twice, none stays open, no turn ends twice."""
     rig = AgentRig(ScriptedModel(replies_in_order(tool_call_reply(("say", {}), ("say", {})))))
-    talk = await rig.begin()
+    conversation = await rig.begin()
     rig.store.gated_event_types = (kind,)
-    await talk.send("Go.")
+    await conversation.send("Go.")
     await rig.store.gate_reached.wait()
-    await asyncio.gather(talk.stop(), opened_later(rig))
-    calls = [call.id for spoken in rig.events(AssistantSpoke) for call in spoken.calls]
-    assert sorted(calls) == sorted(one.call_id for one in rig.events(ToolAnswered))
+    await asyncio.gather(conversation.stop(), open_later(rig))
+    calls = [call.id for answer in rig.events(AssistantSpoke) for call in answer.calls]
+    assert sorted(calls) == sorted(event.call_id for event in rig.events(ToolAnswered))
     assert len(rig.events(TurnEnded)) == 1
     await rig.assert_consistent()
 
 
-async def opened_later(rig: AgentRig) -> None:
-    """The disk answers after everything else had its chance."""
+async def open_later(rig: AgentRig) -> None:
+    """Let the disk answer after everything else had its chance."""
     for _ in range(20):
         await asyncio.sleep(0)
     rig.store.gate.set()
 
 
-async def test_a_stop_right_behind_the_end_of_another_turn() -> None:
-    """The end of the former turn does not pass for this one's words being on record: nothing is dropped."""
+async def test_stop_right_after_the_end_of_another_turn() -> None:
+    """The previous turn's end is not mistaken for this message's record: nothing is dropped."""
     rig = AgentRig(ScriptedModel(lambda _: text_reply("Done.")))
-    talk = await rig.begin()
-    await talk.send("One.")
-    await rig.wait_until(lambda: not talk.is_running)
-    await talk.send("Two.")
-    await talk.stop()
-    assert [one.text for one in rig.events(UserSpoke)] == ["One.", "Two."]
+    conversation = await rig.begin()
+    await conversation.send("One.")
+    await rig.wait_until(lambda: not conversation.is_running)
+    await conversation.send("Two.")
+    await conversation.stop()
+    assert [event.text for event in rig.events(UserSpoke)] == ["One.", "Two."]
     await rig.assert_consistent()

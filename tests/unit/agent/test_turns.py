@@ -1,4 +1,4 @@
-"""Turns from the person's words to the end of the agent's answer."""
+"""Turns from the user's message to the end of the agent's answer."""
 
 from __future__ import annotations
 
@@ -47,25 +47,25 @@ from tests.support.scripted_model import (
 
 
 async def test_parallel_calls_are_answered_in_the_order_of_the_calls() -> None:
-    """Whichever ends first, the model reads the answers as it asked; the log keeps the order of ending."""
+    """Whichever ends first, the model reads the answers in call order; the log keeps completion order."""
     script = replies_in_order(
         tool_call_reply(("wait", {"text": "slow"}), ("say", {"text": "quick"})), text_reply("Both read.")
     )
     rig = AgentRig(ScriptedModel(script))
-    talk = await rig.begin()
-    await talk.send("Go.")
+    conversation = await rig.begin()
+    await conversation.send("Go.")
     await rig.wait_until(lambda: len(rig.events(ToolAnswered)) == 1)
     rig.tools.gate.set()
     await rig.wait_until_idle()
-    assert [one.call_id for one in rig.events(ToolAnswered)] == ["c1", "c0"]
+    assert [event.call_id for event in rig.events(ToolAnswered)] == ["c1", "c0"]
     assert tool_result_texts(rig.model.requests[1]) == ["slow c0", "quick c1"]
-    assert [one.how for one in rig.events(TurnEnded)] == ["done"]
+    assert [event.how for event in rig.events(TurnEnded)] == ["done"]
     assert rig.updates_of(TurnChanged) == [TurnChanged(True), TurnChanged(False)]
     await rig.assert_consistent()
 
 
 async def test_sending_returns_the_event_that_holds_the_message() -> None:
-    """Of the turn that it starts, or of its place in the queue; two with the same text are told apart."""
+    """Of the turn that it starts, or of its place in the queue; two with the same text are distinguished."""
     rig = AgentRig(ScriptedModel(replies_in_order(tool_call_reply(("wait", {})), text_reply("Done."))))
     conversation = await rig.begin()
     first = await conversation.send("Again.")
@@ -73,15 +73,15 @@ async def test_sending_returns_the_event_that_holds_the_message() -> None:
     queued = await conversation.send("Again.")
     rig.tools.gate.set()
     await rig.wait_until_idle()
-    log = {one.seq: one.event for one in conversation.session.log}
+    log = {recorded.seq: recorded.event for recorded in conversation.session.log}
     assert log[first] == UserSpoke("Again.", 1, mode="ask")
     assert log[queued] == MessageQueued("Again.")
-    assert [one.queued for one in rig.events(UserSpoke)] == [0, queued]
+    assert [event.queued for event in rig.events(UserSpoke)] == [0, queued]
 
 
 @pytest.mark.expect_errors("task record .* failed")
 async def test_a_message_that_could_not_be_recorded_has_no_event() -> None:
-    """The turn says why; whoever sent it still has its text."""
+    """The turn gives the reason; the sender still has the text."""
     rig = AgentRig(ScriptedModel(replies_in_order()))
     conversation = await rig.begin()
     rig.store.first_failing_write = 0
@@ -92,7 +92,7 @@ async def test_a_message_that_could_not_be_recorded_has_no_event() -> None:
 
 
 async def test_a_message_that_fills_the_window_by_itself_is_refused() -> None:
-    """Before anything is recorded: it would stand in the way of all others."""
+    """Before anything is recorded: it would block all others."""
     rig = AgentRig(ScriptedModel(replies_in_order()))
     conversation = await rig.begin()
     with pytest.raises(MessageTooLarge, match="a message may have"):
@@ -104,8 +104,8 @@ async def test_a_message_that_fills_the_window_by_itself_is_refused() -> None:
 async def test_outputs_are_stored_before_they_are_shown() -> None:
     """The bytes of each output can be read back by the digest in its event."""
     rig = AgentRig(ScriptedModel(replies_in_order(tool_call_reply(("say", {"text": "words", "times": 40})))))
-    talk = await rig.begin()
-    await talk.run("Go.")
+    conversation = await rig.begin()
+    await conversation.run("Go.")
     (answer,) = rig.events(ToolAnswered)
     data = await rig.store.get(answer.digest)
     assert digest_of(data) == answer.digest
@@ -115,12 +115,12 @@ async def test_outputs_are_stored_before_they_are_shown() -> None:
 
 
 async def test_a_huge_output_is_previewed() -> None:
-    """Above its share of the window an output is shown as a preview of bounded size, and stored whole."""
+    """Above its share of the window an output is a preview of bounded size, and stored in full."""
     rig = AgentRig(
         ScriptedModel(replies_in_order(tool_call_reply(("say", {"text": "a b c d e f g", "times": 3_000}))))
     )
-    talk = await rig.begin()
-    await talk.run("Go.")
+    conversation = await rig.begin()
+    await conversation.run("Go.")
     (answer,) = rig.events(ToolAnswered)
     assert not answer.whole
     assert answer.tokens <= rig.workspace.policy.preview_tokens
@@ -130,7 +130,7 @@ async def test_a_huge_output_is_previewed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "shown"),
+    ("name", "expected"),
     [
         ("fail", "No such file. It is not there. List the folder."),
         ("crash", "crash failed. ZeroDivisionError: division by zero"),
@@ -138,35 +138,35 @@ async def test_a_huge_output_is_previewed() -> None:
         ("broken", "broken failed. KeyError: 'path'"),
     ],
 )
-async def test_a_failing_tool_is_told_to_the_agent(name: str, shown: str) -> None:
-    """Whatever goes wrong in a tool, the turn goes on with what was said."""
+async def test_a_tool_failure_is_reported_to_the_agent(name: str, expected: str) -> None:
+    """Whatever goes wrong in a tool, the turn goes on with the error."""
     rig = AgentRig(
         ScriptedModel(replies_in_order(tool_call_reply((name, {}), ("say", {})), text_reply("I see.")))
     )
-    talk = await rig.begin()
-    ended = await talk.run("Go.")
+    conversation = await rig.begin()
+    ended = await conversation.run("Go.")
     assert ended.how == "done"
-    assert tool_result_texts(rig.model.requests[1]) == [shown, "ok c1"]
-    assert sorted(one.ok for one in rig.events(ToolAnswered)) == [False, True]
+    assert tool_result_texts(rig.model.requests[1]) == [expected, "ok c1"]
+    assert sorted(event.ok for event in rig.events(ToolAnswered)) == [False, True]
     await rig.assert_consistent()
 
 
 async def test_a_denied_call_does_not_run() -> None:
-    """The person's no is the answer of the call."""
+    """The user's no is the answer of the call."""
     rig = AgentRig(
         ScriptedModel(replies_in_order(tool_call_reply(("ask", {})), text_reply("Then not."))),
         approver=FixedApprover("deny"),
     )
-    talk = await rig.begin()
-    await talk.run("Go.")
+    conversation = await rig.begin()
+    await conversation.run("Go.")
     assert rig.tools.executed_calls == []
     assert tool_result_texts(rig.model.requests[1]) == [DENIED]
-    assert [one.decision for one in rig.events(ApprovalGiven)] == ["deny"]
-    assert [one.outcome for one in rig.events(ToolAnswered)] == ["denied"]
+    assert [event.decision for event in rig.events(ApprovalGiven)] == ["deny"]
+    assert [event.outcome for event in rig.events(ToolAnswered)] == ["denied"]
     await rig.assert_consistent()
 
 
-async def test_always_is_asked_once() -> None:
+async def test_an_always_answer_is_asked_once() -> None:
     """Of several calls the first is asked; the saved rule answers the others and those of later turns."""
     rig = AgentRig(
         ScriptedModel(
@@ -175,15 +175,15 @@ async def test_always_is_asked_once() -> None:
             )
         )
     )
-    talk = await rig.begin()
-    await talk.send("Go.")
+    conversation = await rig.begin()
+    await conversation.send("Go.")
     await rig.wait_for_updates(ApprovalRequested)
-    assert [one.call_id for one in talk.asks] == ["c0", "c1"]
-    assert talk.decide("c0", "always")
-    assert not talk.decide("c0", "deny")
+    assert [ask.call_id for ask in conversation.asks] == ["c0", "c1"]
+    assert conversation.decide("c0", "always")
+    assert not conversation.decide("c0", "deny")
     await rig.wait_until_idle()
-    assert [one.ask.call_id for one in rig.updates_of(ApprovalRequested)] == ["c0", "c1"]
-    assert [(one.decision, one.rule) for one in rig.events(ApprovalGiven)] == [
+    assert [update.ask.call_id for update in rig.updates_of(ApprovalRequested)] == ["c0", "c1"]
+    assert [(event.decision, event.rule) for event in rig.events(ApprovalGiven)] == [
         ("always", ""),
         ("always", "Use ask, whatever it is asked"),
         ("always", "Use ask, whatever it is asked"),
@@ -204,98 +204,98 @@ async def test_always_is_asked_once() -> None:
 @pytest.mark.parametrize("step", [0, 1])
 @pytest.mark.parametrize("pieces", [0, 1])
 async def test_a_model_error_ends_the_turn(error: ModelRequestRejected, step: int, pieces: int) -> None:
-    """At any step, before or amid an answer: it is told, what was said stays, work goes on."""
+    """At any step, before or during an answer: it is reported, partial text stays, work goes on."""
     broken: ScriptedReply = [*([TextDelta("I think")] * pieces), error]
     rig = AgentRig(
         ScriptedModel(
             replies_in_order(*([tool_call_reply(("say", {}))] * step), broken, text_reply("Here again."))
         )
     )
-    talk = await rig.begin()
-    ended = await talk.run("Go.")
+    conversation = await rig.begin()
+    ended = await conversation.run("Go.")
     assert ended == TurnEnded("failed", error.what, error.why, error.fix, remedies=error.remedies)
     assert rig.events(TurnEnded) == [ended]
-    assert [one.text for one in rig.events(AssistantSpoke)][step:] == ["I think"] * pieces
-    assert (await talk.run("Again.")).how == "done"
+    assert [event.text for event in rig.events(AssistantSpoke)][step:] == ["I think"] * pieces
+    assert (await conversation.run("Again.")).how == "done"
     assert rig.events(AssistantSpoke)[-1].text == "Here again."
     await rig.assert_consistent()
 
 
-@pytest.mark.parametrize("play", [[], [ModelResponse("  \n")], [TextDelta("Half.")]])
-async def test_an_answer_of_nothing_is_an_error(play: ScriptedReply) -> None:
-    """A model that says nothing, or breaks off without an end, fails the turn."""
-    rig = AgentRig(ScriptedModel(replies_in_order(play)))
-    talk = await rig.begin()
-    assert (await talk.run("Go.")).how == "failed"
-    assert (await talk.run("Again.")).how == "done"
+@pytest.mark.parametrize("reply", [[], [ModelResponse("  \n")], [TextDelta("Half.")]])
+async def test_an_empty_answer_is_an_error(reply: ScriptedReply) -> None:
+    """A model that returns nothing, or stops without an end, fails the turn."""
+    rig = AgentRig(ScriptedModel(replies_in_order(reply)))
+    conversation = await rig.begin()
+    assert (await conversation.run("Go.")).how == "failed"
+    assert (await conversation.run("Again.")).how == "done"
     await rig.assert_consistent()
 
 
-async def test_what_a_retry_voids_is_not_kept() -> None:
-    """Only what came after the retry is the answer."""
+async def test_text_voided_by_a_retry_is_not_kept() -> None:
+    """Only the text after the retry is the answer."""
     rig = AgentRig(ScriptedModel(replies_in_order([*HALF_REPLY_THEN_RETRY, *text_reply("Whole.")])))
-    talk = await rig.begin()
-    await talk.run("Go.")
-    assert [one.text for one in rig.events(AssistantSpoke)] == ["Whole."]
-    assert [type(one) for one in rig.updates if isinstance(one, ResponseDelta | ResponseReset)] == [
+    conversation = await rig.begin()
+    await conversation.run("Go.")
+    assert [event.text for event in rig.events(AssistantSpoke)] == ["Whole."]
+    assert [type(update) for update in rig.updates if isinstance(update, ResponseDelta | ResponseReset)] == [
         *(ResponseDelta, ResponseReset),
         *(ResponseDelta, ResponseDelta),
     ]
 
 
-async def test_what_is_typed_meanwhile_is_sent_afterwards() -> None:
-    """Messages sent during a turn wait on record, in order, and each gets its own turn."""
+async def test_messages_sent_during_a_turn_are_sent_afterwards() -> None:
+    """They are recorded in a queue, in order, and each gets its own turn."""
     rig = AgentRig(ScriptedModel(replies_in_order(tool_call_reply(("wait", {})))))
-    talk = await rig.begin()
-    await talk.send("First.")
+    conversation = await rig.begin()
+    await conversation.send("First.")
     await rig.tools.started.wait()
-    await talk.send("Second.")
-    await talk.send("Third.")
-    assert [one.text for one in rig.events(MessageQueued)] == ["Second.", "Third."]
-    assert list(talk.session.transcript.queued_messages.values()) == rig.events(MessageQueued)
+    await conversation.send("Second.")
+    await conversation.send("Third.")
+    assert [event.text for event in rig.events(MessageQueued)] == ["Second.", "Third."]
+    assert list(conversation.session.transcript.queued_messages.values()) == rig.events(MessageQueued)
     rig.tools.gate.set()
     await rig.wait_until_idle()
-    assert [one.text for one in rig.events(UserSpoke)] == ["First.", "Second.", "Third."]
-    assert not talk.session.transcript.queued_messages
+    assert [event.text for event in rig.events(UserSpoke)] == ["First.", "Second.", "Third."]
+    assert not conversation.session.transcript.queued_messages
     assert len(rig.events(TurnEnded)) == 3
     await rig.assert_consistent()
 
 
-async def test_what_waited_is_sent_before_what_is_typed_later() -> None:
-    """After a stop the waiting messages go first, as soon as the person sends again."""
+async def test_queued_messages_are_sent_before_later_ones() -> None:
+    """After a stop the queue goes first, as soon as the user sends again."""
     rig = AgentRig(ScriptedModel(replies_in_order(tool_call_reply(("wait", {})))))
-    talk = await rig.begin()
-    await talk.send("First.")
+    conversation = await rig.begin()
+    await conversation.send("First.")
     await rig.tools.started.wait()
-    await talk.send("Second.")
-    await talk.stop()
-    assert not talk.is_running
-    await talk.send("Third.")
+    await conversation.send("Second.")
+    await conversation.stop()
+    assert not conversation.is_running
+    await conversation.send("Third.")
     await rig.wait_until_idle()
-    assert [one.text for one in rig.events(UserSpoke)] == ["First.", "Second.", "Third."]
+    assert [event.text for event in rig.events(UserSpoke)] == ["First.", "Second.", "Third."]
     await rig.assert_consistent()
 
 
-async def test_two_sends_at_once_are_two_turns() -> None:
-    """Nothing typed is dropped, and no two turns run side by side."""
+async def test_two_concurrent_sends_are_two_turns() -> None:
+    """No message is dropped, and no two turns run concurrently."""
     rig = AgentRig(ScriptedModel(replies_in_order()))
-    talk = await rig.begin()
-    await asyncio.gather(*(talk.send(f"Message {number}.") for number in range(4)))
+    conversation = await rig.begin()
+    await asyncio.gather(*(conversation.send(f"Message {number}.") for number in range(4)))
     await rig.wait_until_idle()
-    assert [one.text for one in rig.events(UserSpoke)] == [f"Message {number}." for number in range(4)]
+    assert [event.text for event in rig.events(UserSpoke)] == [f"Message {number}." for number in range(4)]
     assert [len(request.messages) for request in rig.model.requests] == [2, 4, 6, 8]
     await rig.assert_consistent()
 
 
-async def test_an_output_that_was_forgotten_does_not_come_back_with_its_tool() -> None:
-    """The same call again shows and stores a placeholder, and the model is told not to go around it."""
-    words = ("say", {"text": "the secret", "times": 3})
-    rig = AgentRig(ScriptedModel(replies_in_order(*(tool_call_reply(words), text_reply("Done.")) * 3)))
-    talk = await rig.begin()
-    await talk.run("Go.")
+async def test_a_redacted_output_does_not_come_back_with_its_tool() -> None:
+    """The same call again shows and stores a placeholder, and the model is told not to bypass it."""
+    tool_call = ("say", {"text": "the secret", "times": 3})
+    rig = AgentRig(ScriptedModel(replies_in_order(*(tool_call_reply(tool_call), text_reply("Done.")) * 3)))
+    conversation = await rig.begin()
+    await conversation.run("Go.")
     (first,) = rig.events(ToolAnswered)
     await rig.store.redaction.redact(RedactionRequest("the secret"))
-    await talk.run("Again.")
+    await conversation.run("Again.")
     again = rig.events(ToolAnswered)[-1]
     assert again.text.startswith("[FORGOTTEN ")
     assert again.text.endswith(WITHHELD)
@@ -303,32 +303,32 @@ async def test_an_output_that_was_forgotten_does_not_come_back_with_its_tool() -
     with pytest.raises(ContentRedacted):
         await rig.store.get(first.digest)
     await rig.store.redaction.lift(first.digest)
-    await talk.run("And again.")
+    await conversation.run("And again.")
     assert rig.events(ToolAnswered)[-1].text == first.text
 
 
-async def test_a_session_is_named_after_the_whole_first_line_of_its_first_message() -> None:
+async def test_a_session_is_named_after_the_first_line_of_its_first_message() -> None:
     rig = AgentRig(ScriptedModel(replies_in_order(text_reply("Done."))))
-    talk = await rig.begin()
+    conversation = await rig.begin()
     line = "Go through every module, one after the other, and write down which of them reach the network"
-    await talk.send(f"{line}\nThen stop.")
+    await conversation.send(f"{line}\nThen stop.")
     await rig.wait_until(lambda: rig.events(TurnEnded))
-    assert talk.session.transcript.title == line
+    assert conversation.session.transcript.title == line
 
 
 async def test_a_wait_for_the_server_is_skipped_on_demand() -> None:
-    """The call is made at once, and listeners hear that nothing is waited for any more."""
+    """The call is made at once, and listeners are told that nothing is waited for any more."""
     back = asyncio.Event()
     rig = AgentRig(
         ScriptedModel(
             replies_in_order([RetryScheduled(2, 3_600.0, "down", back.set), back, *text_reply("Here.")])
         )
     )
-    talk = await rig.begin()
-    talk.retry_now()  # nothing waits yet
-    await talk.send("Go.")
+    conversation = await rig.begin()
+    conversation.retry_now()  # nothing waits yet
+    await conversation.send("Go.")
     await rig.wait_for_updates(ResponseReset)
-    talk.retry_now()
+    conversation.retry_now()
     await rig.wait_until_idle()
-    assert [one.wait_s for one in rig.response_resets()] == [3_600.0, 0.0]
+    assert [reset.wait_s for reset in rig.response_resets()] == [3_600.0, 0.0]
     assert rig.events(TurnEnded) == [TurnEnded("done")]

@@ -1,4 +1,4 @@
-"""Who extracts: the fast model, then the larger ones, then in pieces, then of what fits."""
+"""Which model extracts: the fast one, then the larger ones, then in pieces, then of what fits."""
 
 from __future__ import annotations
 
@@ -30,79 +30,79 @@ from tests.support.scripted_model import (
 
 
 def model(name: str, window: int, extract: ScriptedReply | None = None, demo: bool = False) -> ScriptedModel:
-    """A model of that window; without a script it names itself."""
-    made = ScriptedModel(replies_in_order(), ModelInfo("test", name, window, reserve=100, demo=demo))
-    made.extract_script = lambda _: extract if extract is not None else text_reply(f"by {name}")
-    return made
+    """Return a model with that window; without a script its reply is its name."""
+    scripted = ScriptedModel(replies_in_order(), ModelInfo("test", name, window, reserve=100, demo=demo))
+    scripted.extract_script = lambda _: extract if extract is not None else text_reply(f"by {name}")
+    return scripted
 
 
 def extractor(
     main: ScriptedModel, fast: ScriptedModel | None = None, long: ScriptedModel | None = None
 ) -> Extractor:
-    """One that may ask these."""
+    """Return an extractor with these models."""
     settings = (PROFILES["balanced"], PromptFrame(main.info, ""), ModelRoles(main, fast=fast, long=long))
     return Extractor(WordCounter(), "Extract.", lambda: settings)
 
 
 def output(tokens: int) -> OutputSource:
-    """An output of about so many words, in lines."""
+    """Return an output of about so many words, in lines."""
     text = "".join(f"row {number} of many\n" for number in range(tokens // 4))
     return OutputSource(text, tokens, digest_of(text.encode()), "say", "rows")
 
 
-def asked(*models: ScriptedModel) -> list[int]:
-    """How often each was asked."""
-    return [len(one.extract_requests) for one in models]
+def request_counts(*models: ScriptedModel) -> list[int]:
+    """Return the number of requests to each model."""
+    return [len(model.extract_requests) for model in models]
 
 
-async def test_the_fast_model_is_asked_where_the_output_fits_it() -> None:
-    """The others are not asked."""
+async def test_the_fast_model_is_used_if_the_output_fits_it() -> None:
+    """The others get no request."""
     main, fast, long = model("main", 50_000), model("fast", 20_000), model("long", 900_000)
-    found = await extractor(main, fast, long).extract(output(8_000), "names")
-    assert asked(fast, main, long) == [1, 0, 0]
-    assert (found.model, found.fallback_reason, found.rejection) == ("test/fast", "", "")
-    assert "by fast" in found.text
-    assert found.spent_tokens > 8_000
+    result = await extractor(main, fast, long).extract(output(8_000), "names")
+    assert request_counts(fast, main, long) == [1, 0, 0]
+    assert (result.model, result.fallback_reason, result.rejection) == ("test/fast", "", "")
+    assert "by fast" in result.text
+    assert result.spent_tokens > 8_000
 
 
-async def test_what_does_not_fit_one_is_asked_of_the_next_that_it_fits() -> None:
-    """From the fast one to the main one to the long one."""
+async def test_the_next_model_that_fits_is_used() -> None:
+    """From the fast model to the main one to the long one."""
     main, fast, long = model("main", 50_000), model("fast", 9_000), model("long", 900_000)
     for tokens, expected in ((5_000, "fast"), (20_000, "main"), (200_000, "long")):
-        found = await extractor(main, fast, long).extract(output(tokens), "names")
-        assert found.model == f"test/{expected}"
-        assert bool(found.fallback_reason) == (expected != "fast")
+        result = await extractor(main, fast, long).extract(output(tokens), "names")
+        assert result.model == f"test/{expected}"
+        assert bool(result.fallback_reason) == (expected != "fast")
 
 
 @pytest.mark.parametrize(
     "error", [ModelRequestRejected("The key was refused."), ContextWindowExceeded("It is too long.")]
 )
-async def test_one_that_fails_is_followed_by_the_next(error: ModelError) -> None:
-    """And it is said why it was not the first."""
+async def test_a_failed_model_is_followed_by_the_next(error: ModelError) -> None:
+    """The result says why it was not the first."""
     main, fast = model("main", 50_000), model("fast", 50_000, [error])
-    found = await extractor(main, fast).extract(output(5_000), "names")
-    assert found.model == "test/main"
-    assert found.fallback_reason == f"not by test/fast: {error.what}"
+    result = await extractor(main, fast).extract(output(5_000), "names")
+    assert result.model == "test/main"
+    assert result.fallback_reason == f"not by test/fast: {error.what}"
 
 
-async def test_when_all_fail_it_is_said() -> None:
-    """The last reason counts; nobody is asked twice."""
+async def test_the_failure_of_all_models_is_reported() -> None:
+    """The last reason counts; no model is asked twice."""
     main, fast = (
         model("main", 50_000, [ModelRequestRejected("No.")]),
         model("fast", 50_000, [ModelRequestRejected("No key.")]),
     )
     with pytest.raises(ModelRequestRejected, match=r"No\."):
         await extractor(main, fast).extract(output(5_000), "names")
-    assert asked(main, fast) == [1, 1]
+    assert request_counts(main, fast) == [1, 1]
 
 
 def parts_of(requests: Sequence[ModelRequest]) -> list[str]:
-    """The outputs inside the fences of some requests."""
-    return [one.messages[1].text.partition(">\n")[2].rpartition("\n</output")[0] for one in requests]
+    """Return the outputs inside the fences of some requests."""
+    return [request.messages[1].text.partition(">\n")[2].rpartition("\n</output")[0] for request in requests]
 
 
-async def test_what_fits_nobody_is_read_in_pieces_side_by_side_and_merged() -> None:
-    """The largest model reads all of them at once; one more question makes one answer of theirs."""
+async def test_an_output_that_fits_no_model_is_read_in_concurrent_pieces_and_merged() -> None:
+    """The largest model reads all pieces concurrently; one more request merges the answers."""
     main, fast = model("main", 20_000), model("fast", 5_000)
     together = asyncio.Event()
 
@@ -113,58 +113,58 @@ async def test_what_fits_nobody_is_read_in_pieces_side_by_side_and_merged() -> N
 
     main.extract_script = extract
     source = output(40_000)
-    found = await extractor(main, fast).extract(source, "names")
-    assert asked(main, fast) == [4, 0]
+    result = await extractor(main, fast).extract(source, "names")
+    assert request_counts(main, fast) == [4, 0]
     assert "".join(parts_of(main.extract_requests[:3])) == source.text
     assert [f"Part {n} of 3:\nfound" in parts_of(main.extract_requests)[3] for n in (1, 2, 3)] == [True] * 3
-    assert found.fallback_reason == "in 3 pieces"
-    assert "[Extract of 40,000 tokens" in found.text
-    assert found.spent_tokens > 40_000
+    assert result.fallback_reason == "in 3 pieces"
+    assert "[Extract of 40,000 tokens" in result.text
+    assert result.spent_tokens > 40_000
 
 
-async def test_what_is_too_long_even_in_pieces_loses_its_middle() -> None:
-    """Head and tail are read, and what is missing is said to the model."""
+async def test_an_output_too_long_even_in_pieces_loses_its_middle() -> None:
+    """Head and tail are read, and the model is told what is missing."""
     main = model("main", 5_000)
     source = output(60_000)
-    found = await extractor(main).extract(source, "names")
+    result = await extractor(main).extract(source, "names")
     (part,) = parts_of(main.extract_requests)
-    assert found.fallback_reason == "without its middle"
+    assert result.fallback_reason == "without its middle"
     assert part.startswith(source.text[:1_000])
     assert part.endswith(source.text[-1_000:])
     assert "characters left out here" in part
 
 
-async def test_pieces_that_fail_lose_the_middle() -> None:
+async def test_failed_pieces_lose_the_middle() -> None:
     """A piece that cannot be read does not fail the extract."""
     main = model("main", 20_000)
     main.extract_script = lambda _: (
         [ModelRequestRejected("No.")] if len(main.extract_requests) <= 3 else text_reply("found")
     )
-    found = await extractor(main).extract(output(40_000), "names")
-    assert found.fallback_reason == "without its middle"
+    result = await extractor(main).extract(output(40_000), "names")
+    assert result.fallback_reason == "without its middle"
 
 
-async def test_a_window_smaller_than_said_is_found_out() -> None:
+async def test_a_window_smaller_than_reported_is_detected() -> None:
     """What every model finds too long is read in smaller pieces."""
     main = model("main", 20_000)
     main.extract_script = lambda _: (
         [ContextWindowExceeded("Too long.")] if len(main.extract_requests) == 1 else text_reply("found")
     )
-    found = await extractor(main).extract(output(10_000), "names")
-    assert found.fallback_reason == "in 2 pieces"
+    result = await extractor(main).extract(output(10_000), "names")
+    assert result.fallback_reason == "in 2 pieces"
 
 
-async def test_an_extract_that_is_no_shorter_is_refused_at_its_price() -> None:
-    """It says how long it is and how long it may be; what it cost is known."""
+async def test_an_extract_that_is_no_shorter_is_refused_with_its_cost() -> None:
+    """The refusal has its length and the limit; the cost is known."""
     main = model("main", 50_000, text_reply("word " * 3_000))
-    found = await extractor(main).extract(output(9_000), "names")
-    assert "must have fewer than 2,400" in found.rejection
-    assert found.spent_tokens > 12_000
+    result = await extractor(main).extract(output(9_000), "names")
+    assert "must have fewer than 2,400" in result.rejection
+    assert result.spent_tokens > 12_000
 
 
-async def test_the_offline_demo_is_not_asked() -> None:
-    """It answers from a script."""
+async def test_the_offline_demo_is_not_used() -> None:
+    """Its answers are scripted."""
     demo = model("demo", 50_000, demo=True)
     with pytest.raises(OutputFormUnavailable, match="no model that could extract"):
         await extractor(demo).extract(output(1_000), "names")
-    assert asked(demo) == [0]
+    assert request_counts(demo) == [0]

@@ -1,4 +1,4 @@
-"""The person changes the form in which an output stands in the window, at any time."""
+"""The user changes the form of an output in the window, at any time."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ STEPS = 14
 
 
 async def a_session(policy: ContextPolicy = POLICY, steps: int = 0, info: ModelInfo = MAIN) -> IntakeRig:
-    """A large output (a preview now), a small one, and so many steps after them."""
+    """Start a session with a large output (a preview now), a small one, and so many steps after them."""
     rig = IntakeRig(policy, info=info)
     rig.set_output("big", large_output("big"), exit_code=1)
     later = [
@@ -45,54 +45,60 @@ async def a_session(policy: ContextPolicy = POLICY, steps: int = 0, info: ModelI
 
 
 def seq_of(rig: IntakeRig, name: str) -> int:
-    """Where the output of a tool is recorded."""
+    """Return the sequence number of a tool's output."""
     log = rig.conversation.session.log
-    return next(one.seq for one in log if isinstance(one.event, ToolAnswered) and one.event.name == name)
+    return next(
+        recorded.seq
+        for recorded in log
+        if isinstance(recorded.event, ToolAnswered) and recorded.event.name == name
+    )
 
 
-def shown(rig: IntakeRig, name: str = "big") -> str:
-    """The output as it stands in the window now."""
+def shown_text(rig: IntakeRig, name: str = "big") -> str:
+    """Return the output as the window shows it now."""
     request = rig.conversation.measure()[0].request
-    return next(one.text for one in request.messages if one.role == "tool" and one.name == name)
+    return next(
+        message.text for message in request.messages if message.role == "tool" and message.name == name
+    )
 
 
 def tokens_of(rig: IntakeRig, name: str = "big") -> int:
-    """Its tokens, as the inspector shows them."""
+    """Return its tokens, as the inspector shows them."""
     return next(row.tokens for row in rig.conversation.rows() if row.seq == seq_of(rig, name))
 
 
-async def test_a_preview_becomes_the_whole_output_and_back() -> None:
-    """From the stored bytes; undone and done again like any rewrite."""
+async def test_a_preview_becomes_the_full_output_and_back() -> None:
+    """From the stored bytes; undone and redone like any rewrite."""
     rig = await a_session()
-    preview = shown(rig)
+    preview = shown_text(rig)
     seq = seq_of(rig, "big")
     assert preview != large_output("big")
     await rig.conversation.choose_form(seq, "full")
-    assert shown(rig) == large_output("big")
+    assert shown_text(rig) == large_output("big")
     assert tokens_of(rig) == 1_200 + 4
-    chosen = rig.conversation.session.transcript.last_seq
-    await rig.conversation.undo(chosen)
-    assert shown(rig) == preview
-    await rig.conversation.redo(chosen)
-    assert shown(rig) == large_output("big")
+    choice_seq = rig.conversation.session.transcript.last_seq
+    await rig.conversation.undo(choice_seq)
+    assert shown_text(rig) == preview
+    await rig.conversation.redo(choice_seq)
+    assert shown_text(rig) == large_output("big")
     await rig.conversation.choose_form(seq, "preview")
-    assert shown(rig) == preview
-    assert [one.form for one in rig.events(FormChosen)] == ["full", "preview"]
+    assert shown_text(rig) == preview
+    assert [event.form for event in rig.events(FormChosen)] == ["full", "preview"]
     await rig.conversation.run("Go on.")
     assert tool_result_texts(rig.model.requests[-1])[0] == preview
     await rig.assert_consistent()
 
 
-async def test_the_person_has_an_extract_written() -> None:
-    """By the fast model, to their instructions; its cost is on record."""
+async def test_the_user_requests_an_extract() -> None:
+    """The fast model writes it to their instructions; its cost is recorded."""
     rig = await a_session()
     rig.script_extracts(lambda _: [ModelResponse("big row 7 here", usage=Usage(1_300, 6, 100))])
     await rig.conversation.choose_form(seq_of(rig, "big"), "compact", "the seventh row")
-    (chosen,) = rig.events(FormChosen)
-    assert (chosen.form, chosen.asked, chosen.intake_model) == ("compact", "the seventh row", "test/fast")
-    assert (chosen.intake_tokens, chosen.intake_cached) == (1_306, 100)
-    assert shown(rig) == chosen.text
-    lines = chosen.text.splitlines()
+    (choice,) = rig.events(FormChosen)
+    assert (choice.form, choice.asked, choice.intake_model) == ("compact", "the seventh row", "test/fast")
+    assert (choice.intake_tokens, choice.intake_cached) == (1_306, 100)
+    assert shown_text(rig) == choice.text
+    lines = choice.text.splitlines()
     assert lines[0] == "[Extract of 1,200 tokens, exit code 1; asked for: the seventh row]"
     assert lines[1] == "big row 7 here"
     assert lines[2].startswith(bare_marker(rig.tool_answers[0].digest))
@@ -100,33 +106,35 @@ async def test_the_person_has_an_extract_written() -> None:
     await rig.assert_consistent()
 
 
-async def test_a_masked_output_stands_in_its_new_form_and_is_not_swept_again() -> None:
-    """What the person wants to see stays, until they undo it; then the marker is back."""
+async def test_a_masked_output_takes_its_new_form_and_is_not_swept_again() -> None:
+    """What the user wants to see stays, until they undo it; then the marker is back."""
     policy = msgspec.structs.replace(POLICY, sweep="at once", protect_steps=3, least_saving=10)
     rig = await a_session(policy, STEPS)
     assert rig.events(SweepMade)
-    seq, marker = seq_of(rig, "big"), shown(rig)
+    seq, marker = seq_of(rig, "big"), shown_text(rig)
     assert marker.startswith(bare_marker(rig.tool_answers[0].digest))
     await rig.conversation.choose_form(seq, "full")
-    assert shown(rig) == large_output("big")
+    assert shown_text(rig) == large_output("big")
     later = [tool_call_reply(("say", {"text": "on"}), id_prefix=f"m{number}") for number in range(STEPS)]
     rig.model.script = replies_in_order(*later)
     await rig.conversation.run("Go on.")
-    assert shown(rig) == large_output("big")
-    chosen = next(one.seq for one in rig.conversation.session.log if isinstance(one.event, FormChosen))
-    await rig.conversation.undo(chosen)
-    assert shown(rig) == marker
+    assert shown_text(rig) == large_output("big")
+    choice_seq = next(
+        recorded.seq for recorded in rig.conversation.session.log if isinstance(recorded.event, FormChosen)
+    )
+    await rig.conversation.undo(choice_seq)
+    assert shown_text(rig) == marker
     await rig.assert_consistent()
 
 
-async def test_an_output_that_came_whole_gets_a_smaller_form() -> None:
+async def test_a_full_output_gets_a_smaller_form() -> None:
     """Also one that the agent recalled."""
     rig = IntakeRig(msgspec.structs.replace(POLICY, intake_above=5_000, preview_above=0.8))
     data = rig.set_output("big", large_output("big"))
     rig.script_calls("big")
     await rig.begin()
     await rig.conversation.run("Go.")
-    assert shown(rig) == large_output("big")
+    assert shown_text(rig) == large_output("big")
     await rig.conversation.choose_form(seq_of(rig, "big"), "preview")
     assert tokens_of(rig) <= POLICY.preview_tokens + 4
     rig.output_tools.results["recall"] = ToolResult(
@@ -135,11 +143,11 @@ async def test_an_output_that_came_whole_gets_a_smaller_form() -> None:
     rig.script_calls("recall")
     await rig.conversation.run("Recall it.")
     await rig.conversation.choose_form(seq_of(rig, "recall"), "full")
-    assert shown(rig, "recall") == large_output("big")
+    assert shown_text(rig, "recall") == large_output("big")
     await rig.assert_consistent()
 
 
-async def test_choosing_what_is_there_already_records_nothing() -> None:
+async def test_choosing_the_current_form_records_nothing() -> None:
     """No event, and so no prefix that has to be sent again."""
     rig = await a_session()
     length = len(rig.conversation.session.log)
@@ -148,17 +156,17 @@ async def test_choosing_what_is_there_already_records_nothing() -> None:
     assert len(rig.conversation.session.log) == length
 
 
-async def refused(rig: IntakeRig, seq: int, form: Form, asked: str = "") -> OutputFormUnavailable:
-    """The refusal of a form; nothing is recorded."""
+async def refused(rig: IntakeRig, seq: int, form: Form, instructions: str = "") -> OutputFormUnavailable:
+    """Return the refusal of a form; nothing is recorded."""
     length = len(rig.conversation.session.log)
-    with pytest.raises(OutputFormUnavailable) as found:
-        await rig.conversation.choose_form(seq, form, asked)
+    with pytest.raises(OutputFormUnavailable) as caught:
+        await rig.conversation.choose_form(seq, form, instructions)
     assert len(rig.conversation.session.log) == length
     await rig.assert_consistent()
-    return found.value
+    return caught.value
 
 
-async def test_what_does_not_fit_the_window_is_refused_with_numbers() -> None:
+async def test_a_form_that_does_not_fit_the_window_is_refused_with_numbers() -> None:
     """How much it takes, how much is left, what to do instead."""
     rig = await a_session(info=ModelInfo("test", "main", window=1_400, reserve=200))
     error = await refused(rig, seq_of(rig, "big"), "full")
@@ -167,8 +175,8 @@ async def test_what_does_not_fit_the_window_is_refused_with_numbers() -> None:
     assert error.fix
 
 
-async def test_what_would_start_the_ladder_at_once_is_refused() -> None:
-    """Above the panic level room is made before the next request, by taking just this out again."""
+async def test_a_form_that_would_start_the_ladder_at_once_is_refused() -> None:
+    """Above the panic level the next request would make space by removing just this."""
     rig = await a_session(info=ModelInfo("test", "main", window=5_000, reserve=0))
     _, now = rig.conversation.measure()
     after = now.used + 1_204 - tokens_of(rig)
@@ -176,17 +184,17 @@ async def test_what_would_start_the_ladder_at_once_is_refused() -> None:
     assert "does not fit" in (await refused(rig, seq_of(rig, "big"), "full")).what
     rig.model.info = msgspec.structs.replace(rig.model.info, window=int(after / 0.93))
     await rig.conversation.choose_form(seq_of(rig, "big"), "full")
-    assert shown(rig) == large_output("big")
+    assert shown_text(rig) == large_output("big")
 
 
 async def test_only_stored_outputs_have_forms() -> None:
-    """Not the person's words, not the agent's, nothing that is not there."""
+    """Not the user's text, not the agent's, nothing that does not exist."""
     rig = await a_session()
     for seq in (0, 1, 2, 3, 999):
         assert "no other form" in (await refused(rig, seq, "full")).what
 
 
-async def test_what_a_summary_stands_for_has_no_form_until_it_is_pinned() -> None:
+async def test_a_summarized_output_has_no_form_until_it_is_pinned() -> None:
     """The refusal says what to do; a pinned output takes its form outside the summary."""
     rig = await a_session(steps=3)
     rig.model.script = replies_in_order(text_reply("thinking " * 6_000), text_reply("thinking " * 3_000))
@@ -202,7 +210,9 @@ async def test_what_a_summary_stands_for_has_no_form_until_it_is_pinned() -> Non
     before = rig.conversation.measure()[0].estimate
     await rig.conversation.choose_form(seq, "full")
     window, _ = rig.conversation.measure()
-    assert any(large_output("big") in one.text for one in window.request.messages if one.role == "user")
+    assert any(
+        large_output("big") in message.text for message in window.request.messages if message.role == "user"
+    )
     assert window.estimate - before == 1_200 - rig.tool_answers[0].tokens
     assert sum(row.tokens for row in rig.conversation.rows()) == window.estimate
     await rig.assert_consistent()
@@ -229,8 +239,8 @@ async def test_an_extract_needs_instructions_and_a_model() -> None:
     )
 
 
-async def test_giving_up_an_extract_changes_nothing() -> None:
-    """The person need not wait for it."""
+async def test_cancelling_an_extract_changes_nothing() -> None:
+    """The user need not wait for it."""
     rig = await a_session()
     rig.script_extracts(lambda _: [asyncio.Event()])
     length = len(rig.conversation.session.log)
@@ -248,7 +258,7 @@ async def test_giving_up_an_extract_changes_nothing() -> None:
     await rig.assert_consistent()
 
 
-async def test_a_form_chosen_while_the_agent_works_is_in_its_next_request() -> None:
+async def test_a_form_chosen_during_a_turn_is_in_its_next_request() -> None:
     """Between two steps of a turn; every request stays valid."""
     rig = await a_session()
     rig.model.script = replies_in_order(tool_call_reply(("wait", {}), id_prefix="w"))
@@ -262,7 +272,7 @@ async def test_a_form_chosen_while_the_agent_works_is_in_its_next_request() -> N
     await rig.assert_consistent()
 
 
-async def test_forms_hold_after_a_restart() -> None:
+async def test_forms_survive_a_restart() -> None:
     """They are events."""
     rig = await a_session()
     await rig.conversation.choose_form(seq_of(rig, "big"), "full")

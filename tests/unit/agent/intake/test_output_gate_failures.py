@@ -1,4 +1,4 @@
-"""What goes wrong while the forms of large outputs are chosen: nothing is lost, and the turn goes on."""
+"""Failures while the forms of large outputs are chosen: nothing is lost, and the turn goes on."""
 
 from __future__ import annotations
 
@@ -27,34 +27,34 @@ from tests.support.intake_rig import (
 from tests.support.scripted_model import ScriptedReply, text_reply
 
 
-async def test_a_question_that_is_never_answered_ends_at_the_deadline() -> None:
-    """Previews then, and the turn goes on."""
+async def test_an_unanswered_question_ends_at_the_deadline() -> None:
+    """The outputs become previews, and the turn goes on."""
     rig = three_large_outputs("")
     rig.model.question_script = lambda _: never_answer()
-    talk = await rig.begin()
-    await talk.send("Go.")
+    conversation = await rig.begin()
+    await conversation.send("Go.")
     await rig.wait_until(lambda: rig.model.question_requests)
     advance_loop_clock(POLICY.intake_deadline_s + 1)
     await rig.wait_until_idle()
-    assert [one.how for one in rig.events(TurnEnded)] == ["done"]
+    assert [event.how for event in rig.events(TurnEnded)] == ["done"]
     assert rig.forms == [("preview", "timeout")] * 3
     assert "in time" in rig.tool_answers[0].intake_note
     assert rig.tool_answers[0].intake_tokens > 0
     await rig.assert_consistent()
 
 
-async def test_an_extract_that_is_late_leaves_the_others_alone() -> None:
-    """What was written by the deadline is kept; the late one is a preview."""
+async def test_a_late_extract_does_not_affect_the_others() -> None:
+    """Extracts written by the deadline are kept; the late one is a preview."""
     rig = three_large_outputs("1: compact: hang\n2: compact: names\n3: full")
     rig.script_extracts(
         lambda request: never_answer() if "hang" in request.messages[1].text else text_reply("names")
     )
-    talk = await rig.begin()
-    await talk.send("Go.")
+    conversation = await rig.begin()
+    await conversation.send("Go.")
     await rig.wait_until(
         lambda: len(rig.fast_model.extract_requests) == 2 and rig.fast_model.closed_streams == 1
     )
-    await run_loop_iterations(20)  # what the other one wrote is counted
+    await run_loop_iterations(20)  # the other one's tokens are counted
     advance_loop_clock(POLICY.intake_deadline_s + 1)
     await rig.wait_until_idle()
     assert rig.forms == [("preview", "timeout"), ("compact", "agent"), ("full", "agent")]
@@ -63,17 +63,17 @@ async def test_an_extract_that_is_late_leaves_the_others_alone() -> None:
 
 
 async def test_one_deadline_covers_question_and_extracts() -> None:
-    """What the question took is no longer there for the extracts."""
+    """The question's time is no longer available to the extracts."""
     rig = three_large_outputs("", msgspec.structs.replace(POLICY, intake_deadline_s=100))
-    chosen = asyncio.Event()
-    rig.model.question_script = lambda _: [chosen, *text_reply("1: compact: a\n2: full\n3: preview")]
+    question_asked = asyncio.Event()
+    rig.model.question_script = lambda _: [question_asked, *text_reply("1: compact: a\n2: full\n3: preview")]
     rig.script_extracts(lambda _: never_answer())
-    talk = await rig.begin()
-    await talk.send("Go.")
+    conversation = await rig.begin()
+    await conversation.send("Go.")
     await rig.wait_until(lambda: rig.model.question_requests)
     advance_loop_clock(60)
     await run_loop_iterations(20)
-    chosen.set()
+    question_asked.set()
     await rig.wait_until(lambda: rig.fast_model.extract_requests)
     assert not rig.events(ToolAnswered)[1:]
     advance_loop_clock(60)
@@ -82,7 +82,7 @@ async def test_one_deadline_covers_question_and_extracts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("question", "why"),
+    ("question", "reason"),
     [
         (text_reply("I keep all of it, thank you."), "named no form"),
         ([ModelRequestRejected("The key was refused.")], "key was refused"),
@@ -91,21 +91,19 @@ async def test_one_deadline_covers_question_and_extracts() -> None:
         ([ZeroDivisionError("division by zero")], "division by zero"),
     ],
 )
-async def test_whatever_goes_wrong_with_the_question_gives_previews(
-    question: ScriptedReply, why: str
-) -> None:
-    """An answer that says nothing, a refusal, a mistake: the turn goes on, and the event says why."""
+async def test_any_failure_of_the_question_gives_previews(question: ScriptedReply, reason: str) -> None:
+    """An unparsable answer, a refusal, a mistake: the turn goes on, and the event has the reason."""
     rig = three_large_outputs("")
     rig.model.question_script = lambda _: question
-    talk = await rig.begin()
-    assert (await talk.run("Go.")).how == "done"
+    conversation = await rig.begin()
+    assert (await conversation.run("Go.")).how == "done"
     assert rig.forms == [("preview", "rule")] * 3
-    assert why in rig.tool_answers[0].intake_note
+    assert reason in rig.tool_answers[0].intake_note
     await rig.assert_consistent()
 
 
 @pytest.mark.parametrize(
-    ("extract", "why"),
+    ("extract", "reason"),
     [
         ([ModelRequestRejected("The key was refused.")], "key was refused"),
         (text_reply("words and words " * 200), "must have fewer than 400"),
@@ -113,66 +111,66 @@ async def test_whatever_goes_wrong_with_the_question_gives_previews(
         ([], "answered nothing"),
     ],
 )
-async def test_whatever_goes_wrong_with_an_extract_gives_a_preview(extract: ScriptedReply, why: str) -> None:
+async def test_any_failure_of_an_extract_gives_a_preview(extract: ScriptedReply, reason: str) -> None:
     """A refusal, an extract that is no shorter, a mistake, silence."""
     rig = three_large_outputs("1: compact: names\n2: preview\n3: full")
     rig.fast_model.extract_script = rig.model.extract_script = lambda _: extract
-    talk = await rig.begin()
-    assert (await talk.run("Go.")).how == "done"
+    conversation = await rig.begin()
+    assert (await conversation.run("Go.")).how == "done"
     assert rig.forms == [("preview", "rule"), ("preview", "agent"), ("full", "agent")]
-    assert why in rig.tool_answers[0].intake_note
+    assert reason in rig.tool_answers[0].intake_note
     assert rig.tool_answers[0].asked == "names"
     await rig.assert_consistent()
 
 
-async def test_without_room_for_the_question_none_is_asked() -> None:
-    """The request with previews may just fit; then previews it is."""
+async def test_without_space_for_the_question_none_is_asked() -> None:
+    """The request with previews may just fit; then they stay previews."""
     rig = IntakeRig(info=ModelInfo("test", "main", window=700, reserve=500))
     rig.set_output("big", large_output("big"))
     rig.script_calls("big")
-    talk = await rig.begin()
-    await talk.run("Go.")
+    conversation = await rig.begin()
+    await conversation.run("Go.")
     assert rig.model.question_requests == []
     assert rig.forms == [("preview", "rule")]
     assert "no room" in rig.tool_answers[0].intake_note
 
 
-async def stopped_valid(rig: IntakeRig) -> None:
-    """Every call has one answer, the turn one end, and what ran can be read back."""
-    calls = [call.id for spoken in rig.events(AssistantSpoke) for call in spoken.calls]
-    assert sorted(calls) == sorted(one.call_id for one in rig.events(ToolAnswered))
+async def check_valid_stop(rig: IntakeRig) -> None:
+    """Each call has one answer, the turn one end, and what ran can be read back."""
+    calls = [call.id for answer in rig.events(AssistantSpoke) for call in answer.calls]
+    assert sorted(calls) == sorted(event.call_id for event in rig.events(ToolAnswered))
     assert len(rig.events(TurnEnded)) == 1
     await rig.assert_recallable()
     await rig.assert_consistent()
 
 
 @pytest.mark.parametrize("during", ["question", "extract", "other call"])
-async def test_a_stop_keeps_what_ran_as_previews(during: str) -> None:
-    """During the question, an extract or another call of the batch: nothing that ran is lost."""
+async def test_a_stop_keeps_finished_outputs_as_previews(during: str) -> None:
+    """During the question, an extract or another call of the batch: no finished output is lost."""
     rig = three_large_outputs("1: full\n2: compact: names\n3: full")
     if during == "question":
         rig.model.question_script = lambda _: never_answer()
     rig.script_extracts(lambda _: never_answer())
     if during == "other call":
         rig.script_calls("one", "two", "say", "three", "wait")
-    talk = await rig.begin()
-    await talk.send("Go.")
+    conversation = await rig.begin()
+    await conversation.send("Go.")
     if during == "other call":
         await rig.wait_until(lambda: len(rig.events(OutputHeld)) == 3 and rig.events(ToolAnswered))
     else:
-        asked = rig.model.question_requests if during == "question" else rig.fast_model.extract_requests
-        await rig.wait_until(lambda: asked)
-    await talk.stop()
+        requests = rig.model.question_requests if during == "question" else rig.fast_model.extract_requests
+        await rig.wait_until(lambda: requests)
+    await conversation.stop()
     assert rig.forms[:3] == [("preview", "rule")] * 3
     assert rig.updates_of(IntakeProgress)[-1:] in ([], [IntakeProgress("idle")])
-    await stopped_valid(rig)
+    await check_valid_stop(rig)
     rig.script_calls()
-    assert (await talk.run("Go on.")).how == "done"
+    assert (await conversation.run("Go on.")).how == "done"
     await rig.assert_consistent()
 
 
 class BreaksWhenCancelled(asyncio.Event):
-    """An answer that never comes, and whose connection breaks once nobody waits any more."""
+    """An answer that never comes, and whose connection breaks on cancellation."""
 
     async def wait(self) -> Literal[True]:
         """Wait until cancelled."""
@@ -183,67 +181,67 @@ class BreaksWhenCancelled(asyncio.Event):
 
 
 @pytest.mark.timeout(20)
-async def test_a_stop_holds_when_the_model_fails_in_that_moment() -> None:
-    """A failure hides the cancellation: without a look at it, the agent would go on working after Stop."""
+async def test_a_stop_applies_when_the_model_fails_at_that_moment() -> None:
+    """The failure hides the cancellation: unchecked, the agent would go on working after Stop."""
     rig = three_large_outputs("1: full\n2: full\n3: full")
     rig.model.question_script = lambda _: [BreaksWhenCancelled()]
-    talk = await rig.begin()
-    await talk.send("Go.")
+    conversation = await rig.begin()
+    await conversation.send("Go.")
     await rig.wait_until(lambda: rig.model.question_requests)
     requests = len(rig.model.requests)
-    await talk.stop()
+    await conversation.stop()
     assert len(rig.model.requests) == requests
-    await stopped_valid(rig)
+    await check_valid_stop(rig)
 
 
 async def test_a_stop_at_any_moment_loses_nothing() -> None:
-    """At every turn of the loop: each call one answer, the bytes of each output that is named."""
+    """At every turn of the loop: one answer per call, and the bytes of each referenced output."""
     passes = 0
     while True:
         rig = three_large_outputs("1: full\n2: compact: names\n3: preview")
         rig.store.yields_per_write = 1
-        talk = await rig.begin()
-        await talk.send("Go.")
+        conversation = await rig.begin()
+        await conversation.send("Go.")
         for _ in range(passes):
             await asyncio.sleep(0)
-        ran_out = not talk.is_running
-        await talk.stop()
-        await stopped_valid(rig)
+        ran_out = not conversation.is_running
+        await conversation.stop()
+        await check_valid_stop(rig)
         if ran_out:
             return
         passes += 1
 
 
 @pytest.mark.expect_errors("task record .* failed")
-async def test_a_disk_that_fills_meanwhile_loses_nothing_that_was_stored() -> None:
-    """The choice cannot be recorded: the turn fails with the reason, and later the previews stand there."""
+async def test_a_disk_that_fills_up_loses_no_stored_output() -> None:
+    """The choice cannot be recorded: the turn fails with the reason, and later the previews are there."""
     rig = three_large_outputs("1: full\n2: full\n3: preview")
-    talk = await rig.begin()
+    conversation = await rig.begin()
 
     def question(_: ModelRequest) -> ScriptedReply:
         rig.store.first_failing_write = 0
         return text_reply("1: full\n2: full\n3: preview")
 
     rig.model.question_script = question
-    await talk.run("Go.")
-    assert any("disk is full" in one.what for one in rig.updates_of(ErrorRaised))
-    assert [one.name for one in rig.events(ToolAnswered)] == ["say"]
+    await conversation.run("Go.")
+    assert any("disk is full" in update.what for update in rig.updates_of(ErrorRaised))
+    assert [event.name for event in rig.events(ToolAnswered)] == ["say"]
     rig.store.first_failing_write = 10**9
     rig.script_calls()
-    assert (await talk.run("Go on.")).how == "done"
+    assert (await conversation.run("Go on.")).how == "done"
     assert rig.forms == [("preview", "rule")] * 3
     await rig.assert_recallable()
     await rig.assert_consistent()
 
 
 async def test_a_crash_between_storing_and_choosing_loses_nothing() -> None:
-    """After every event: what had come is answered at the next start, and can be recalled."""
+    """After every event: stored outputs are answered at the next start, and can be recalled."""
     rig = three_large_outputs("1: full\n2: compact: names\n3: preview")
-    talk = await rig.begin()
-    await talk.run("Go.")
-    log, store = list(talk.session.log), rig.store
-    held_at = [one.seq for one in log if isinstance(one.event, OutputHeld)]
-    for length in range(held_at[0], len(log)):
+    conversation = await rig.begin()
+    await conversation.run("Go.")
+    log, store = list(conversation.session.log), rig.store
+    held_seqs = [recorded.seq for recorded in log if isinstance(recorded.event, OutputHeld)]
+    for length in range(held_seqs[0], len(log)):
         again = IntakeRig()
         again.output_tools.results = rig.output_tools.results
         for result in rig.output_tools.results.values():
@@ -251,11 +249,13 @@ async def test_a_crash_between_storing_and_choosing_loses_nothing() -> None:
         await again.store.commit(Commit("s", contents=[await stored(rig, digest_of(b"ok c2"))]))
         await again.store.commit(Commit("s", log[:length]))
         opened = await again.open(again.store)
-        for seq in held_at:
+        for seq in held_seqs:
             if seq <= length:
-                held = log[seq - 1].event
-                assert isinstance(held, OutputHeld)
-                (answer,) = [one for one in again.tool_answers if one.call_id == held.answer.call_id]
+                output = log[seq - 1].event
+                assert isinstance(output, OutputHeld)
+                (answer,) = [
+                    answer for answer in again.tool_answers if answer.call_id == output.answer.call_id
+                ]
                 assert answer.outcome == "ran"
                 assert answer.form in ("full", "compact", "preview")
         await again.assert_recallable()
@@ -265,5 +265,5 @@ async def test_a_crash_between_storing_and_choosing_loses_nothing() -> None:
 
 
 async def stored(rig: IntakeRig, digest: str) -> Content:
-    """A content of the rig's store."""
+    """Return a content of the rig's store."""
     return Content(digest, await rig.store.get(digest))

@@ -1,4 +1,4 @@
-"""A preview's tokens, counted as they are in the app."""
+"""A preview's tokens, counted as in the app."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ TEXTS = {
 
 
 @pytest.mark.parametrize("name", TEXTS)
-@pytest.mark.parametrize("most", [300, 600, 2_000])
-async def test_a_preview_has_no_more_tokens_than_the_policy_says(name: str, most: int) -> None:
-    """However dense the text; and it uses what it may."""
+@pytest.mark.parametrize("max_tokens", [300, 600, 2_000])
+async def test_a_preview_respects_the_policy_s_token_limit(name: str, max_tokens: int) -> None:
+    """However dense the text; and it uses its budget."""
     counter = MessageTokenCounter.bundled()
     intake = Intake(counter)
     result = ToolResult(TEXTS[name].encode(), ok=False, exit_code=3, target="make")
-    taken = await intake.from_tool_result(ToolCall("c", "run_command", "{}"), result)
-    policy = msgspec.structs.replace(PROFILES["balanced"], preview_tokens=most)
-    answer = await intake.as_preview(taken, policy)
-    assert most * 0.4 <= answer.tokens <= most
+    intake_result = await intake.from_tool_result(ToolCall("c", "run_command", "{}"), result)
+    policy = msgspec.structs.replace(PROFILES["balanced"], preview_tokens=max_tokens)
+    answer = await intake.as_preview(intake_result, policy)
+    assert max_tokens * 0.4 <= answer.tokens <= max_tokens
     assert [answer.tokens, answer.full_tokens] == await counter.count([answer.text, TEXTS[name]])
     assert answer.text.endswith(f"{bare_marker(answer.digest)} the whole output")
     assert "exit code 3" in answer.text

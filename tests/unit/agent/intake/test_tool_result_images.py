@@ -1,4 +1,4 @@
-"""Images that come beside a tool's text: stored, sent, and never out of reach."""
+"""Images that a tool returns with its text: stored, sent, and always reachable."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ PICTURES = (png(40, 30, 1), png(20, 10, 2))
 
 
 class Camera(ScriptedTools):
-    """A tool that shows two pictures with its words."""
+    """A tool that returns two pictures with its text."""
 
     async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
-        """The words, and the pictures beside them."""
+        """Return the text and the pictures."""
         return ToolResult(b"Two pictures:", image_data=PICTURES)
 
 
-async def test_they_are_stored_and_named_in_the_text() -> None:
+async def test_images_are_stored_and_named_in_the_text() -> None:
     """The text leads to each of them by its hash, so that a marker of the text does too."""
-    seeing = ModelInfo("test", "seeing", window=8_000, reserve=400, images=True)
+    vision_model = ModelInfo("test", "seeing", window=8_000, reserve=400, images=True)
     rig = AgentRig(
-        ScriptedModel(replies_in_order(tool_call_reply(("say", {})), text_reply("Seen.")), seeing),
+        ScriptedModel(replies_in_order(tool_call_reply(("say", {})), text_reply("Seen.")), vision_model),
         tools=Camera(),
     )
-    talk = await rig.begin()
-    await talk.run("Look.")
+    conversation = await rig.begin()
+    await conversation.run("Look.")
     (answer,) = rig.events(ToolAnswered)
-    digests = [digest_of(one) for one in PICTURES]
+    digests = [digest_of(picture) for picture in PICTURES]
     assert [image.digest for image in answer.images] == digests
     text = (await rig.store.get(answer.digest)).decode()
     assert text.startswith("Two pictures:")
@@ -54,22 +54,22 @@ async def test_they_are_stored_and_named_in_the_text() -> None:
     await rig.workspace.close()
 
 
-async def test_a_long_text_beside_them_is_gated_like_any_other() -> None:
-    """Pictures are no way around the intake; they stay, and their tokens are counted."""
+async def test_a_long_text_with_images_is_gated_like_any_other() -> None:
+    """Images do not bypass the intake; they stay, and their tokens are counted."""
     intake = Intake(WordCounter())
-    taken = await intake.from_tool_result(
+    result = await intake.from_tool_result(
         ToolCall("c1", "say", "{}"), ToolResult(b"word " * 9_000, image_data=PICTURES)
     )
-    assert intake.needs_choice(taken, PROFILES["balanced"], 128_000)
-    pictured = sum(image.tokens for image in taken.answer.images)
-    shown = await intake.as_preview(taken, PROFILES["balanced"])
-    assert shown.images == taken.answer.images
-    assert pictured < shown.tokens < pictured + 700
-    assert taken.answer.tokens > 9_000 + pictured
+    assert intake.needs_choice(result, PROFILES["balanced"], 128_000)
+    image_tokens = sum(image.tokens for image in result.answer.images)
+    preview = await intake.as_preview(result, PROFILES["balanced"])
+    assert preview.images == result.answer.images
+    assert image_tokens < preview.tokens < image_tokens + 700
+    assert result.answer.tokens > 9_000 + image_tokens
 
 
-async def test_what_is_no_picture_is_refused() -> None:
-    """A tool that says so lies, and nothing is stored under that name."""
+async def test_data_that_is_no_image_is_refused() -> None:
+    """Whatever the tool claims, nothing is stored under that name."""
     with pytest.raises(ValueError, match="no image"):
         await Intake(WordCounter()).from_tool_result(
             ToolCall("c1", "say", "{}"), ToolResult(b"x", image_data=(b"y",))

@@ -1,4 +1,4 @@
-"""An image that a server refuses blocks no session: text and hash are sent instead, and it can be undone."""
+"""An image that a server refuses blocks no session: text and hash are sent instead, undoably."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from tests.support.agent_rig import AgentRig
 from tests.support.image_bytes import png
 from tests.support.scripted_model import ScriptedModel, ScriptedReply, text_reply
 
-SEEING = ModelInfo("test", "scripted", window=20_000, reserve=400, images=True)
+VISION_MODEL = ModelInfo("test", "scripted", window=20_000, reserve=400, images=True)
 GOOD, BAD = png(64, 48), png(9, 9)
 
 
-def picky(request: ModelRequest) -> ScriptedReply:
+def refuse_bad_image(request: ModelRequest) -> ScriptedReply:
     """Refuse every request with the bad image."""
-    if digest_of(BAD) in {one.digest for message in request.messages for one in message.images}:
+    if digest_of(BAD) in {image.digest for message in request.messages for image in message.images}:
         return [ImagesRejected("test refused an image.", "Could not process image")]
     return text_reply("I see.")
 
 
 async def rig_with(approver: FixedApprover | None = None, model: ScriptedModel | None = None) -> AgentRig:
-    rig = AgentRig(model or ScriptedModel(picky, SEEING), approver=approver)
+    rig = AgentRig(model or ScriptedModel(refuse_bad_image, VISION_MODEL), approver=approver)
     await rig.begin()
     return rig
 
 
 async def send(rig: AgentRig, text: str, *images: bytes) -> None:
-    """Send a message with images, and let the turn end."""
+    """Send a message with images, and wait for the turn's end."""
     attached: list[Attachment] = []
     for number, data in enumerate(images):
         name = "bad.png" if data == BAD else f"good{number}.png"
@@ -44,7 +44,7 @@ async def send(rig: AgentRig, text: str, *images: bytes) -> None:
     await rig.wait_until_idle()
 
 
-async def test_the_turn_says_which_image_and_goes_on_without_it() -> None:
+async def test_the_turn_names_the_image_and_continues_without_it() -> None:
     """One that was accepted before stays an image."""
     rig = await rig_with()
     await send(rig, "Look.", GOOD)
@@ -55,56 +55,60 @@ async def test_the_turn_says_which_image_and_goes_on_without_it() -> None:
     await rig.conversation.retry_without_images()
     await rig.wait_until_idle()
     assert rig.events(TurnEnded)[-1].how == "done"
-    assert [one.reason for one in rig.events(SweepMade)] == [SweepReason.REFUSED]
+    assert [event.reason for event in rig.events(SweepMade)] == [SweepReason.REFUSED]
     messages = rig.model.requests[-1].messages
-    assert [one.digest for message in messages for one in message.images] == [digest_of(GOOD)]
+    assert [image.digest for message in messages for image in message.images] == [digest_of(GOOD)]
     assert bare_marker(digest_of(BAD)) in messages[-1].text
     assert len(rig.events(UserSpoke)) == 2
     await rig.assert_consistent()
 
 
-async def test_the_next_message_goes_through() -> None:
-    """Also after a restart, and when nobody looked at the offer."""
+async def test_the_next_message_succeeds() -> None:
+    """Also after a restart, and when nobody reacted to the offer."""
     rig = await rig_with()
     await send(rig, "Look.", BAD)
-    talk = await rig.create_workspace(rig.store, PROFILES["balanced"]).open_session(
+    conversation = await rig.create_workspace(rig.store, PROFILES["balanced"]).open_session(
         rig.conversation.session.id
     )
-    assert (await talk.run("Something else.")).how == "done"
-    assert (await talk.run("And more.")).how == "done"
+    assert (await conversation.run("Something else.")).how == "done"
+    assert (await conversation.run("And more.")).how == "done"
 
 
 async def test_another_model_gets_the_image() -> None:
-    """It may take what the first one refused."""
+    """It may accept what the first one refused."""
     rig = await rig_with()
     await send(rig, "Look.", BAD)
-    other = ScriptedModel(lambda _: text_reply("I see it."), msgspec.structs.replace(SEEING, name="other"))
+    other = ScriptedModel(
+        lambda _: text_reply("I see it."), msgspec.structs.replace(VISION_MODEL, name="other")
+    )
     await rig.workspace.set_models(other)
     assert (await rig.conversation.run("And you?")).how == "done"
-    assert [len(one.images) for one in other.requests[-1].messages].count(1) == 1
+    assert [len(message.images) for message in other.requests[-1].messages].count(1) == 1
 
 
-async def test_it_can_be_undone() -> None:
+async def test_the_omission_can_be_undone() -> None:
     """The image is sent again."""
     rig = await rig_with()
     await send(rig, "Look.", BAD)
     await rig.conversation.retry_without_images()
     await rig.wait_until_idle()
-    seq = next(one.seq for one in rig.conversation.session.log if isinstance(one.event, SweepMade))
+    seq = next(
+        recorded.seq for recorded in rig.conversation.session.log if isinstance(recorded.event, SweepMade)
+    )
     await rig.conversation.undo(seq)
     await send(rig, "Look again.")
     assert rig.events(TurnEnded)[-1].cause == "image"
 
 
-async def test_several_may_be_meant() -> None:
-    """All that came since the last answer are named, and left out together."""
+async def test_several_images_may_be_the_cause() -> None:
+    """All images since the last answer are named, and left out together."""
     rig = await rig_with()
     await send(rig, "Look.", GOOD, BAD)
     assert rig.events(TurnEnded)[-1].what == "test refused one of 2 images: good0.png, bad.png."
 
 
 @pytest.mark.parametrize("profile", ["balanced", "off"])
-async def test_a_run_without_anybody_goes_on_by_itself(profile: str) -> None:
+async def test_a_headless_run_continues_automatically(profile: str) -> None:
     """Unless the policy says that no request is changed."""
     rig = await rig_with(FixedApprover("deny"))
     rig.workspace.policy = msgspec.structs.replace(PROFILES["balanced"], enabled=profile != "off")

@@ -1,4 +1,4 @@
-"""Subagents: sessions of their own, side by side; only the result reaches the parent."""
+"""Subagents: separate sessions that run concurrently; only the result reaches the parent."""
 
 from __future__ import annotations
 
@@ -40,56 +40,56 @@ from tests.support.subagent_rig import (
 SWEEPING = msgspec.structs.replace(PROFILES["plain"], protect_steps=2, least_saving=1)
 
 
-async def test_several_work_side_by_side() -> None:
-    """Both run at once; each brings back its own result, under the call that asked for it."""
+async def test_several_subagents_run_concurrently() -> None:
+    """Each returns its own result, under its own call."""
     scripts = {
         PARENT_PROMPT: delegate_script("alpha", "beta"),
         "alpha": waiting_script("alpha"),
         "beta": waiting_script("beta"),
     }
-    family = SubagentRig(scripts)
-    await start_subagents(family, 2)
-    family.tools.gate.set()
-    await family.wait_until_idle()
-    await family.assert_consistent()
-    alpha, beta = await family.subagent_sessions()
-    for child, call, words in ((alpha, "c0", "alpha"), (beta, "c1", "beta")):
-        log = [one.event for one in await family.stored_log(child)]
-        assert log[0] == SessionStarted(words, family.conversation.session.id, call)
+    rig = SubagentRig(scripts)
+    await start_subagents(rig, 2)
+    rig.tools.gate.set()
+    await rig.wait_until_idle()
+    await rig.assert_consistent()
+    alpha, beta = await rig.subagent_sessions()
+    for child, call, task in ((alpha, "c0", "alpha"), (beta, "c1", "beta")):
+        log = [recorded.event for recorded in await rig.stored_log(child)]
+        assert log[0] == SessionStarted(task, rig.conversation.session.id, call)
         assert log[-1] == TurnEnded("done")
-        (answer,) = [one for one in family.events(ToolAnswered) if one.call_id == call]
+        (answer,) = [event for event in rig.events(ToolAnswered) if event.call_id == call]
         assert answer.subagent == child
         assert answer.ok
-        assert answer.text.startswith(f"{words} found")
+        assert answer.text.startswith(f"{task} found")
         assert f"session {child}, 2 model calls" in answer.text
-    assert tool_result_texts(family.requests_of(PARENT_PROMPT)[-1]) == [
-        one.text for one in family.events(ToolAnswered)
+    assert tool_result_texts(rig.requests_of(PARENT_PROMPT)[-1]) == [
+        event.text for event in rig.events(ToolAnswered)
     ]
-    assert len(family.requests_of("alpha")) == len(family.requests_of("beta")) == 2
+    assert len(rig.requests_of("alpha")) == len(rig.requests_of("beta")) == 2
 
 
-async def test_their_status_is_told_while_they_run() -> None:
-    """The parent's listeners hear each phase with use, window and steps, and nothing else of them."""
-    family = SubagentRig({PARENT_PROMPT: delegate_script("alpha"), "alpha": waiting_script("alpha")})
-    await start_subagents(family, 1)
-    (child,) = await family.subagent_sessions()
-    at_work = family.progress_of(child)[-1]
-    assert (at_work.phase, at_work.steps, at_work.title) == ("working", 1, "alpha")
-    assert 0 < at_work.used < at_work.window == 8_000
-    arrived = len(family.updates_of(ResponseDelta))
-    family.tools.gate.set()
-    await family.wait_until_idle()
-    moves = family.progress_of(child)
-    assert [one.phase for one in moves[-3:]] == ["thinking", "thinking", "done"]
+async def test_their_status_is_reported_while_they_run() -> None:
+    """The parent's listeners get each phase with usage, window and steps, and nothing else of them."""
+    rig = SubagentRig({PARENT_PROMPT: delegate_script("alpha"), "alpha": waiting_script("alpha")})
+    await start_subagents(rig, 1)
+    (child,) = await rig.subagent_sessions()
+    progress = rig.progress_of(child)[-1]
+    assert (progress.phase, progress.steps, progress.title) == ("working", 1, "alpha")
+    assert 0 < progress.used < progress.window == 8_000
+    arrived = len(rig.updates_of(ResponseDelta))
+    rig.tools.gate.set()
+    await rig.wait_until_idle()
+    moves = rig.progress_of(child)
+    assert [move.phase for move in moves[-3:]] == ["thinking", "thinking", "done"]
     assert moves[-1].steps == 2
-    assert moves[-1].used > at_work.used
-    assert "".join(one.text for one in family.updates_of(ResponseDelta)[arrived:]) == "Done."
+    assert moves[-1].used > progress.used
+    assert "".join(update.text for update in rig.updates_of(ResponseDelta)[arrived:]) == "Done."
     assert len(moves) == len(set(moves)), "what does not change is not told again"
 
 
-async def test_windows_are_apart() -> None:
-    """No word of the parent is sent for a subagent, and of a subagent only its last words for the parent."""
-    family = SubagentRig(
+async def test_windows_are_separate() -> None:
+    """A subagent gets no message of the parent, and the parent gets only a subagent's last message."""
+    rig = SubagentRig(
         {
             PARENT_PROMPT: replies_in_order(
                 tool_call_reply(("say", {"text": "parents-output"}), text="parents-words", id_prefix="p"),
@@ -102,262 +102,266 @@ async def test_windows_are_apart() -> None:
             ),
         }
     )
-    await family.begin()
-    await family.conversation.run(PARENT_PROMPT)
-    await family.conversation.run("And now?")
-    await family.assert_consistent()
-    parents, childs = (
-        requests_text(family.requests_of(PARENT_PROMPT)),
-        requests_text(family.requests_of("alpha")),
+    await rig.begin()
+    await rig.conversation.run(PARENT_PROMPT)
+    await rig.conversation.run("And now?")
+    await rig.assert_consistent()
+    parents, child_requests = (
+        requests_text(rig.requests_of(PARENT_PROMPT)),
+        requests_text(rig.requests_of("alpha")),
     )
     assert "childs-" not in parents
     assert "the result" in parents
-    assert "parents-" not in childs
-    assert PARENT_PROMPT not in childs
-    first = family.requests_of("alpha")[0]
-    assert [one.role for one in first.messages] == ["system", "user"]
-    assert are_valid(family.model.requests)
+    assert "parents-" not in child_requests
+    assert PARENT_PROMPT not in child_requests
+    first = rig.requests_of("alpha")[0]
+    assert [message.role for message in first.messages] == ["system", "user"]
+    assert are_valid(rig.model.requests)
 
 
-async def test_a_policy_of_its_own_acts() -> None:
+async def test_a_subagent_s_own_policy_applies() -> None:
     """With the same outputs in both windows the subagent's are swept, and the parent's are not."""
     outputs = [
         tool_call_reply(("say", {"text": "words " * 40, "times": 3}), text="On.", id_prefix=f"k{step}")
         for step in range(6)
     ]
-    family = SubagentRig(
+    rig = SubagentRig(
         {
             PARENT_PROMPT: replies_in_order(*outputs, tool_call_reply(("delegate", {"task": "alpha"}))),
             "alpha": replies_in_order(*outputs),
         },
         PROFILES["off"],
     )
-    family.delegating_tools.policy = SWEEPING
-    await family.begin()
-    await family.conversation.run(PARENT_PROMPT)
-    (child,) = await family.subagent_sessions()
-    sweeps = [one for one in await family.stored_log(child) if isinstance(one.event, SweepMade)]
+    rig.delegating_tools.policy = SWEEPING
+    await rig.begin()
+    await rig.conversation.run(PARENT_PROMPT)
+    (child,) = await rig.subagent_sessions()
+    sweeps = [recorded for recorded in await rig.stored_log(child) if isinstance(recorded.event, SweepMade)]
     assert sweeps
-    assert family.events(SweepMade) == []
-    assert any("[CACHED]" in text for text in tool_result_texts(family.requests_of("alpha")[-1]))
-    assert not any("[CACHED]" in text for text in tool_result_texts(family.requests_of(PARENT_PROMPT)[-1]))
-    await family.assert_consistent()
+    assert rig.events(SweepMade) == []
+    assert any("[CACHED]" in text for text in tool_result_texts(rig.requests_of("alpha")[-1]))
+    assert not any("[CACHED]" in text for text in tool_result_texts(rig.requests_of(PARENT_PROMPT)[-1]))
+    await rig.assert_consistent()
 
 
-async def test_a_policy_that_is_not_given_is_the_rooms() -> None:
-    """What the person changes for the workspace holds for its subagents from the next step on."""
+async def test_the_default_policy_is_the_workspace_s() -> None:
+    """A change for the workspace applies to its subagents from the next step on."""
     outputs = [
         tool_call_reply(("say", {"text": "words " * 40, "times": 3}), id_prefix=f"k{step}")
         for step in range(6)
     ]
-    family = SubagentRig(
+    rig = SubagentRig(
         {
             PARENT_PROMPT: delegate_script("alpha"),
             "alpha": replies_in_order(tool_call_reply(("wait", {}), id_prefix="w-"), *outputs),
         }
     )
-    await start_subagents(family, 1)
-    family.workspace.policy = SWEEPING
-    family.tools.gate.set()
-    await family.wait_until_idle()
-    (child,) = await family.subagent_sessions()
-    assert [one for one in await family.stored_log(child) if isinstance(one.event, SweepMade)]
+    await start_subagents(rig, 1)
+    rig.workspace.policy = SWEEPING
+    rig.tools.gate.set()
+    await rig.wait_until_idle()
+    (child,) = await rig.subagent_sessions()
+    assert [recorded for recorded in await rig.stored_log(child) if isinstance(recorded.event, SweepMade)]
 
 
-async def test_a_model_of_its_own_answers() -> None:
-    """The given model is asked, and its window counts; the parent's is asked for the parent alone."""
+async def test_a_subagent_s_own_model_answers() -> None:
+    """The given model is used, and its window counts; the parent's is used for the parent alone."""
     own = ScriptedModel(
         replies_in_order(text_reply("By another.")), ModelInfo("test", "other", window=5_000, reserve=100)
     )
-    family = SubagentRig({PARENT_PROMPT: delegate_script("alpha")})
-    family.delegating_tools.model = own
-    await family.begin()
-    await family.conversation.run(PARENT_PROMPT)
-    (child,) = await family.subagent_sessions()
-    assert family.requests_of("alpha") == []
+    rig = SubagentRig({PARENT_PROMPT: delegate_script("alpha")})
+    rig.delegating_tools.model = own
+    await rig.begin()
+    await rig.conversation.run(PARENT_PROMPT)
+    (child,) = await rig.subagent_sessions()
+    assert rig.requests_of("alpha") == []
     assert len(own.requests) == 1
-    assert family.progress_of(child)[-1].window == 5_000
-    assert family.events(ToolAnswered)[0].text.startswith("By another.")
+    assert rig.progress_of(child)[-1].window == 5_000
+    assert rig.events(ToolAnswered)[0].text.startswith("By another.")
 
 
 async def test_a_large_result_goes_through_intake() -> None:
-    """Its preview stands in the parent's window; all of it is in the cache of the workspace."""
+    """Its preview is in the parent's window; all of it is in the cache of the workspace."""
     lines = [f"finding number {number} in module {number % 7}" for number in range(1_500)]
-    family = SubagentRig(
+    rig = SubagentRig(
         {PARENT_PROMPT: delegate_script("alpha"), "alpha": replies_in_order(text_reply("\n".join(lines)))}
     )
-    await family.begin()
-    await family.conversation.run(PARENT_PROMPT)
-    (answer,) = family.events(ToolAnswered)
+    await rig.begin()
+    await rig.conversation.run(PARENT_PROMPT)
+    (answer,) = rig.events(ToolAnswered)
     assert answer.form == "preview"
-    assert answer.tokens <= family.workspace.policy.preview_tokens
-    kept = (await family.store.get(answer.digest)).decode()
-    assert kept.startswith("\n".join(lines))
-    assert f"session {answer.subagent}" in kept
-    assert answer.subagent == (await family.subagent_sessions())[0]
-    await family.assert_consistent()
+    assert answer.tokens <= rig.workspace.policy.preview_tokens
+    stored = (await rig.store.get(answer.digest)).decode()
+    assert stored.startswith("\n".join(lines))
+    assert f"session {answer.subagent}" in stored
+    assert answer.subagent == (await rig.subagent_sessions())[0]
+    await rig.assert_consistent()
 
 
-async def test_what_it_cost_is_counted() -> None:
+async def test_its_cost_is_counted() -> None:
     """Reported tokens where the provider reports them, else our own count."""
     reported = ModelResponse("Found.", usage=Usage(1_000, 20))
-    family = SubagentRig({"alpha": replies_in_order(tool_call_reply(("say", {}), id_prefix="k"), [reported])})
-    await family.begin()
-    result = await family.conversation.subagents.run("alpha", title=" a  title\nin two lines ")
-    log = [one.event for one in await family.stored_log(result.session)]
-    first = next(one for one in log if isinstance(one, AssistantSpoke))
+    rig = SubagentRig({"alpha": replies_in_order(tool_call_reply(("say", {}), id_prefix="k"), [reported])})
+    await rig.begin()
+    result = await rig.conversation.subagents.run("alpha", title=" a  title\nin two lines ")
+    log = [recorded.event for recorded in await rig.stored_log(result.session)]
+    first = next(event for event in log if isinstance(event, AssistantSpoke))
     assert first.usage is None
     counted = first.estimate + first.tokens
     assert result == SubagentResult(result.session, "Found.", 2, 1_020 + counted, "done")
     assert counted > 0
-    assert Transcript(await family.stored_log(result.session)).title == "a title in two lines"
+    assert Transcript(await rig.stored_log(result.session)).title == "a title in two lines"
 
 
 async def test_a_session_without_a_title_is_named_after_its_task() -> None:
-    """As a person's session is named after their first message."""
-    family = SubagentRig({})
-    await family.begin()
-    await family.conversation.subagents.run("Find the callers of login().")
-    (one,) = await family.workspace.sessions(family.conversation.session.id)
-    assert one.title == "Find the callers of login()."
+    """As a user's session is named after their first message."""
+    rig = SubagentRig({})
+    await rig.begin()
+    await rig.conversation.subagents.run("Find the callers of login().")
+    (summary,) = await rig.workspace.sessions(rig.conversation.session.id)
+    assert summary.title == "Find the callers of login()."
 
 
-async def test_they_stay_out_of_the_list_and_can_be_opened() -> None:
-    """A room's sessions are those that a person began; a subagent's is there by its id."""
-    family = SubagentRig({PARENT_PROMPT: delegate_script("alpha", "beta")})
-    await family.begin()
-    await family.conversation.run(PARENT_PROMPT)
-    assert [one.id for one in await family.workspace.sessions()] == [family.conversation.session.id]
-    assert len(await family.store.sessions()) == 3
-    children = await family.subagent_sessions()
-    assert {one.parent for one in await family.workspace.sessions(family.conversation.session.id)} == {
-        family.conversation.session.id
+async def test_they_are_not_listed_but_can_be_opened() -> None:
+    """A workspace lists the sessions that a user started; a subagent's is opened by its id."""
+    rig = SubagentRig({PARENT_PROMPT: delegate_script("alpha", "beta")})
+    await rig.begin()
+    await rig.conversation.run(PARENT_PROMPT)
+    assert [session.id for session in await rig.workspace.sessions()] == [rig.conversation.session.id]
+    assert len(await rig.store.sessions()) == 3
+    children = await rig.subagent_sessions()
+    assert {session.parent for session in await rig.workspace.sessions(rig.conversation.session.id)} == {
+        rig.conversation.session.id
     }
-    opened = await family.workspace.open_session(children[0])
-    assert opened.session.transcript.parent == family.conversation.session.id
-    assert await family.workspace.sessions(children[0]) == []
+    opened = await rig.workspace.open_session(children[0])
+    assert opened.session.transcript.parent == rig.conversation.session.id
+    assert await rig.workspace.sessions(children[0]) == []
 
 
-async def test_one_that_is_looked_at_is_the_one_that_runs() -> None:
-    """Opened while it works it is the same conversation, is heard, and can be spoken to afterwards."""
-    family = SubagentRig({PARENT_PROMPT: delegate_script("alpha"), "alpha": waiting_script("alpha")})
-    await start_subagents(family, 1)
-    (child,) = await family.subagent_sessions()
-    opened = await family.workspace.open_session(child)
+async def test_an_opened_subagent_is_the_running_one() -> None:
+    """Opened while it runs it is the same conversation, reports events, and takes messages afterwards."""
+    rig = SubagentRig({PARENT_PROMPT: delegate_script("alpha"), "alpha": waiting_script("alpha")})
+    await start_subagents(rig, 1)
+    (child,) = await rig.subagent_sessions()
+    opened = await rig.workspace.open_session(child)
     assert opened.is_running
-    family.tools.gate.set()
-    await family.wait_until_idle()
+    rig.tools.gate.set()
+    await rig.wait_until_idle()
     assert not opened.is_running
-    assert "alpha found" in "".join(one.text for one in family.updates_of(ResponseDelta))
-    assert await family.workspace.open_session(child) is opened
-    told = family.progress_of(child)
+    assert "alpha found" in "".join(update.text for update in rig.updates_of(ResponseDelta))
+    assert await rig.workspace.open_session(child) is opened
+    progress = rig.progress_of(child)
     assert (await opened.run("Tell me more.")).how == "done"
-    assert family.progress_of(child) == told, "what the person says there is not the parent's any more"
-    assert opened.session.log == await family.stored_log(child)
-    await family.assert_consistent()
+    assert rig.progress_of(child) == progress, "what the person says there is not the parent's any more"
+    assert opened.session.log == await rig.stored_log(child)
+    await rig.assert_consistent()
 
 
-async def test_its_questions_are_asked_at_the_parent() -> None:
-    """Two calls of one id wait side by side, each under an id of its own, and each is answered."""
-    asking = tool_call_reply(("ask", {"text": "child"}), ("say", {}), id_prefix="k")
-    family = SubagentRig(
+async def test_its_approval_requests_are_forwarded_to_the_parent() -> None:
+    """Two calls of one id wait concurrently, each under an id of its own, and each is answered."""
+    child_reply = tool_call_reply(("ask", {"text": "child"}), ("say", {}), id_prefix="k")
+    rig = SubagentRig(
         {
             PARENT_PROMPT: delegate_script("alpha", "beta"),
-            "alpha": replies_in_order(asking),
-            "beta": replies_in_order(asking),
+            "alpha": replies_in_order(child_reply),
+            "beta": replies_in_order(child_reply),
         }
     )
-    await family.begin()
-    await family.conversation.send(PARENT_PROMPT)
-    await family.wait_until(lambda: len(family.conversation.asks) == 2)
-    alpha, beta = await family.subagent_sessions()
-    first, second = family.conversation.asks
+    await rig.begin()
+    await rig.conversation.send(PARENT_PROMPT)
+    await rig.wait_until(lambda: len(rig.conversation.asks) == 2)
+    alpha, beta = await rig.subagent_sessions()
+    first, second = rig.conversation.asks
     assert first.call_id != second.call_id
     assert {first.subagent_title, second.subagent_title} == {"alpha", "beta"}
-    assert {one.ask for one in family.updates_of(ApprovalRequested)} == {first, second}
-    await family.wait_until(lambda: family.tools.executed_calls == ["k1", "k1"])
-    await family.wait_until(
-        lambda: family.progress_of(alpha)[-1].phase == family.progress_of(beta)[-1].phase == "waiting"
+    assert {update.ask for update in rig.updates_of(ApprovalRequested)} == {first, second}
+    await rig.wait_until(lambda: rig.tools.executed_calls == ["k1", "k1"])
+    await rig.wait_until(
+        lambda: rig.progress_of(alpha)[-1].phase == rig.progress_of(beta)[-1].phase == "waiting"
     )
-    assert not family.conversation.decide("k0", "once"), "no such call waits here"
-    assert family.conversation.decide(first.call_id, "deny")
-    assert family.conversation.decide(second.call_id, "once")
-    await family.wait_until_idle()
-    assert family.conversation.asks == []
+    assert not rig.conversation.decide("k0", "once"), "no such call waits here"
+    assert rig.conversation.decide(first.call_id, "deny")
+    assert rig.conversation.decide(second.call_id, "once")
+    await rig.wait_until_idle()
+    assert rig.conversation.asks == []
     decided = []
     for child in (alpha, beta):
-        events = [one.event for one in await family.stored_log(child)]
-        decided += [one.decision for one in events if isinstance(one, ApprovalGiven)]
-        assert [one.call_id for one in events if isinstance(one, ApprovalGiven)] == ["k0"]
+        events = [recorded.event for recorded in await rig.stored_log(child)]
+        decided += [event.decision for event in events if isinstance(event, ApprovalGiven)]
+        assert [event.call_id for event in events if isinstance(event, ApprovalGiven)] == ["k0"]
     assert sorted(decided) == ["deny", "once"]
-    assert family.events(ApprovalGiven) == []
+    assert rig.events(ApprovalGiven) == []
 
 
-async def test_a_saved_rule_holds_for_them() -> None:
+async def test_a_saved_rule_applies_to_them() -> None:
     """Permissions are the workspace's."""
-    asking = replies_in_order(tool_call_reply(("ask", {}), id_prefix="k"))
-    family = SubagentRig(
-        {PARENT_PROMPT: replies_in_order(tool_call_reply(("ask", {}), id_prefix="p")), "alpha": asking}
+    child_reply = replies_in_order(tool_call_reply(("ask", {}), id_prefix="k"))
+    rig = SubagentRig(
+        {PARENT_PROMPT: replies_in_order(tool_call_reply(("ask", {}), id_prefix="p")), "alpha": child_reply}
     )
-    await family.begin()
-    await family.conversation.send(PARENT_PROMPT)
-    await family.wait_until(lambda: family.conversation.asks)
-    family.conversation.decide("p0", "always")
-    await family.wait_until_idle()
-    result = await family.conversation.subagents.run("alpha")
-    given = [
-        one.event for one in await family.stored_log(result.session) if isinstance(one.event, ApprovalGiven)
+    await rig.begin()
+    await rig.conversation.send(PARENT_PROMPT)
+    await rig.wait_until(lambda: rig.conversation.asks)
+    rig.conversation.decide("p0", "always")
+    await rig.wait_until_idle()
+    result = await rig.conversation.subagents.run("alpha")
+    approvals = [
+        recorded.event
+        for recorded in await rig.stored_log(result.session)
+        if isinstance(recorded.event, ApprovalGiven)
     ]
-    assert [(one.decision, one.rule) for one in given] == [("always", "Use ask, whatever it is asked")]
+    assert [(approval.decision, approval.rule) for approval in approvals] == [
+        ("always", "Use ask, whatever it is asked")
+    ]
 
 
-async def test_there_are_none_of_their_own() -> None:
-    """They are not told of the tool; calling it, or going on with one by hand, is refused and says why."""
+async def test_subagents_have_no_subagents() -> None:
+    """They do not get the tool; calling it, or continuing with one manually, is refused with a reason."""
     nested = replies_in_order(tool_call_reply(("delegate", {"task": "beta"}), ("say", {}), id_prefix="k"))
-    family = SubagentRig({PARENT_PROMPT: delegate_script("alpha"), "alpha": nested})
-    await family.begin()
-    await family.conversation.run(PARENT_PROMPT)
-    (child,) = await family.subagent_sessions()
-    assert [spec.name for spec in family.requests_of("alpha")[0].tools] == ["say"]
-    assert [spec.name for spec in family.requests_of(PARENT_PROMPT)[0].tools] == ["say", "delegate"]
-    refused = tool_result_texts(family.requests_of("alpha")[-1])[0]
+    rig = SubagentRig({PARENT_PROMPT: delegate_script("alpha"), "alpha": nested})
+    await rig.begin()
+    await rig.conversation.run(PARENT_PROMPT)
+    (child,) = await rig.subagent_sessions()
+    assert [spec.name for spec in rig.requests_of("alpha")[0].tools] == ["say"]
+    assert [spec.name for spec in rig.requests_of(PARENT_PROMPT)[0].tools] == ["say", "delegate"]
+    refused = tool_result_texts(rig.requests_of("alpha")[-1])[0]
     assert refused.startswith("A subagent cannot start subagents.")
-    assert len(await family.store.sessions()) == 2
-    opened = await family.workspace.open_session(child)
+    assert len(await rig.store.sessions()) == 2
+    opened = await rig.workspace.open_session(child)
     with pytest.raises(ToolError, match="cannot start subagents"):
         await opened.subagents.run("beta")
-    assert len(await family.store.sessions()) == 2
+    assert len(await rig.store.sessions()) == 2
 
 
-async def test_a_task_is_needed() -> None:
-    """Nothing is begun for nothing."""
-    family = SubagentRig({})
-    await family.begin()
+async def test_a_task_is_required() -> None:
+    """An empty task starts nothing."""
+    rig = SubagentRig({})
+    await rig.begin()
     with pytest.raises(ToolError, match="no task"):
-        await family.conversation.subagents.run("  ")
-    assert len(await family.store.sessions()) == 1
+        await rig.conversation.subagents.run("  ")
+    assert len(await rig.store.sessions()) == 1
 
 
-async def test_it_is_told_what_it_is() -> None:
-    """Its system prompt is the workspace's with the subagents' own after it; the parent's is not changed."""
-    family = SubagentRig({PARENT_PROMPT: delegate_script("alpha")})
-    await family.begin()
-    await family.conversation.run(PARENT_PROMPT)
-    systems = [family.requests_of(one)[0].messages[0].text for one in (PARENT_PROMPT, "alpha")]
+async def test_its_prompt_describes_its_role() -> None:
+    """Its system prompt is the workspace's with the subagents' own after it; the parent's is unchanged."""
+    rig = SubagentRig({PARENT_PROMPT: delegate_script("alpha")})
+    await rig.begin()
+    await rig.conversation.run(PARENT_PROMPT)
+    systems = [rig.requests_of(prompt)[0].messages[0].text for prompt in (PARENT_PROMPT, "alpha")]
     assert systems == ["You are an agent.", "You are an agent.\n\nOnly your last words count."]
 
 
-def test_lists_of_other_versions_are_read() -> None:
-    """A summary of before has no parent and knows no ratio; one of later may know more."""
+def test_summaries_of_other_versions_are_read() -> None:
+    """An old summary has no parent and no ratio; a newer one may have more fields."""
     row = {"id": "s", "title": "t", "created": 5, "updated": 6, "messages": 2, "model": "a/b", "events": 4}
-    known = msgspec.msgpack.decode(msgspec.msgpack.encode(row), type=SessionSummary)
-    assert (known.parent, known.ratios, known.events) == ("", {}, 4)
+    decoded = msgspec.msgpack.decode(msgspec.msgpack.encode(row), type=SessionSummary)
+    assert (decoded.parent, decoded.ratios, decoded.events) == ("", {}, 4)
     later = msgspec.msgpack.encode({**row, "parent": "p", "ratios": {"a/b": 1.25}, "of later": 1})
     assert msgspec.msgpack.decode(later, type=SessionSummary).ratios == {"a/b": 1.25}
 
 
-def test_what_is_not_done_does_not_look_done() -> None:
-    """A result without words, or one that was cut off, is told as what it is."""
+def test_an_incomplete_result_is_reported_as_such() -> None:
+    """A result without text, or a truncated one, is described as what it is."""
     cut = SubagentResult("s" * 32, "", 1, 10, "interrupted").output
     assert not cut.ok
     assert b"stopped before it was done" in cut.content

@@ -1,4 +1,4 @@
-"""However a subagent ends, its log is closed, its parent is told, and nothing runs on."""
+"""However a subagent ends, its log is closed, its parent is informed, and nothing keeps running."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ from tests.support.subagent_rig import (
 )
 
 SWEEPING = msgspec.structs.replace(PROFILES["plain"], protect_steps=2, least_saving=1)
-WRITES = 6  # of a subagent that makes one call: begun, asked, spoken, answered, spoken, ended
+WRITES = 6  # of a subagent that makes one call: started, asked, spoke, answered, spoke, ended
 REFUSED = ModelRequestRejected("The server refused the key.", "It is not valid.", "Enter another key.")
 
 
-async def a_family_at_work(slow: int) -> SubagentRig:
-    """A parent with two subagents that call tools side by side, begun; each write takes a while."""
+async def start_parent_with_subagents(slow: int) -> SubagentRig:
+    """Start a parent with two concurrent subagents that call tools; each write takes a while."""
     steps = [
         tool_call_reply(("say", {"text": "words", "times": 60}), ("fail", {}), text="On.", id_prefix=key)
         for key in "ab"
@@ -54,341 +54,351 @@ async def a_family_at_work(slow: int) -> SubagentRig:
         "beta": replies_in_order(*steps),
     }
     store = GatedStore()
-    family = SubagentRig(scripts, SWEEPING, store)
-    await family.begin()
+    rig = SubagentRig(scripts, SWEEPING, store)
+    await rig.begin()
     store.yields_per_write = slow
-    await family.conversation.send(PARENT_PROMPT)
-    return family
+    await rig.conversation.send(PARENT_PROMPT)
+    return rig
 
 
 async def passes_until_done(slow: int) -> int:
-    """How often the loop goes round until the turn has ended by itself."""
-    family = await a_family_at_work(slow)
+    """Return the loop passes until the turn has ended by itself."""
+    rig = await start_parent_with_subagents(slow)
     passes = 0
-    while family.conversation.is_running:
+    while rig.conversation.is_running:
         await asyncio.sleep(0)
         passes += 1
     return passes
 
 
 @pytest.mark.parametrize("slow", [0, 3])
-async def test_stopping_the_parent_stops_them_anywhere(slow: int) -> None:
-    """At every turn of the loop: all logs are closed, nothing runs on, and the parent can go on."""
+async def test_stopping_the_parent_stops_them_at_any_moment(slow: int) -> None:
+    """At every turn of the loop: all logs are closed, nothing keeps running, and the parent can go on."""
     ends = set()
     for passes in range(0, await passes_until_done(slow) + 2, 1 + slow):
-        family = await a_family_at_work(slow)
+        rig = await start_parent_with_subagents(slow)
         for _ in range(passes):
             await asyncio.sleep(0)
-        await family.conversation.stop()
-        asked = len(family.model.requests)
-        await family.assert_consistent()
-        for child in await family.subagent_sessions():
-            events = [one.event for one in await family.stored_log(child)]
-            if any(isinstance(one, UserSpoke) for one in events):
+        await rig.conversation.stop()
+        request_count = len(rig.model.requests)
+        await rig.assert_consistent()
+        for child in await rig.subagent_sessions():
+            events = [recorded.event for recorded in await rig.stored_log(child)]
+            if any(isinstance(event, UserSpoke) for event in events):
                 assert isinstance(events[-1], TurnEnded)
                 ends.add(events[-1].how)
-            assert await family.workspace.open_session(child) is not None
-        assert len(family.model.requests) == asked
-        family.scripts.clear()
-        assert (await family.conversation.run("Go on.")).how == "done"
-        await family.assert_consistent()
+            assert await rig.workspace.open_session(child) is not None
+        assert len(rig.model.requests) == request_count
+        rig.scripts.clear()
+        assert (await rig.conversation.run("Go on.")).how == "done"
+        await rig.assert_consistent()
     assert ends == {"stopped", "done"}
 
 
-async def test_closing_interrupts_them_anywhere() -> None:
-    """They end as their parent does: nobody stopped them. A room can be closed while they run."""
+async def test_closing_interrupts_them_at_any_moment() -> None:
+    """They end as their parent does, interrupted. A workspace can be closed while they run."""
     ends = set()
     for passes in range(0, await passes_until_done(0) + 2, 2):
-        family = await a_family_at_work(0)
+        rig = await start_parent_with_subagents(0)
         for _ in range(passes):
             await asyncio.sleep(0)
-        await family.conversation.close()
-        await family.assert_consistent()
-        parent = [one.event for one in family.conversation.session.log]
-        for child in await family.subagent_sessions():
-            last = (await family.stored_log(child))[-1].event
+        await rig.conversation.close()
+        await rig.assert_consistent()
+        parent = [recorded.event for recorded in rig.conversation.session.log]
+        for child in await rig.subagent_sessions():
+            last = (await rig.stored_log(child))[-1].event
             if isinstance(last, TurnEnded):
                 ends.add((last.how, parent[-1] == TurnEnded("interrupted")))
-        await family.workspace.close()
+        await rig.workspace.close()
     assert ends == {("interrupted", True), ("done", True), ("done", False)}
 
 
-async def test_cancelling_twice_cuts_no_ending_off() -> None:
-    """Whoever asked may be in a hurry: the log is closed all the same, a moment later."""
+async def test_cancelling_twice_does_not_skip_the_end() -> None:
+    """However impatient the caller: the log is closed all the same, a moment later."""
     for passes in range(6):
-        family = SubagentRig({"alpha": waiting_script("alpha")})
-        await family.begin()
-        family.store.yields_per_write = 3
+        rig = SubagentRig({"alpha": waiting_script("alpha")})
+        await rig.begin()
+        rig.store.yields_per_write = 3
         scope = TaskScope()
-        asked = scope.start(family.conversation.subagents.run("alpha"), "asked")
-        await family.tools.started.wait()
-        asked.cancel()
+        run = scope.start(rig.conversation.subagents.run("alpha"), "asked")
+        await rig.tools.started.wait()
+        run.cancel()
         for _ in range(1 + passes):
             await asyncio.sleep(0)
-        asked.cancel()
+        run.cancel()
         await scope.close()
-        await the_one_that(family, "stopped")
-        await family.workspace.close()
-        assert family.tools.cancelled_calls == ["alpha-0"]
+        await wait_for_subagent(rig, "stopped")
+        await rig.workspace.close()
+        assert rig.tools.cancelled_calls == ["alpha-0"]
 
 
-async def thinking(summary: asyncio.Event) -> SubagentRig:
-    """A parent whose subagent fills its window: at its end a handover waits for the event."""
-    asked = asyncio.Event()
+async def start_handover_at_end(summary: asyncio.Event) -> SubagentRig:
+    """Start a parent whose subagent fills its window: at its end a handover waits for the event."""
+    requested = asyncio.Event()
 
     def summarise(_: ModelRequest) -> ScriptedReply:
-        asked.set()
+        requested.set()
         return [summary, *text_reply(SUMMARY)]
 
     steps = [tool_call_reply(("say", {}), text="thinking " * 770, id_prefix=f"k{step}") for step in range(9)]
-    family = SubagentRig(
-        {"alpha": replies_in_order(*steps, [asked, *text_reply("All thought.")])}, PROFILES["plain"]
+    rig = SubagentRig(
+        {"alpha": replies_in_order(*steps, [requested, *text_reply("All thought.")])}, PROFILES["plain"]
     )
-    family.model.summary_script = summarise
-    await family.begin()
-    return family
+    rig.model.summary_script = summarise
+    await rig.begin()
+    return rig
 
 
-async def test_what_runs_beside_its_turn_ends_with_it() -> None:
+async def test_background_work_of_a_turn_ends_with_it() -> None:
     """A handover that nobody needs any more is not waited for."""
-    family = await thinking(asyncio.Event())
-    result = await family.conversation.subagents.run("alpha")
+    rig = await start_handover_at_end(asyncio.Event())
+    result = await rig.conversation.subagents.run("alpha")
     assert result.text == "All thought."
-    assert len(family.model.summary_requests) == 1
-    assert not [one for one in await family.stored_log(result.session) if isinstance(one.event, HandoverMade)]
+    assert len(rig.model.summary_requests) == 1
+    assert not [
+        recorded
+        for recorded in await rig.stored_log(result.session)
+        if isinstance(recorded.event, HandoverMade)
+    ]
 
 
-async def test_what_the_person_looks_at_goes_on() -> None:
-    """Opened in time, it is a session as any: the handover beside it is finished."""
+async def test_an_opened_subagent_goes_on() -> None:
+    """Opened in time, it is an ordinary session: its background handover is finished."""
     summary = asyncio.Event()
-    family = await thinking(summary)
+    rig = await start_handover_at_end(summary)
     scope = TaskScope()
-    asked = scope.start(family.conversation.subagents.run("alpha"), "asked")
-    await family.wait_until(lambda: family.model.requests)
-    opened = await family.workspace.open_session((await family.subagent_sessions())[0])
-    assert (await asked).ended == "done"
+    run = scope.start(rig.conversation.subagents.run("alpha"), "asked")
+    await rig.wait_until(lambda: rig.model.requests)
+    opened = await rig.workspace.open_session((await rig.subagent_sessions())[0])
+    assert (await run).ended == "done"
     summary.set()
     await opened.wait_for_background_work()
-    assert [one for one in opened.session.log if isinstance(one.event, HandoverMade)]
+    assert [recorded for recorded in opened.session.log if isinstance(recorded.event, HandoverMade)]
     await scope.close()
 
 
 async def test_it_can_be_opened_at_its_very_end() -> None:
-    """Let go of or not yet: what is opened is whole, and stops when the person wants it."""
+    """Released or not yet: the opened session is complete, and stops when the user wants it."""
     for passes in range(6):
         summary = asyncio.Event()
-        family = await thinking(summary)
+        rig = await start_handover_at_end(summary)
         scope = TaskScope()
-        asked = scope.start(family.conversation.subagents.run("alpha"), "asked")
-        child = await the_one_that(family, "done")
+        run = scope.start(rig.conversation.subagents.run("alpha"), "asked")
+        child = await wait_for_subagent(rig, "done")
         for _ in range(passes):
             await asyncio.sleep(0)
-        opened = await family.workspace.open_session(child)
-        assert (await asked).ended == "done"
+        opened = await rig.workspace.open_session(child)
+        assert (await run).ended == "done"
         summary.set()
         await opened.wait_for_background_work()
-        family.model.script = replies_in_order(tool_call_reply(("wait", {}), id_prefix="w-"))
+        rig.model.script = replies_in_order(tool_call_reply(("wait", {}), id_prefix="w-"))
         await opened.send("Wait.")
-        await family.tools.started.wait()
+        await rig.tools.started.wait()
         await opened.stop()
-        ends = [one.event for one in opened.session.log if isinstance(one.event, TurnEnded)]
-        await opened.wait_for_background_work()  # a handover beside it may be recorded later
+        ends = [recorded.event for recorded in opened.session.log if isinstance(recorded.event, TurnEnded)]
+        await opened.wait_for_background_work()  # a background handover may be recorded later
         assert ends[-1] == TurnEnded("stopped")
-        await family.assert_consistent()
-        await family.workspace.close()
+        await rig.assert_consistent()
+        await rig.workspace.close()
         await scope.close()
 
 
-async def test_the_room_keeps_none_that_has_ended() -> None:
-    """However many there were, only what the person has opened stays in memory."""
-    family = SubagentRig({"looked at": waiting_script("alpha")})
-    await family.begin()
+async def test_the_workspace_keeps_no_ended_subagent() -> None:
+    """However many there were, only what the user has opened stays in memory."""
+    rig = SubagentRig({"looked at": waiting_script("alpha")})
+    await rig.begin()
     scope = TaskScope()
-    asked = scope.start(family.conversation.subagents.run("looked at"), "asked")
-    await family.tools.started.wait()
-    opened = await family.workspace.open_session((await family.subagent_sessions())[0])
-    family.tools.gate.set()
-    await asked
+    run = scope.start(rig.conversation.subagents.run("looked at"), "asked")
+    await rig.tools.started.wait()
+    opened = await rig.workspace.open_session((await rig.subagent_sessions())[0])
+    rig.tools.gate.set()
+    await run
     for number in range(10):
-        await family.conversation.subagents.run(f"task {number}")
+        await rig.conversation.subagents.run(f"task {number}")
     gc.collect()
-    alive = [one for one in gc.get_objects() if isinstance(one, Conversation)]
-    ours = [one for one in alive if one.session.transcript.parent == family.conversation.session.id]
-    assert ours == [opened]
-    assert family.workspace.conversations == (family.conversation, opened)
+    conversations = [value for value in gc.get_objects() if isinstance(value, Conversation)]
+    children = [
+        conversation
+        for conversation in conversations
+        if conversation.session.transcript.parent == rig.conversation.session.id
+    ]
+    assert children == [opened]
+    assert rig.workspace.conversations == (rig.conversation, opened)
     await scope.close()
 
 
-async def test_one_that_no_call_asked_for_ends_with_its_parent_too() -> None:
-    """Stopping the parent, which runs no turn, ends it; whoever asked gets what it had said."""
-    family = SubagentRig(
+async def test_a_subagent_without_a_call_ends_with_its_parent_too() -> None:
+    """Stopping the parent, which runs no turn, ends it; the caller gets its text so far."""
+    rig = SubagentRig(
         {"alpha": replies_in_order(tool_call_reply(("wait", {}), text="I begin.", id_prefix="k-"))}
     )
-    await family.begin()
+    await rig.begin()
     scope = TaskScope()
-    asked = scope.start(family.conversation.subagents.run("alpha"), "asked")
-    await family.tools.started.wait()
-    await family.conversation.stop()
-    result = await asked
+    run = scope.start(rig.conversation.subagents.run("alpha"), "asked")
+    await rig.tools.started.wait()
+    await rig.conversation.stop()
+    result = await run
     assert (result.text, result.ended, result.steps) == ("I begin.", "stopped", 1)
-    assert (await family.stored_log(result.session))[-1].event == TurnEnded("stopped")
-    await family.assert_consistent()
+    assert (await rig.stored_log(result.session))[-1].event == TurnEnded("stopped")
+    await rig.assert_consistent()
     await scope.close()
 
 
-async def test_one_that_is_stopped_before_it_began_does_not_begin() -> None:
-    """Its session is there, its task was never sent."""
-    family = SubagentRig({})
-    await family.begin()
-    family.store.gated_event_types = (SessionStarted,)
+async def test_a_subagent_stopped_before_it_started_does_not_start() -> None:
+    """Its session exists, its task was never sent."""
+    rig = SubagentRig({})
+    await rig.begin()
+    rig.store.gated_event_types = (SessionStarted,)
     scope = TaskScope()
-    asked = scope.start(family.conversation.subagents.run("alpha"), "asked")
-    await family.store.gate_reached.wait()
-    await family.conversation.stop()
-    family.store.gate.set()
-    result = await asked
+    run = scope.start(rig.conversation.subagents.run("alpha"), "asked")
+    await rig.store.gate_reached.wait()
+    await rig.conversation.stop()
+    rig.store.gate.set()
+    result = await run
     assert (result.text, result.ended, result.steps) == ("", "stopped", 0)
-    assert [type(one.event) for one in await family.stored_log(result.session)] == [SessionStarted]
-    assert family.progress_of(result.session)[-1].phase == "stopped"
-    assert family.model.requests == []
+    assert [type(recorded.event) for recorded in await rig.stored_log(result.session)] == [SessionStarted]
+    assert rig.progress_of(result.session)[-1].phase == "stopped"
+    assert rig.model.requests == []
     await scope.close()
 
 
-async def test_the_person_can_stop_one_alone() -> None:
-    """The parent is told, gets what was said so far, and goes on; so does the other one."""
+async def test_the_user_can_stop_a_single_subagent() -> None:
+    """The parent is informed, gets the text so far, and goes on; so does the other subagent."""
     scripts = {
         PARENT_PROMPT: delegate_script("alpha", "beta"),
         "alpha": waiting_script("alpha"),
         "beta": waiting_script("beta"),
     }
-    family = SubagentRig(scripts)
-    await start_subagents(family, 2)
-    alpha, beta = await family.subagent_sessions()
-    await (await family.workspace.open_session(alpha)).stop()
-    assert family.progress_of(alpha)[-1].phase == "stopped"
-    family.tools.gate.set()
-    await family.wait_until_idle()
-    stopped, done = sorted(family.events(ToolAnswered), key=lambda one: str(one.call_id))
+    rig = SubagentRig(scripts)
+    await start_subagents(rig, 2)
+    alpha, beta = await rig.subagent_sessions()
+    await (await rig.workspace.open_session(alpha)).stop()
+    assert rig.progress_of(alpha)[-1].phase == "stopped"
+    rig.tools.gate.set()
+    await rig.wait_until_idle()
+    stopped, done = sorted(rig.events(ToolAnswered), key=lambda event: str(event.call_id))
     assert (stopped.ok, stopped.subagent, done.ok, done.subagent) == (False, alpha, True, beta)
     assert stopped.text.startswith("The subagent was stopped before it was done.")
-    assert family.events(TurnEnded) == [TurnEnded("done")]
-    await family.assert_consistent()
+    assert rig.events(TurnEnded) == [TurnEnded("done")]
+    await rig.assert_consistent()
 
 
-async def test_a_failure_is_told_to_the_parent_with_the_link() -> None:
-    """What, why, what to do, and where the log is; the parent's turn goes on, and so does the other one."""
+async def test_a_failure_is_reported_to_the_parent_with_the_link() -> None:
+    """What, why, what to do, and where the log is; the parent's turn and the other subagent go on."""
     scripts = {
         PARENT_PROMPT: delegate_script("alpha", "beta"),
         "alpha": lambda _: [REFUSED],
         "beta": replies_in_order(text_reply("Found.")),
     }
-    family = SubagentRig(scripts)
-    await family.begin()
-    assert (await family.conversation.run(PARENT_PROMPT)).how == "done"
-    alpha, _ = await family.subagent_sessions()
-    failed, found = sorted(family.events(ToolAnswered), key=lambda one: str(one.call_id))
+    rig = SubagentRig(scripts)
+    await rig.begin()
+    assert (await rig.conversation.run(PARENT_PROMPT)).how == "done"
+    alpha, _ = await rig.subagent_sessions()
+    failed, succeeded = sorted(rig.events(ToolAnswered), key=lambda event: str(event.call_id))
     assert (failed.ok, failed.subagent) == (False, alpha)
     for part in ("could not do its task", "refused the key", "It is not valid.", "another key.", alpha):
         assert part in failed.text
-    assert found.text.startswith("Found.")
-    assert family.progress_of(alpha)[-1].phase == "failed"
+    assert succeeded.text.startswith("Found.")
+    assert rig.progress_of(alpha)[-1].phase == "failed"
     with pytest.raises(SubagentFailed) as raised:
-        await family.conversation.subagents.run("alpha")
-    assert (await family.stored_log(raised.value.session))[-1].event == TurnEnded(
+        await rig.conversation.subagents.run("alpha")
+    assert (await rig.stored_log(raised.value.session))[-1].event == TurnEnded(
         "failed", REFUSED.what, REFUSED.why, REFUSED.fix, remedies=REFUSED.remedies
     )
-    await family.assert_consistent()
+    await rig.assert_consistent()
 
 
 @pytest.mark.expect_errors("task record .* failed")
 @pytest.mark.parametrize("refused", range(1, WRITES + 2))
 async def test_a_full_disk_fails_it_and_nothing_hangs(refused: int) -> None:
-    """Whichever of its writes fails first: the caller is told, and with room again everything goes on."""
-    family = SubagentRig({"alpha": replies_in_order(tool_call_reply(("say", {}), text="On.", id_prefix="k"))})
-    talk = await family.begin()
-    family.store.first_failing_write = family.store.write_count + refused
-    outcome = await outcome_of(family)
+    """Whichever write fails first: the caller gets the error, and with free space everything goes on."""
+    rig = SubagentRig({"alpha": replies_in_order(tool_call_reply(("say", {}), text="On.", id_prefix="k"))})
+    conversation = await rig.begin()
+    rig.store.first_failing_write = rig.store.write_count + refused
+    outcome = await outcome_of(rig)
     if refused > WRITES:
         assert isinstance(outcome, SubagentResult)
     else:
         assert isinstance(outcome, StoreWriteFailed if refused == 1 else SubagentFailed)
         assert "disk is full" in str(outcome)
-    family.store.first_failing_write = 10**9
-    family.scripts.clear()
-    for child in await family.subagent_sessions():
-        again = await family.create_workspace(family.store, SWEEPING).open_session(child)
+    rig.store.first_failing_write = 10**9
+    rig.scripts.clear()
+    for child in await rig.subagent_sessions():
+        again = await rig.create_workspace(rig.store, SWEEPING).open_session(child)
         assert (await again.run("Go on.")).how == "done"
-    assert (await talk.run("Go on.")).how == "done"
-    await family.assert_consistent()
+    assert (await conversation.run("Go on.")).how == "done"
+    await rig.assert_consistent()
 
 
 @pytest.mark.expect_errors("task turn .* failed")
-async def test_a_mistake_of_ours_fails_it_and_nothing_hangs() -> None:
-    """Also an error that nobody foresaw ends the subagent's turn, and is told."""
+async def test_an_internal_error_fails_it_and_nothing_hangs() -> None:
+    """An unexpected error also ends the subagent's turn, and is reported."""
 
     def broken(_: object) -> list[ModelResponse]:
         raise ZeroDivisionError("division by zero")
 
-    family = SubagentRig({"alpha": broken})
-    await family.begin()
+    rig = SubagentRig({"alpha": broken})
+    await rig.begin()
     with pytest.raises(SubagentFailed, match="Something went wrong"):
-        await family.conversation.subagents.run("alpha")
-    await family.assert_consistent()
+        await rig.conversation.subagents.run("alpha")
+    await rig.assert_consistent()
 
 
-async def test_one_that_a_crash_cut_off_is_mended_when_opened() -> None:
-    """After every event of its log, as any session; it stays its parent's, and out of the list."""
-    family = SubagentRig(
+async def test_a_subagent_interrupted_by_a_crash_is_repaired_when_opened() -> None:
+    """After every event of its log, as any session; it stays its parent's, and unlisted."""
+    rig = SubagentRig(
         {
             PARENT_PROMPT: delegate_script("alpha"),
             "alpha": replies_in_order(tool_call_reply(("say", {}), ("fail", {}), id_prefix="k")),
         }
     )
-    await family.begin()
-    await family.conversation.run(PARENT_PROMPT)
-    (child,) = await family.subagent_sessions()
-    log = await family.stored_log(child)
-    (listed,) = await family.workspace.sessions(family.conversation.session.id)
+    await rig.begin()
+    await rig.conversation.run(PARENT_PROMPT)
+    (child,) = await rig.subagent_sessions()
+    log = await rig.stored_log(child)
+    (summary,) = await rig.workspace.sessions(rig.conversation.session.id)
     for length in range(1, len(log) + 1):
         store = GatedStore()
-        await store.commit(Commit(child, contents=await contents_of(family, log)))
-        await store.commit(Commit(child, log[:length], summary=listed))
-        room = family.create_workspace(store, SWEEPING)
-        assert await room.sessions() == []
-        assert [one.id for one in await room.sessions(family.conversation.session.id)] == [child]
-        talk = await room.open_session(child)
-        assert talk.session.log[:length] == log[:length]
-        assert not talk.session.transcript.open_calls
-        assert not talk.session.transcript.turn_open
+        await store.commit(Commit(child, contents=await contents_of(rig, log)))
+        await store.commit(Commit(child, log[:length], summary=summary))
+        workspace = rig.create_workspace(store, SWEEPING)
+        assert await workspace.sessions() == []
+        assert [session.id for session in await workspace.sessions(rig.conversation.session.id)] == [child]
+        conversation = await workspace.open_session(child)
+        assert conversation.session.log[:length] == log[:length]
+        assert not conversation.session.transcript.open_calls
+        assert not conversation.session.transcript.turn_open
         cut = isinstance(log[length - 1].event, UserSpoke | AssistantSpoke | ToolAnswered)
-        assert (talk.session.log[-1].event == TurnEnded("interrupted")) == cut
-        assert (await talk.run("Go on.")).how == "done"
+        assert (conversation.session.log[-1].event == TurnEnded("interrupted")) == cut
+        assert (await conversation.run("Go on.")).how == "done"
         (after,) = await store.sessions()
-        assert after.parent == family.conversation.session.id
-        await room.close()
+        assert after.parent == rig.conversation.session.id
+        await workspace.close()
 
 
-async def the_one_that(family: SubagentRig, ended: TurnOutcome) -> str:
-    """The session of the subagent that has ended so, as soon as its parent tells it."""
-    found: list[str] = []
+async def wait_for_subagent(rig: SubagentRig, ended: TurnOutcome) -> str:
+    """Return the session of the subagent with that outcome, as soon as its parent reports it."""
+    sessions: list[str] = []
 
-    def told() -> bool:
-        found[:] = [one.session_id for one in family.updates_of(SubagentProgress) if one.phase == ended]
-        return bool(found)
+    def is_reported() -> bool:
+        sessions[:] = [
+            update.session_id for update in rig.updates_of(SubagentProgress) if update.phase == ended
+        ]
+        return bool(sessions)
 
-    await family.wait_until(told)
-    return found[0]
+    await rig.wait_until(is_reported)
+    return sessions[0]
 
 
-async def outcome_of(family: SubagentRig) -> SubagentResult | HelixError:
-    """What comes of a subagent, or why nothing does."""
+async def outcome_of(rig: SubagentRig) -> SubagentResult | HelixError:
+    """Return a subagent's result, or its error."""
     try:
-        return await family.conversation.subagents.run("alpha")
+        return await rig.conversation.subagents.run("alpha")
     except HelixError as error:
         return error
 
 
-async def contents_of(family: SubagentRig, log: list[RecordedEvent]) -> list[Content]:
-    """What events of a log refer to, as contents."""
-    digests = {digest for one in log for digest in digests_in(one.event)}
-    return [Content(digest, await family.store.get(digest)) for digest in digests]
+async def contents_of(rig: SubagentRig, log: list[RecordedEvent]) -> list[Content]:
+    """Return the contents that events of a log refer to."""
+    digests = {digest for recorded in log for digest in digests_in(recorded.event)}
+    return [Content(digest, await rig.store.get(digest)) for digest in digests]

@@ -1,4 +1,4 @@
-"""Whole turns in which calls need a yes: by the person, by rules, and by the mode."""
+"""Turns in which calls need approval: by the user, by rules, and by the mode."""
 
 from __future__ import annotations
 
@@ -25,156 +25,158 @@ from tests.support.scripted_model import (
 )
 from tests.support.subagent_rig import PARENT_PROMPT, SubagentRig
 
-Given = dict[str, Any]
-MAKE: Given = {"kind": "command", "subject": "make test", "confined": True}
-PUSH: Given = {"kind": "command", "subject": "git push", "confined": False}
-EDIT: Given = {"kind": "edit", "subject": "src/a.py"}
-ENVRC: Given = {"kind": "edit", "subject": ".envrc"}
+Arguments = dict[str, Any]
+MAKE: Arguments = {"kind": "command", "subject": "make test", "confined": True}
+PUSH: Arguments = {"kind": "command", "subject": "git push", "confined": False}
+EDIT: Arguments = {"kind": "edit", "subject": "src/a.py"}
+ENVRC: Arguments = {"kind": "edit", "subject": ".envrc"}
 
 
-def rig_of(*steps: tuple[Given, ...]) -> AgentRig:
-    """A conversation whose model asks for these calls, step by step."""
-    made = (
-        tool_call_reply(*(("ask", one) for one in step), id_prefix=f"s{number}")
+def rig_of(*steps: tuple[Arguments, ...]) -> AgentRig:
+    """Return a conversation whose model makes these calls, step by step."""
+    replies = (
+        tool_call_reply(*(("ask", arguments) for arguments in step), id_prefix=f"s{number}")
         for number, step in enumerate(steps)
     )
-    return AgentRig(ScriptedModel(replies_in_order(*made, text_reply("Done."))))
+    return AgentRig(ScriptedModel(replies_in_order(*replies, text_reply("Done."))))
 
 
-async def waiting(rig: AgentRig, *ids: str) -> tuple[str, ...]:
-    """Let the loop run until these calls, and no others, wait."""
-    await rig.wait_until(lambda: tuple(one.call_id for one in rig.conversation.asks) == ids)
+async def wait_for_requests(rig: AgentRig, *ids: str) -> tuple[str, ...]:
+    """Run the loop until exactly these calls wait."""
+    await rig.wait_until(lambda: tuple(ask.call_id for ask in rig.conversation.asks) == ids)
     return ids
 
 
-async def test_all_that_waits_is_asked_at_once() -> None:
-    """Ten calls of a step are ten questions, answered in any order; they run one by one."""
+async def test_all_waiting_calls_are_asked_at_once() -> None:
+    """Ten calls of a step are ten requests, answered in any order; they run one by one."""
     rig = rig_of(tuple({**MAKE, "subject": f"make t{number}"} for number in range(10)))
-    talk = await rig.begin()
-    await talk.send("Go.")
-    ids = await waiting(rig, *(f"s0{number}" for number in range(10)))
+    conversation = await rig.begin()
+    await conversation.send("Go.")
+    ids = await wait_for_requests(rig, *(f"s0{number}" for number in range(10)))
     for call_id in reversed(ids):
-        assert talk.decide(call_id, "deny" if call_id == "s03" else "once")
+        assert conversation.decide(call_id, "deny" if call_id == "s03" else "once")
     await rig.wait_until_idle()
     assert sorted(rig.tools.executed_calls) == sorted(set(ids) - {"s03"})
-    assert [one.outcome for one in rig.events(ToolAnswered)].count("denied") == 1
+    assert [event.outcome for event in rig.events(ToolAnswered)].count("denied") == 1
     await rig.assert_consistent()
 
 
-async def test_words_with_a_no_reach_the_agent() -> None:
+async def test_a_comment_on_a_denial_reaches_the_agent() -> None:
     rig = rig_of((PUSH,))
-    talk = await rig.begin()
-    await talk.send("Go.")
-    (call,) = await waiting(rig, "s00")
-    talk.decide(call, ApprovalReply("deny", reason="Not to main.\nMake a branch."))
+    conversation = await rig.begin()
+    await conversation.send("Go.")
+    (call,) = await wait_for_requests(rig, "s00")
+    conversation.decide(call, ApprovalReply("deny", reason="Not to main.\nMake a branch."))
     await rig.wait_until_idle()
     assert tool_result_texts(rig.model.requests[1]) == [
         f"{DENIED} The user says: Not to main. Make a branch."
     ]
-    (given,) = rig.events(ApprovalGiven)
-    assert (given.decision, given.words, given.saved) == ("deny", "Not to main. Make a branch.", "")
+    (approval,) = rig.events(ApprovalGiven)
+    assert (approval.decision, approval.words, approval.saved) == ("deny", "Not to main. Make a branch.", "")
     assert rig.rules.rules() == ()
     await rig.assert_consistent()
 
 
-async def test_a_rule_of_the_session_holds_for_this_run_only() -> None:
+async def test_a_session_rule_applies_to_this_run_only() -> None:
     rig = rig_of((MAKE,), (MAKE, PUSH), (MAKE,))
-    talk = await rig.begin()
-    await talk.send("Go.")
-    (call,) = await waiting(rig, "s00")
-    talk.decide(call, "session")
-    await waiting(rig, "s11")
-    talk.decide("s11", "once")
+    conversation = await rig.begin()
+    await conversation.send("Go.")
+    (call,) = await wait_for_requests(rig, "s00")
+    conversation.decide(call, "session")
+    await wait_for_requests(rig, "s11")
+    conversation.decide("s11", "once")
     await rig.wait_until_idle()
     assert rig.rules.rules() == ()
-    assert [one.text for one in talk.permissions.rules] == ["Use ask: make test, in the sandbox"]
-    given = rig.events(ApprovalGiven)
-    assert [(one.decision, one.rule) for one in given if one.subject == "make test"] == [
+    assert [rule.text for rule in conversation.permissions.rules] == ["Use ask: make test, in the sandbox"]
+    approvals = rig.events(ApprovalGiven)
+    assert [
+        (approval.decision, approval.rule) for approval in approvals if approval.subject == "make test"
+    ] == [
         ("session", ""),
         ("session", "Use ask: make test, in the sandbox"),
         ("session", "Use ask: make test, in the sandbox"),
     ]
-    again = await rig.create_workspace(rig.store, rig.workspace.policy).open_session(talk.session.id)
+    again = await rig.create_workspace(rig.store, rig.workspace.policy).open_session(conversation.session.id)
     assert again.permissions.rules == ()
 
 
-async def test_a_rule_answers_what_already_waits() -> None:
-    """A yes to a pattern answers the other questions that it is about, and leaves the rest."""
+async def test_a_rule_answers_waiting_calls() -> None:
+    """A yes to a pattern answers the other requests that it matches, and leaves the rest."""
     rig = rig_of(({**MAKE, "subject": "git log -1"}, {**MAKE, "subject": "git log -2"}, PUSH))
-    talk = await rig.begin()
-    await talk.send("Go.")
-    first, second, third = await waiting(rig, "s00", "s01", "s02")
-    pattern = talk.asks[0].suggested_rules[1]
-    talk.decide(first, ApprovalReply("always", pattern))
+    conversation = await rig.begin()
+    await conversation.send("Go.")
+    first, second, third = await wait_for_requests(rig, "s00", "s01", "s02")
+    pattern = conversation.asks[0].suggested_rules[1]
+    conversation.decide(first, ApprovalReply("always", pattern))
     await rig.wait_until(lambda: rig.tools.executed_calls == [first, second])
-    assert [one.call_id for one in talk.asks] == [third]
-    talk.decide(third, "deny")
+    assert [ask.call_id for ask in conversation.asks] == [third]
+    conversation.decide(third, "deny")
     await rig.wait_until_idle()
     assert rig.rules.rules() == (pattern,)
-    assert {one.call_id: one.rule for one in rig.events(ApprovalGiven)} == {
+    assert {event.call_id: event.rule for event in rig.events(ApprovalGiven)} == {
         first: "",
         second: pattern.text,
         third: "",
     }
 
 
-async def test_a_saved_no_is_stricter_than_a_saved_yes() -> None:
+async def test_a_saved_denial_overrides_a_saved_approval() -> None:
     rig = rig_of((PUSH,))
     await rig.rules.add(PermissionRule("ask", "git push"))
     await rig.rules.add(PermissionRule("ask", "git push *", kind="pattern", effect="deny"))
-    talk = await rig.begin()
-    await talk.send("Go.")
+    conversation = await rig.begin()
+    await conversation.send("Go.")
     await rig.wait_until_idle()
     assert (rig.tools.executed_calls, rig.updates_of(ApprovalRequested)) == ([], [])
-    (given,) = rig.events(ApprovalGiven)
-    assert (given.decision, given.rule) == ("deny", "Never: run commands like: git push *")
-    assert tool_result_texts(rig.model.requests[1]) == [f"{DENIED} A saved rule says: {given.rule}."]
+    (approval,) = rig.events(ApprovalGiven)
+    assert (approval.decision, approval.rule) == ("deny", "Never: run commands like: git push *")
+    assert tool_result_texts(rig.model.requests[1]) == [f"{DENIED} A saved rule says: {approval.rule}."]
 
 
-async def test_a_no_can_be_saved_from_the_question() -> None:
+async def test_a_denial_can_be_saved_from_the_request() -> None:
     rig = rig_of((PUSH,), (PUSH,))
-    talk = await rig.begin()
-    await talk.send("Go.")
-    (call,) = await waiting(rig, "s00")
-    never = PermissionRule("ask", "git push", effect="deny")
-    talk.decide(call, ApprovalReply("deny", never))
+    conversation = await rig.begin()
+    await conversation.send("Go.")
+    (call,) = await wait_for_requests(rig, "s00")
+    denial = PermissionRule("ask", "git push", effect="deny")
+    conversation.decide(call, ApprovalReply("deny", denial))
     await rig.wait_until_idle()
-    assert rig.rules.rules() == (never,)
-    assert [(one.rule, one.saved) for one in rig.events(ApprovalGiven)] == [
-        ("", never.text),
-        (never.text, ""),
+    assert rig.rules.rules() == (denial,)
+    assert [(event.rule, event.saved) for event in rig.events(ApprovalGiven)] == [
+        ("", denial.text),
+        (denial.text, ""),
     ]
 
 
-async def test_a_rule_that_asks_is_named_in_the_question() -> None:
+async def test_a_rule_that_asks_is_named_in_the_request() -> None:
     rig = rig_of((EDIT,))
     await rig.rules.add(PermissionRule("*", "", kind="folder"))
     await rig.rules.add(PermissionRule("*", "src", kind="folder", effect="ask"))
-    talk = await rig.begin()
-    await talk.send("Go.")
-    (call,) = await waiting(rig, "s00")
-    assert talk.asks[0].asking_rule == "Always ask before: change any file in src"
-    talk.decide(call, "once")
+    conversation = await rig.begin()
+    await conversation.send("Go.")
+    (call,) = await wait_for_requests(rig, "s00")
+    assert conversation.asks[0].asking_rule == "Always ask before: change any file in src"
+    conversation.decide(call, "once")
     await rig.wait_until_idle()
     assert rig.tools.executed_calls == [call]
 
 
-async def test_a_rule_that_cannot_be_saved_allows_the_call_and_is_told() -> None:
+async def test_a_rule_that_cannot_be_saved_still_allows_the_call_and_is_reported() -> None:
     rig = rig_of((MAKE,))
     rig.rules.is_broken = True
-    talk = await rig.begin()
-    await talk.send("Go.")
-    (call,) = await waiting(rig, "s00")
-    talk.decide(call, "always")
+    conversation = await rig.begin()
+    await conversation.send("Go.")
+    (call,) = await wait_for_requests(rig, "s00")
+    conversation.decide(call, "always")
     await rig.wait_until_idle()
     assert rig.tools.executed_calls == [call]
-    assert [one.what for one in rig.updates_of(ErrorRaised)] == ["The rule was not saved."]
-    assert [(one.decision, one.saved) for one in rig.events(ApprovalGiven)] == [("always", "")]
-    assert [one.how for one in rig.events(TurnEnded)] == ["done"]
+    assert [update.what for update in rig.updates_of(ErrorRaised)] == ["The rule was not saved."]
+    assert [(event.decision, event.saved) for event in rig.events(ApprovalGiven)] == [("always", "")]
+    assert [event.how for event in rig.events(TurnEnded)] == ["done"]
 
 
-async def test_plan_refuses_what_would_change_something() -> None:
-    """Also what a rule allows; the model hears of the mode by a note, and the prefix stays."""
+async def test_plan_mode_refuses_changes() -> None:
+    """Also where a rule allows them; a note tells the model of the mode, and the prefix stays."""
     rig = AgentRig(
         ScriptedModel(
             replies_in_order(
@@ -183,106 +185,106 @@ async def test_plan_refuses_what_would_change_something() -> None:
         )
     )
     await rig.rules.add(PermissionRule("ask", "make test"))
-    talk = await rig.begin()
-    await talk.set_mode("plan")
-    await talk.run("Do it.")
+    conversation = await rig.begin()
+    await conversation.set_mode("plan")
+    await conversation.run("Do it.")
     assert rig.tools.executed_calls == ["c2"]
     first, second = rig.model.requests
     assert first.messages[0].text == "You are an agent."
     assert first.messages[-1].text.startswith("[Mode: plan] Only read")
     assert first.messages[-1].text.endswith("\n\nDo it.")
     assert tool_result_texts(second)[:2] == [REFUSED_IN_PLAN, REFUSED_IN_PLAN]
-    assert [one.mode for one in rig.events(ApprovalGiven)][-2:] == ["plan", "plan"]
+    assert [event.mode for event in rig.events(ApprovalGiven)][-2:] == ["plan", "plan"]
     await rig.assert_consistent()
 
 
 async def test_the_model_is_told_of_a_mode_once() -> None:
-    """With the first message after the change; nothing that was sent before is sent otherwise."""
+    """With the first message after the change; earlier messages are sent unchanged."""
     rig = AgentRig(ScriptedModel(lambda _: text_reply("Yes.")))
-    talk = await rig.begin()
-    await talk.run("One.")
-    await talk.set_mode("auto")
-    await talk.set_mode("plan")
-    await talk.run("Two.")
-    await talk.run("Three.")
-    await talk.set_mode("ask")
-    await talk.run("Four.")
-    spoken = rig.events(UserSpoke)
-    assert [one.mode for one in spoken] == ["ask", "plan", "plan", "ask"]
-    assert [one.note[:12] for one in spoken] == ["", "[Mode: plan]", "", "[Mode: ask] "]
-    assert [one.text for one in spoken] == ["One.", "Two.", "Three.", "Four."]
+    conversation = await rig.begin()
+    await conversation.run("One.")
+    await conversation.set_mode("auto")
+    await conversation.set_mode("plan")
+    await conversation.run("Two.")
+    await conversation.run("Three.")
+    await conversation.set_mode("ask")
+    await conversation.run("Four.")
+    messages = rig.events(UserSpoke)
+    assert [message.mode for message in messages] == ["ask", "plan", "plan", "ask"]
+    assert [message.note[:12] for message in messages] == ["", "[Mode: plan]", "", "[Mode: ask] "]
+    assert [message.text for message in messages] == ["One.", "Two.", "Three.", "Four."]
     for earlier, later in zip(rig.model.requests, rig.model.requests[1:], strict=False):
         assert later.messages[: len(earlier.messages)] == earlier.messages
-    assert [one.mode for one in rig.events(ModeChanged)] == ["auto", "plan", "ask"]
+    assert [event.mode for event in rig.events(ModeChanged)] == ["auto", "plan", "ask"]
     await rig.assert_consistent()
 
 
-async def test_a_message_that_steers_tells_of_a_change_too() -> None:
-    """Changed in the middle of a turn, the mode is told by the first of what steers it, and not again."""
+async def test_a_steering_message_announces_a_mode_change_too() -> None:
+    """Changed during a turn, the mode is announced by the first steering message, and not again."""
     rig = rig_of((PUSH,), ({"kind": "other"},))
-    talk = await rig.begin()
-    await talk.send("Go.")
-    await waiting(rig, "s00")
-    await talk.send("Plan it first.", steer=True)
-    await talk.send("Please.", steer=True)
-    await talk.set_mode("plan")
+    conversation = await rig.begin()
+    await conversation.send("Go.")
+    await wait_for_requests(rig, "s00")
+    await conversation.send("Plan it first.", steer=True)
+    await conversation.send("Please.", steer=True)
+    await conversation.set_mode("plan")
     await rig.wait_until_idle()
-    assert [one.note[:12] for one in rig.events(UserSpoke)] == ["", "[Mode: plan]", ""]
+    assert [event.note[:12] for event in rig.events(UserSpoke)] == ["", "[Mode: plan]", ""]
     assert rig.model.requests[1].messages[-2].text.endswith("\n\nPlan it first.")
-    await talk.run("And now?")
+    await conversation.run("And now?")
     assert rig.events(UserSpoke)[-1].note == ""
     await rig.assert_consistent()
 
 
-async def test_the_mode_is_kept_with_the_session() -> None:
+async def test_the_mode_is_stored_with_the_session() -> None:
     rig = AgentRig(ScriptedModel(lambda _: text_reply("Yes.")))
-    talk = await rig.begin()
-    await talk.set_mode("plan")
-    await talk.set_mode("plan")
+    conversation = await rig.begin()
+    await conversation.set_mode("plan")
+    await conversation.set_mode("plan")
     assert len(rig.events(ModeChanged)) == 1
-    again = await rig.create_workspace(rig.store, rig.workspace.policy).open_session(talk.session.id)
+    again = await rig.create_workspace(rig.store, rig.workspace.policy).open_session(conversation.session.id)
     assert again.mode == "plan"
 
 
-async def test_auto_runs_edits_and_what_is_confined_and_asks_for_the_rest() -> None:
+async def test_auto_mode_runs_edits_and_sandboxed_commands_and_asks_for_the_rest() -> None:
     rig = rig_of((MAKE, EDIT, PUSH, ENVRC, {}))
-    talk = await rig.begin()
-    await talk.set_mode("auto")
-    await talk.send("Go.")
-    await waiting(rig, "s02", "s03", "s04")
+    conversation = await rig.begin()
+    await conversation.set_mode("auto")
+    await conversation.send("Go.")
+    await wait_for_requests(rig, "s02", "s03", "s04")
     await rig.wait_until(lambda: rig.tools.executed_calls == ["s00", "s01"])
-    assert [(one.decision, one.mode) for one in rig.events(ApprovalGiven)] == [("once", "auto")] * 2
+    assert [(event.decision, event.mode) for event in rig.events(ApprovalGiven)] == [("once", "auto")] * 2
     for call in ("s02", "s03", "s04"):
-        talk.decide(call, "deny")
+        conversation.decide(call, "deny")
     await rig.wait_until_idle()
 
 
-async def test_a_saved_no_holds_in_auto() -> None:
+async def test_a_saved_denial_applies_in_auto_mode() -> None:
     rig = rig_of((EDIT,))
     await rig.rules.add(PermissionRule("*", "src", kind="folder", effect="deny"))
-    talk = await rig.begin()
-    await talk.set_mode("auto")
-    await talk.run("Go.")
+    conversation = await rig.begin()
+    await conversation.set_mode("auto")
+    await conversation.run("Go.")
     assert rig.tools.executed_calls == []
 
 
-async def test_a_change_of_mode_answers_what_waits() -> None:
+async def test_a_mode_change_answers_waiting_calls() -> None:
     rig = rig_of((MAKE, PUSH), (PUSH,))
-    talk = await rig.begin()
-    await talk.send("Go.")
-    await waiting(rig, "s00", "s01")
-    await talk.set_mode("auto")
+    conversation = await rig.begin()
+    await conversation.send("Go.")
+    await wait_for_requests(rig, "s00", "s01")
+    await conversation.set_mode("auto")
     await rig.wait_until(lambda: rig.tools.executed_calls == ["s00"])
-    await waiting(rig, "s01")
-    await talk.set_mode("plan")
+    await wait_for_requests(rig, "s01")
+    await conversation.set_mode("plan")
     await rig.wait_until_idle()
     assert rig.tools.executed_calls == ["s00"]
-    assert [one.outcome for one in rig.events(ToolAnswered)] == ["ran", "denied", "denied"]
+    assert [event.outcome for event in rig.events(ToolAnswered)] == ["ran", "denied", "denied"]
     await rig.assert_consistent()
 
 
-async def test_subagents_act_in_their_parents_leeway() -> None:
-    """A rule of the parent's session, its mode, and a rule given at a subagent's question hold for both."""
+async def test_subagents_share_their_parent_s_permissions() -> None:
+    """A rule of the parent's session, its mode, and a rule given for a subagent apply to both."""
     scripts = {
         PARENT_PROMPT: replies_in_order(tool_call_reply(("ask", MAKE), id_prefix="p"), text_reply("Begun.")),
         "alpha": replies_in_order(
@@ -291,61 +293,68 @@ async def test_subagents_act_in_their_parents_leeway() -> None:
         "beta": replies_in_order(tool_call_reply(("ask", PUSH), id_prefix="b"), text_reply("Found.")),
         "gamma": replies_in_order(tool_call_reply(("ask", PUSH), id_prefix="g"), text_reply("Planned.")),
     }
-    family = SubagentRig(scripts)
-    talk = await family.begin()
-    await talk.send(PARENT_PROMPT)
-    await family.wait_until(lambda: talk.asks)
-    talk.decide("p0", "session")
-    await family.wait_until_idle()
+    rig = SubagentRig(scripts)
+    conversation = await rig.begin()
+    await conversation.send(PARENT_PROMPT)
+    await rig.wait_until(lambda: conversation.asks)
+    conversation.decide("p0", "session")
+    await rig.wait_until_idle()
     async with TaskGroup() as group:
-        group.create_task(talk.subagents.run("alpha"))
-        await family.wait_until(lambda: [one.subject for one in talk.asks] == ["git push"])
-        talk.decide(talk.asks[0].call_id, "session")
-    assert [one.subject for one in talk.permissions.rules] == ["make test", "git push"]
-    await talk.subagents.run("beta")
-    assert family.tools.executed_calls == ["p0", "k0", "k1", "b0"]
-    await talk.set_mode("plan")
-    result = await talk.subagents.run("gamma")
-    assert family.tools.executed_calls == ["p0", "k0", "k1", "b0"]
-    log = await family.stored_log(result.session)
-    (spoke,) = (one.event for one in log if isinstance(one.event, UserSpoke))
-    assert spoke.note.startswith("[Mode: plan]")
-    child = await family.workspace.open_session(result.session)
+        group.create_task(conversation.subagents.run("alpha"))
+        await rig.wait_until(lambda: [ask.subject for ask in conversation.asks] == ["git push"])
+        conversation.decide(conversation.asks[0].call_id, "session")
+    assert [rule.subject for rule in conversation.permissions.rules] == ["make test", "git push"]
+    await conversation.subagents.run("beta")
+    assert rig.tools.executed_calls == ["p0", "k0", "k1", "b0"]
+    await conversation.set_mode("plan")
+    result = await conversation.subagents.run("gamma")
+    assert rig.tools.executed_calls == ["p0", "k0", "k1", "b0"]
+    log = await rig.stored_log(result.session)
+    (message,) = (recorded.event for recorded in log if isinstance(recorded.event, UserSpoke))
+    assert message.note.startswith("[Mode: plan]")
+    child = await rig.workspace.open_session(result.session)
     assert child.mode == "ask", "opened later it is a session of its own"
 
 
-async def test_a_subagents_mode_is_its_parents() -> None:
-    asking = replies_in_order(tool_call_reply(("ask", PUSH), id_prefix="k"), text_reply("Found."))
-    family = SubagentRig(
-        {PARENT_PROMPT: replies_in_order(tool_call_reply(("delegate", {"task": "alpha"}))), "alpha": asking}
+async def test_a_subagent_s_mode_is_its_parent_s() -> None:
+    child_script = replies_in_order(tool_call_reply(("ask", PUSH), id_prefix="k"), text_reply("Found."))
+    rig = SubagentRig(
+        {
+            PARENT_PROMPT: replies_in_order(tool_call_reply(("delegate", {"task": "alpha"}))),
+            "alpha": child_script,
+        }
     )
-    talk = await family.begin()
-    await talk.send(PARENT_PROMPT)
-    await family.wait_until(lambda: talk.asks)
-    (child,) = await family.subagent_sessions()
-    opened = await family.workspace.open_session(child)
+    conversation = await rig.begin()
+    await conversation.send(PARENT_PROMPT)
+    await rig.wait_until(lambda: conversation.asks)
+    (child,) = await rig.subagent_sessions()
+    opened = await rig.workspace.open_session(child)
     with pytest.raises(InvalidInput, match="in the mode of the session that started it"):
         await opened.set_mode("auto")
-    await talk.set_mode("plan")
-    await family.wait_until_idle()
-    given = [one.event for one in await family.stored_log(child) if isinstance(one.event, ApprovalGiven)]
-    assert [(one.decision, one.mode) for one in given] == [("deny", "plan")]
+    await conversation.set_mode("plan")
+    await rig.wait_until_idle()
+    approvals = [
+        recorded.event
+        for recorded in await rig.stored_log(child)
+        if isinstance(recorded.event, ApprovalGiven)
+    ]
+    assert [(approval.decision, approval.mode) for approval in approvals] == [("deny", "plan")]
 
 
 async def test_nothing_leaves_an_untrusted_folder() -> None:
-    """No message begins a turn, no handover asks a model, no call runs (CVE-2025-59536, CVE-2026-21852)."""
+    """No message starts a turn, no handover asks a model, no call runs (CVE-2025-59536, CVE-2026-21852)."""
     rig = rig_of(({"kind": "other"},))
-    talk = await rig.begin()
+    conversation = await rig.begin()
     rig.is_trusted = False
-    for sending in (talk.send, talk.run):
+    for sending in (conversation.send, conversation.run):
         with pytest.raises(WorkspaceUntrusted, match="not trusted yet"):
             await sending("Go.")
     assert (rig.model.requests, rig.tools.executed_calls, rig.events(UserSpoke)) == ([], [], [])
     rig.is_trusted = True
-    await talk.send("Go.")
-    await waiting(rig, "s00")
+    await conversation.send("Go.")
+    await wait_for_requests(rig, "s00")
     rig.is_trusted = False
-    talk.decide("s00", "once")
+    conversation.decide("s00", "once")
     await rig.wait_until_idle()
     assert rig.tools.executed_calls == []
     assert len(rig.model.requests) == 1
@@ -355,27 +364,27 @@ async def test_nothing_leaves_an_untrusted_folder() -> None:
 
 
 class SlowFirst(ScriptedTools):
-    """Tools that take longer to say what is to be asked about the first call of a step."""
+    """Tools that take longer to build the approval request of a step's first call."""
 
     async def approval(self, call: ToolCall) -> ApprovalRequest | None:
-        """The same, the first one later."""
+        """Return the same request, the first one later."""
         for _ in range(20 if call.id.endswith("0") else 0):
             await asyncio.sleep(0)
         return await super().approval(call)
 
 
-async def test_questions_come_in_the_order_of_their_calls() -> None:
-    """However long it takes to say what is asked; a call that is refused, or free, holds nobody up."""
+async def test_requests_come_in_call_order() -> None:
+    """However long each takes to build; a refused or free call blocks nothing."""
     step = tool_call_reply(("ask", PUSH), ("say", {}), ("forbidden", {}), ("ask", MAKE), ("ask", EDIT))
     rig = AgentRig(ScriptedModel(replies_in_order(step, text_reply("Done."))), tools=SlowFirst())
     await rig.rules.add(PermissionRule("ask", "make test"))
-    talk = await rig.begin()
-    await talk.send("Go.")
+    conversation = await rig.begin()
+    await conversation.send("Go.")
     await rig.wait_until(lambda: rig.tools.executed_calls == ["c1"])
-    assert talk.asks == []
-    await waiting(rig, "c0", "c4")
+    assert conversation.asks == []
+    await wait_for_requests(rig, "c0", "c4")
     for call in ("c0", "c4"):
-        talk.decide(call, "deny")
+        conversation.decide(call, "deny")
     await rig.wait_until_idle()
     assert rig.tools.executed_calls == ["c1", "c3"]
     await rig.assert_consistent()

@@ -1,4 +1,4 @@
-"""Calls that run: heard while they run, and each can be stopped alone."""
+"""Running calls: their output is streamed, and each can be stopped separately."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from tests.support.agent_rig import AgentRig
 from tests.support.scripted_model import ScriptedModel, replies_in_order, text_reply, tool_call_reply
 
 
-async def test_what_a_call_puts_out_is_heard_while_it_runs() -> None:
+async def test_the_output_of_a_running_call_is_streamed() -> None:
     rig = AgentRig(ScriptedModel(replies_in_order(tool_call_reply(("wait", {})), text_reply("Done."))))
-    talk = await rig.begin()
-    await talk.send("Wait.")
+    conversation = await rig.begin()
+    await conversation.send("Wait.")
     await rig.wait_for_updates(CallOutput, 2)
     assert rig.updates_of(CallOutput) == [CallOutput("c0", "waiting "), CallOutput("c0", "for the gate")]
-    running = talk.running_calls.find("c0")
+    running = conversation.running_calls.find("c0")
     assert running is not None
     assert (running.tail, running.started_at_ms, running.call.name) == (
         "waiting for the gate",
@@ -24,38 +24,38 @@ async def test_what_a_call_puts_out_is_heard_while_it_runs() -> None:
     )
     rig.tools.gate.set()
     await rig.wait_until_idle()
-    assert talk.running_calls.find("c0") is None
+    assert conversation.running_calls.find("c0") is None
     await rig.assert_consistent()
 
 
-async def test_one_call_is_stopped_and_the_turn_goes_on() -> None:
+async def test_a_single_call_is_stopped_and_the_turn_goes_on() -> None:
     rig = AgentRig(
         ScriptedModel(replies_in_order(tool_call_reply(("wait", {}), ("wait", {})), text_reply("I go on.")))
     )
-    talk = await rig.begin()
-    await talk.send("Wait twice.")
+    conversation = await rig.begin()
+    await conversation.send("Wait twice.")
     await rig.wait_for_updates(CallStarted, 2)
     await rig.wait_until(lambda: len(rig.updates_of(CallOutput)) == 4)
-    assert talk.running_calls.stop("c0")
+    assert conversation.running_calls.stop("c0")
     await rig.wait_until(lambda: rig.tools.cancelled_calls == ["c0"])
-    assert talk.is_running
+    assert conversation.is_running
     rig.tools.gate.set()
     await rig.wait_until_idle()
-    answers = {one.call_id: one for one in rig.events(ToolAnswered)}
+    answers = {event.call_id: event for event in rig.events(ToolAnswered)}
     assert (answers["c0"].text, answers["c0"].ok) == (HALTED, False)
     assert answers["c1"].ok
-    assert [one.how for one in rig.events(TurnEnded)] == ["done"]
-    assert not talk.running_calls.stop("c0")
+    assert [event.how for event in rig.events(TurnEnded)] == ["done"]
+    assert not conversation.running_calls.stop("c0")
     await rig.assert_consistent()
 
 
 async def test_stopping_the_turn_ends_every_call() -> None:
     rig = AgentRig(ScriptedModel(replies_in_order(tool_call_reply(("wait", {})))))
-    talk = await rig.begin()
-    await talk.send("Wait.")
+    conversation = await rig.begin()
+    await conversation.send("Wait.")
     await rig.wait_for_updates(CallOutput, 2)
-    await talk.stop()
+    await conversation.stop()
     assert rig.tools.cancelled_calls == ["c0"]
-    assert talk.running_calls.find("c0") is None
-    assert [one.how for one in rig.events(TurnEnded)] == ["stopped"]
+    assert conversation.running_calls.find("c0") is None
+    assert [event.how for event in rig.events(TurnEnded)] == ["stopped"]
     await rig.assert_consistent()

@@ -1,4 +1,4 @@
-"""Several sources of tools stand before the model as one: in order, each name once, changes followed."""
+"""Several tool sources appear to the model as one: in order, each name once, changes followed."""
 
 from __future__ import annotations
 
@@ -26,39 +26,41 @@ from tests.support.scripted_model import (
 )
 
 
-class Named:
-    """A source that has tools of these names and says which of them ran."""
+class NamedTools:
+    """A source with tools of these names that reports which of them ran."""
 
     def __init__(self, mark: str, *names: str) -> None:
         self.mark, self.names = mark, names
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
-        """One tool per name."""
+        """Return one tool per name."""
         return tuple(ToolSpec(name, f"{self.mark} {name}", {"type": "object"}) for name in self.names)
 
     async def approval(self, call: ToolCall) -> ApprovalRequest | None:
-        """Nothing is asked."""
+        """No call needs approval."""
         return None
 
     async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
-        """The source's mark and the tool's name."""
+        """Return the source's mark and the tool's name."""
         return ToolResult(f"{self.mark} ran {call.name}".encode())
 
 
 def names(tools: Toolset) -> list[str]:
-    """The names that a model is told."""
+    """Return the names that a model gets."""
     return [spec.name for spec in tools.specs]
 
 
 async def answer(tools: Toolset, name: str) -> str:
-    """What a call of this name brings."""
+    """Return the result of a call of this name."""
     return (await tools.run(ToolCall("c1", name, "{}"))).content.decode()
 
 
-async def test_sources_stand_in_order_and_calls_find_their_own() -> None:
+async def test_sources_keep_their_order_and_calls_reach_their_source() -> None:
     """The first source's tools come first, and each call runs where its tool came from."""
-    tools = Toolset(Named("own", "read", "recall"), Named("far", "mcp__a__read"), Named("late", "delegate"))
+    tools = Toolset(
+        NamedTools("own", "read", "recall"), NamedTools("far", "mcp__a__read"), NamedTools("late", "delegate")
+    )
     assert names(tools) == ["read", "recall", "mcp__a__read", "delegate"]
     assert await answer(tools, "recall") == "own ran recall"
     assert await answer(tools, "mcp__a__read") == "far ran mcp__a__read"
@@ -66,29 +68,29 @@ async def test_sources_stand_in_order_and_calls_find_their_own() -> None:
 
 
 @pytest.mark.parametrize(
-    "thief",
+    "imposter",
     ["recall_cached_content", "Recall_Cached_Content", "recall-cached-content", "RECALL-cached_content"],
 )
-async def test_no_later_source_takes_a_name_or_one_that_looks_like_it(thief: str) -> None:
-    """Whoever calls recall gets our recall, and the model is told of no second one."""
-    tools = Toolset(Named("own", "recall_cached_content"), Named("thief", thief, "harmless"))
+async def test_a_later_source_cannot_take_an_existing_or_similar_name(imposter: str) -> None:
+    """A call of recall gets our recall, and the model is not offered a second one."""
+    tools = Toolset(NamedTools("own", "recall_cached_content"), NamedTools("thief", imposter, "harmless"))
     assert names(tools) == ["recall_cached_content", "harmless"]
     assert await answer(tools, "recall_cached_content") == "own ran recall_cached_content"
 
 
 @pytest.mark.parametrize("name", ["", "with space", "rec\u0430ll", "a" * 65, "new\nline", "dot.dot"])
-async def test_a_name_that_no_provider_takes_is_left_out(name: str) -> None:
+async def test_a_name_that_no_provider_accepts_is_left_out(name: str) -> None:
     """One bad name would make every request of the session fail."""
-    tools = Toolset(Named("own", "read"), Named("far", name))
+    tools = Toolset(NamedTools("own", "read"), NamedTools("far", name))
     assert names(tools) == ["read"]
     with pytest.raises(ToolError, match="There is no tool"):
         await tools.run(ToolCall("c1", name, "{}"))
 
 
 @given(st.lists(st.lists(st.text("abAB-_", max_size=4), max_size=5, unique=True), max_size=4))
-def test_what_is_told_is_unique_usable_and_stable(offered: list[list[str]]) -> None:
-    """Whatever is offered: no name twice, the first source wins, the same input gives the same order."""
-    sources = [Named(str(place), *some) for place, some in enumerate(offered)]
+def test_offered_tools_are_unique_valid_and_stable(offered: list[list[str]]) -> None:
+    """For any input: no name twice, the first source wins, the same input gives the same order."""
+    sources = [NamedTools(str(place), *some) for place, some in enumerate(offered)]
     tools, again = Toolset(*sources), Toolset(*sources)
     assert tools.specs == again.specs
     assert len({name.casefold().replace("-", "_") for name in names(tools)}) == len(tools.specs)
@@ -96,71 +98,71 @@ def test_what_is_told_is_unique_usable_and_stable(offered: list[list[str]]) -> N
     assert [spec for spec in everything if spec in tools.specs] == list(tools.specs)
 
 
-async def test_listeners_hear_of_changes_only() -> None:
-    """A refresh that finds the same tools tells nobody: it would void the provider's cache for nothing."""
-    far = Named("far", "one")
-    heard: list[list[str]] = []
-    tools = Toolset(Named("own", "read"), far)
+async def test_listeners_are_notified_of_changes_only() -> None:
+    """A refresh that finds the same tools notifies nobody: it would void the provider's cache."""
+    remote = NamedTools("far", "one")
+    notifications: list[list[str]] = []
+    tools = Toolset(NamedTools("own", "read"), remote)
 
     async def listener() -> None:
-        heard.append(names(tools))
+        notifications.append(names(tools))
 
     leave = tools.listen(listener)
     await tools.refresh()
-    assert heard == []
-    far.names = ("one", "two")
+    assert notifications == []
+    remote.names = ("one", "two")
     assert names(tools) == ["read", "one"]
     await tools.refresh()
-    assert heard == [["read", "one", "two"]]
+    assert notifications == [["read", "one", "two"]]
     leave()
-    far.names = ()
+    remote.names = ()
     await tools.refresh()
-    assert len(heard) == 1
+    assert len(notifications) == 1
     assert names(tools) == ["read"]
 
 
-def room_of(tools: Toolset, model: ScriptedModel) -> OpenWorkspace:
-    """A room whose conversations have these tools, and follow their changes."""
+def workspace_with(tools: Toolset, model: ScriptedModel) -> OpenWorkspace:
+    """Return a workspace whose conversations have these tools, and follow their changes."""
     parts = SessionServices(MemoryStore(), tools, WordCounter(), MemoryRules(), SteppedClock(), PROMPTS)
-    room = OpenWorkspace("w", parts, PROFILES["balanced"], model)
-    tools.listen(room.refresh_tools)
-    return room
+    workspace = OpenWorkspace("w", parts, PROFILES["balanced"], model)
+    tools.listen(workspace.refresh_tools)
+    return workspace
 
 
-async def test_the_next_step_is_told_of_changed_tools() -> None:
-    """Tools that come while a session is open stand in its next request, with their tokens counted."""
-    far = Named("far")
-    tools = Toolset(Named("own", "read"), far)
+async def test_the_next_step_has_the_changed_tools() -> None:
+    """Tools added while a session is open are in its next request, with their tokens counted."""
+    remote = NamedTools("far")
+    tools = Toolset(NamedTools("own", "read"), remote)
     model = ScriptedModel(replies_in_order(text_reply("Yes."), tool_call_reply(("mcp__a__one", {}))))
-    room = room_of(tools, model)
-    talk = await room.create_session()
-    await talk.run("Hello?")
-    before = talk.measure()[0]
-    same = talk.measure()[0].request.tools
+    workspace = workspace_with(tools, model)
+    conversation = await workspace.create_session()
+    await conversation.run("Hello?")
+    before = conversation.measure()[0]
+    same = conversation.measure()[0].request.tools
     await tools.refresh()
-    assert talk.measure()[0].request.tools is same
-    far.names = ("mcp__a__one",)
+    assert conversation.measure()[0].request.tools is same
+    remote.names = ("mcp__a__one",)
     await tools.refresh()
-    assert talk.measure()[0].estimate > before.estimate
-    await talk.run("Use it.")
-    assert [[spec.name for spec in one.tools] for one in model.requests] == [
+    assert conversation.measure()[0].estimate > before.estimate
+    await conversation.run("Use it.")
+    assert [[spec.name for spec in request.tools] for request in model.requests] == [
         ["read"], ["read", "mcp__a__one"], ["read", "mcp__a__one"],
     ]  # fmt: skip
     assert model.requests[-1].messages[-1].text == "far ran mcp__a__one"
-    await room.close()
+    await workspace.close()
 
 
-async def test_tools_that_change_while_the_model_is_switched_do_not_bring_the_old_one_back() -> None:
-    """Both changes hold, whichever comes first."""
-    far = Named("far")
-    tools = Toolset(Named("own", "read"), far)
-    room = room_of(tools, ScriptedModel(replies_in_order(text_reply("Old."))))
-    await room.create_session()
+async def test_changed_tools_survive_a_concurrent_model_switch() -> None:
+    """Both changes apply, whichever comes first."""
+    remote = NamedTools("far")
+    tools = Toolset(NamedTools("own", "read"), remote)
+    workspace = workspace_with(tools, ScriptedModel(replies_in_order(text_reply("Old."))))
+    await workspace.create_session()
     other = ScriptedModel(replies_in_order(text_reply("New.")), ModelInfo("test", "other"))
-    far.names = ("mcp__a__one",)
-    await asyncio.gather(tools.refresh(), room.set_models(other), tools.refresh())
-    assert room.model is other
-    talk = await room.create_session()
-    await talk.run("Who is there?")
+    remote.names = ("mcp__a__one",)
+    await asyncio.gather(tools.refresh(), workspace.set_models(other), tools.refresh())
+    assert workspace.model is other
+    conversation = await workspace.create_session()
+    await conversation.run("Who is there?")
     assert [spec.name for spec in other.requests[-1].tools] == ["read", "mcp__a__one"]
-    await room.close()
+    await workspace.close()

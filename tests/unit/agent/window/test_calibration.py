@@ -1,4 +1,4 @@
-"""What a model's reports teach about its tokens outlives the session, the model switch and the app."""
+"""A model's token reports are remembered beyond the session, the model switch and the app."""
 
 from __future__ import annotations
 
@@ -19,39 +19,39 @@ BALANCED = PROFILES["balanced"]
 
 
 class Reporting(ScriptedModel):
-    """Reports `factor` times the words of each request as its input; 0 reports nothing of use."""
+    """Reports `factor` times the words of each request as its input; 0 reports nothing useful."""
 
     def __init__(self, name: str, factor: float) -> None:
         super().__init__(self._answer, ModelInfo("test", name, window=20_000, reserve=400))
         self.factor = factor
 
     def _answer(self, request: ModelRequest) -> ScriptedReply:
-        words = sum(len(one.text.split()) for one in request.messages)
-        return [ModelResponse("I see.", usage=Usage(round(words * self.factor), 5))]
+        word_count = sum(len(message.text.split()) for message in request.messages)
+        return [ModelResponse("I see.", usage=Usage(round(word_count * self.factor), 5))]
 
 
-def factor_of(talk: Conversation) -> float:
-    """The ratio by which the next request is measured."""
-    return talk.measure()[1].ratio
+def factor_of(conversation: Conversation) -> float:
+    """Return the ratio by which the next request is measured."""
+    return conversation.measure()[1].ratio
 
 
-def shown(talk: Conversation) -> str:
-    """Where the gauge says that its number comes from."""
-    return talk.measure()[1].source_text
+def shown_source(conversation: Conversation) -> str:
+    """Return where the gauge says that its number comes from."""
+    return conversation.measure()[1].source_text
 
 
-async def taught(model: ScriptedModel) -> tuple[AgentRig, Conversation]:
-    """A room whose first session has had a report of the model."""
+async def calibrated_rig(model: ScriptedModel) -> tuple[AgentRig, Conversation]:
+    """Return a workspace whose first session has had a report of the model."""
     rig = AgentRig(model)
-    talk = await rig.begin()
-    await talk.run("word " * 400)
-    assert factor_of(talk) > 1.2
-    return rig, talk
+    conversation = await rig.begin()
+    await conversation.run("word " * 400)
+    assert factor_of(conversation) > 1.2
+    return rig, conversation
 
 
-async def test_a_new_session_starts_with_what_is_known() -> None:
-    """Gauge and trigger count by the ratio of the session before, and the gauge says so."""
-    rig, first = await taught(Reporting("one", 1.5))
+async def test_a_new_session_starts_with_the_known_ratio() -> None:
+    """Gauge and trigger use the ratio of the previous session, and the gauge says so."""
+    rig, first = await calibrated_rig(Reporting("one", 1.5))
     later = await rig.workspace.create_session()
     window, now = later.measure()
     assert now.ratio == factor_of(first)
@@ -60,86 +60,86 @@ async def test_a_new_session_starts_with_what_is_known() -> None:
     assert not now.is_reported
 
 
-async def test_its_own_report_takes_over() -> None:
-    """From the first report on, what earlier sessions said counts no more."""
+async def test_a_session_s_own_report_takes_over() -> None:
+    """From the first report on, earlier sessions no longer count."""
     model = Reporting("one", 1.5)
-    rig, first = await taught(model)
+    rig, first = await calibrated_rig(model)
     model.factor = 1.1
     later = await rig.workspace.create_session()
     await later.run("word " * 900)
     assert factor_of(later) < factor_of(first)
-    assert shown(later) == "reported by the provider"
+    assert shown_source(later) == "reported by the provider"
     await later.session.record(UserSpoke("One more thing.", 3))
-    assert "earlier" not in shown(later)
+    assert "earlier" not in shown_source(later)
     newest = await rig.workspace.create_session()
     assert factor_of(newest) == factor_of(later), "the newest report is the one that is kept"
 
 
-async def test_it_survives_a_model_switch() -> None:
-    """Each model has a ratio of its own; coming back, also in another session, finds it again."""
-    one, other = Reporting("one", 1.5), Reporting("other", 2.0)
-    rig, first = await taught(one)
-    known = factor_of(first)
+async def test_the_ratio_survives_a_model_switch() -> None:
+    """Each model has a ratio of its own; switching back, also in another session, restores it."""
+    model, other = Reporting("one", 1.5), Reporting("other", 2.0)
+    rig, first = await calibrated_rig(model)
+    known_ratio = factor_of(first)
     await rig.workspace.set_models(other)
     assert factor_of(first) == 1.0
-    assert shown(first) == "estimated"
+    assert shown_source(first) == "estimated"
     await first.run("word " * 400)
-    assert factor_of(first) > known
+    assert factor_of(first) > known_ratio
     later = await rig.workspace.create_session()
     assert factor_of(later) == factor_of(first)
-    await rig.workspace.set_models(one)
-    assert factor_of(first) == known, "by its own report, though another model has answered since"
-    assert factor_of(later) == known
-    assert "as in earlier sessions" in shown(later)
+    await rig.workspace.set_models(model)
+    assert factor_of(first) == known_ratio, "by its own report, though another model has answered since"
+    assert factor_of(later) == known_ratio
+    assert "as in earlier sessions" in shown_source(later)
 
 
-async def test_it_survives_the_app() -> None:
-    """The list of sessions keeps it, by model; the newest session that knows one counts."""
-    one, other = Reporting("one", 1.5), Reporting("other", 2.0)
-    rig, first = await taught(one)
-    known = {one.info.label: factor_of(first)}
+async def test_the_ratio_survives_a_restart() -> None:
+    """The list of sessions keeps it, by model; the newest session with one counts."""
+    main, other = Reporting("one", 1.5), Reporting("other", 2.0)
+    rig, first = await calibrated_rig(main)
+    known_ratios = {main.info.label: factor_of(first)}
     rig.clock.advance_s(60)
     await rig.workspace.set_models(other)
     second = await rig.workspace.create_session()
     await second.run("word " * 400)
-    known[other.info.label] = factor_of(second)
+    known_ratios[other.info.label] = factor_of(second)
     rig.clock.advance_s(60)
-    await rig.workspace.set_models(one)
-    one.factor = 1.8
+    await rig.workspace.set_models(main)
+    main.factor = 1.8
     third = await rig.workspace.create_session()
     await third.run("word " * 400)
-    assert factor_of(third) != known[one.info.label]
-    known[one.info.label] = factor_of(third)
+    assert factor_of(third) != known_ratios[main.info.label]
+    known_ratios[main.info.label] = factor_of(third)
 
-    room = rig.create_workspace(rig.store, BALANCED)
-    for model in (one, other):
-        await room.set_models(model)
-        talk = await room.create_session()
-        assert factor_of(talk) == known[model.info.label]
-        assert "as in earlier sessions" in shown(talk)
-
-
-async def test_a_session_keeps_what_it_knew_over_a_restart() -> None:
-    """Going on with one model does not take another one's ratio out of the list."""
-    one, other = Reporting("one", 1.5), Reporting("other", 2.0)
-    rig, first = await taught(one)
-    room = rig.create_workspace(rig.store, BALANCED)
-    await room.set_models(other)
-    await (await room.open_session(first.session.id)).run("word " * 400)
-    (listed,) = await rig.store.sessions()
-    assert set(listed.ratios) == {one.info.label, other.info.label}
+    workspace = rig.create_workspace(rig.store, BALANCED)
+    for model in (main, other):
+        await workspace.set_models(model)
+        conversation = await workspace.create_session()
+        assert factor_of(conversation) == known_ratios[model.info.label]
+        assert "as in earlier sessions" in shown_source(conversation)
 
 
-async def test_other_workspaces_learn_nothing() -> None:
-    """What one workspace knows stays in it, as everything does."""
-    rig, _ = await taught(Reporting("one", 1.5))
-    talk = await rig.create_workspace(GatedStore(), BALANCED).create_session()
-    assert factor_of(talk) == 1.0
-    assert shown(talk) == "estimated"
+async def test_a_session_keeps_its_ratio_over_a_restart() -> None:
+    """Going on with one model does not remove another one's ratio from the list."""
+    model, other = Reporting("one", 1.5), Reporting("other", 2.0)
+    rig, first = await calibrated_rig(model)
+    workspace = rig.create_workspace(rig.store, BALANCED)
+    await workspace.set_models(other)
+    await (await workspace.open_session(first.session.id)).run("word " * 400)
+    (summary,) = await rig.store.sessions()
+    assert set(summary.ratios) == {model.info.label, other.info.label}
 
 
-async def test_a_subagent_starts_with_what_its_parent_learnt_a_moment_ago() -> None:
-    """Its very first request is measured by the report that the parent's step under way has brought."""
+async def test_other_workspaces_are_not_calibrated() -> None:
+    """A workspace's knowledge stays in it, as everything does."""
+    rig, _ = await calibrated_rig(Reporting("one", 1.5))
+    conversation = await rig.create_workspace(GatedStore(), BALANCED).create_session()
+    assert factor_of(conversation) == 1.0
+    assert shown_source(conversation) == "estimated"
+
+
+async def test_a_subagent_starts_with_its_parent_s_latest_ratio() -> None:
+    """Its very first request is measured by the report of the parent's current step."""
 
     def delegating(request: ModelRequest) -> ScriptedReply:
         if request.messages[-1].role == "tool":
@@ -147,50 +147,52 @@ async def test_a_subagent_starts_with_what_its_parent_learnt_a_moment_ago() -> N
         calls = (ToolCall("c0", "delegate", '{"task": "alpha"}'),)
         return [ModelResponse("", calls, usage=Usage(150, 5), stop="calls")]
 
-    family = SubagentRig({f"{PARENT_PROMPT} {'word ' * 100}": delegating})
-    await family.begin()
-    await family.conversation.run(f"{PARENT_PROMPT} {'word ' * 100}")
-    (child,) = await family.subagent_sessions()
-    asked = family.events(AssistantSpoke)[0]
-    ratio = 150 / asked.estimate
+    rig = SubagentRig({f"{PARENT_PROMPT} {'word ' * 100}": delegating})
+    await rig.begin()
+    await rig.conversation.run(f"{PARENT_PROMPT} {'word ' * 100}")
+    (child,) = await rig.subagent_sessions()
+    answer = rig.events(AssistantSpoke)[0]
+    ratio = 150 / answer.estimate
     assert 1.1 < ratio < 3.0
     answered = next(
-        one.event for one in await family.stored_log(child) if isinstance(one.event, AssistantSpoke)
+        recorded.event
+        for recorded in await rig.stored_log(child)
+        if isinstance(recorded.event, AssistantSpoke)
     )
-    used = next(one.used for one in family.progress_of(child) if one.used)
+    used = next(progress.used for progress in rig.progress_of(child) if progress.used)
     assert used == round(answered.estimate * ratio) > answered.estimate
 
 
-async def test_useless_reports_teach_nothing() -> None:
-    """A server that reports zeros leaves the count as it is, here and in later sessions."""
+async def test_useless_reports_are_ignored() -> None:
+    """A server that reports zeros leaves the count unchanged, here and in later sessions."""
     rig = AgentRig(Reporting("one", 0.0))
     await (await rig.begin()).run("word " * 400)
-    talk = await rig.workspace.create_session()
-    assert shown(talk) == "estimated"
+    conversation = await rig.workspace.create_session()
+    assert shown_source(conversation) == "estimated"
     assert (await rig.store.sessions())[0].ratios == {}
 
 
 async def test_absurd_reports_are_bounded() -> None:
-    """What is kept for later sessions lies within the bounds of any real tokenizer."""
+    """The ratio kept for later sessions is within the bounds of any real tokenizer."""
     rig = AgentRig(Reporting("one", 50.0))
     await (await rig.begin()).run("word " * 400)
     assert factor_of(await rig.workspace.create_session()) == 3.0
 
 
-async def test_what_was_measured_holds_until_something_changes() -> None:
-    """Below 128,000 tokens too: asked again, nothing is projected again; a changed policy is seen at once."""
-    rig, talk = await taught(Reporting("one", 1.5))
-    assert talk.measure() is talk.measure()
-    before = talk.measure()
+async def test_a_measurement_is_cached_until_something_changes() -> None:
+    """Below 128,000 tokens too: unchanged, nothing is projected again; a changed policy applies at once."""
+    rig, conversation = await calibrated_rig(Reporting("one", 1.5))
+    assert conversation.measure() is conversation.measure()
+    before = conversation.measure()
     rig.workspace.policy = PROFILES["off"]
-    assert talk.measure() is not before
-    assert talk.measure()[1].panic_threshold > 1_000_000
-    assert talk.measure() is talk.measure()
+    assert conversation.measure() is not before
+    assert conversation.measure()[1].panic_threshold > 1_000_000
+    assert conversation.measure() is conversation.measure()
 
 
 @pytest.mark.parametrize(("ratio", "source"), [(1.0, "estimated"), (1.24, "estimated, x 1.24 of our count")])
-def test_the_gauge_says_where_it_has_it_from(ratio: float, source: str) -> None:
-    """In plain words; a ratio of one is no news."""
+def test_the_gauge_names_its_source(ratio: float, source: str) -> None:
+    """In plain words; a ratio of one is not mentioned."""
     frame = PromptFrame(ModelInfo("test", "one"), "You are an agent.", ratio=ratio)
     window = Window(ModelRequest(()), (), (), 1_000)
     now = measure_usage(window, Transcript(), BALANCED, frame)

@@ -22,10 +22,10 @@ FOLDING = msgspec.structs.replace(
 
 async def test_the_index_of_a_fold_is_stored_with_its_tokens() -> None:
     """Recalling it has a price, and the cache names it."""
-    looks = [
+    tool_calls = [
         tool_call_reply(("say", {"text": f"word{n}", "times": 200}), id_prefix=f"s{n}") for n in range(8)
     ]
-    rig = AgentRig(ScriptedModel(replies_in_order(*looks, text_reply("Done."))), FOLDING)
+    rig = AgentRig(ScriptedModel(replies_in_order(*tool_calls, text_reply("Done."))), FOLDING)
     await rig.begin()
     await rig.conversation.run("Look.")
     rig.clock.advance_s(10_000)

@@ -1,4 +1,4 @@
-"""Handovers by hand: written first, looked at and edited, then taken or dropped."""
+"""Manual handovers: drafted first, reviewed and edited, then accepted or dropped."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.support.scripted_model import (
     tool_call_reply,
 )
 
-BY_HAND = msgspec.structs.replace(
+MANUAL_ONLY = msgspec.structs.replace(
     PROFILES["balanced"],
     protect_steps=1_000,
     protect_tokens=10**6,
@@ -38,18 +38,18 @@ BY_HAND = msgspec.structs.replace(
 )
 
 
-async def ready(summary: Script | None = None) -> AgentRig:
-    """A conversation of two turns, the first of which can be handed over."""
-    rig = AgentRig(ScriptedModel(thinking_script(9), summary_script=summary), BY_HAND)
-    talk = await rig.begin()
-    await talk.run("Think.")
-    await talk.run("And now?")
+async def ready_conversation(summary: Script | None = None) -> AgentRig:
+    """Return a conversation of two turns, the first of which can be handed over."""
+    rig = AgentRig(ScriptedModel(thinking_script(9), summary_script=summary), MANUAL_ONLY)
+    conversation = await rig.begin()
+    await conversation.run("Think.")
+    await conversation.run("And now?")
     return rig
 
 
 async def test_a_draft_records_nothing() -> None:
-    """It holds what a handover would be, and is streamed like one; the log and the window stay."""
-    rig = await ready()
+    """It has the handover's content, and is streamed like one; the log and the window stay unchanged."""
+    rig = await ready_conversation()
     log, before = list(rig.conversation.session.log), rig.conversation.measure()[0].request
     draft = await rig.conversation.draft_handover("the login")
     assert rig.conversation.session.log == log
@@ -59,57 +59,59 @@ async def test_a_draft_records_nothing() -> None:
     assert draft.after < draft.before * 0.9
     assert [section.title for section in draft.sections] == [*SECTIONS]
     assert "the login" in rig.model.summary_requests[0].messages[1].text
-    told = rig.updates_of(CompactionProgress)
-    assert SUMMARY in [one.text for one in told]
-    assert [one.phase for one in told][-1] == "idle"
+    updates = rig.updates_of(CompactionProgress)
+    assert SUMMARY in [update.text for update in updates]
+    assert [update.phase for update in updates][-1] == "idle"
     await rig.assert_consistent()
 
 
-async def test_a_draft_taken_as_it_is() -> None:
-    """What was shown is what is recorded, its figures too; it can be undone like any other."""
-    rig = await ready()
+async def test_a_draft_accepted_as_it_is() -> None:
+    """The recorded handover is the shown one, with its figures; it can be undone like any other."""
+    rig = await ready_conversation()
     before = rig.conversation.measure()[0].request
     draft = await rig.conversation.draft_handover("the login")
     await rig.conversation.commit_handover(draft)
-    (made,) = rig.events(HandoverMade)
-    assert (made.trigger, made.focus, made.edited) == (HandoverTrigger.MANUAL, "the login", False)
-    assert made.sections == draft.sections
-    assert (made.before, made.after) == (draft.before, draft.after)
+    (handover,) = rig.events(HandoverMade)
+    assert (handover.trigger, handover.focus, handover.edited) == (HandoverTrigger.MANUAL, "the login", False)
+    assert handover.sections == draft.sections
+    assert (handover.before, handover.after) == (draft.before, draft.after)
     assert rig.conversation.measure()[1].used == draft.after
-    assert (await rig.store.get(made.index)).startswith(b"Index of cached outputs")
+    assert (await rig.store.get(handover.index)).startswith(b"Index of cached outputs")
     (seq,) = rig.conversation.session.transcript.rewrites.handovers
     await rig.conversation.undo(seq)
     assert rig.conversation.measure()[0].request == before
     await rig.assert_consistent()
 
 
-async def test_a_draft_taken_unchanged_is_not_edited() -> None:
-    """Its own text, handed back, is no edit."""
-    rig = await ready()
+async def test_a_draft_accepted_unchanged_is_not_edited() -> None:
+    """Passing its own text is not an edit."""
+    rig = await ready_conversation()
     draft = await rig.conversation.draft_handover()
     await rig.conversation.commit_handover(draft, draft.text)
     assert rig.events(HandoverMade)[0].edited is False
 
 
-async def test_the_persons_own_text() -> None:
-    """Every line counts, sources stay, what is not known is dropped, and the person's words go unmarked."""
-    rig = await ready(lambda _: text_reply(SUMMARY.replace("fact about todo items [e4]", "wish [e99999]")))
+async def test_the_user_s_own_text() -> None:
+    """Every line counts, sources stay, unknown ones are dropped, and the user's text is unmarked."""
+    rig = await ready_conversation(
+        lambda _: text_reply(SUMMARY.replace("fact about todo items [e4]", "wish [e99999]"))
+    )
     draft = await rig.conversation.draft_handover()
     assert f"- A wish {UNSUPPORTED}" in draft.text
     text = draft.text.replace(f"- A wish {UNSUPPORTED}", "Ship it on\n  Friday.\n- Call Ann [e4, e77777]")
     await rig.conversation.commit_handover(draft, text)
-    (made,) = rig.events(HandoverMade)
-    assert made.edited
-    todo = next(one for one in made.sections if one.title == "TODO Items")
+    (handover,) = rig.events(HandoverMade)
+    assert handover.edited
+    todo = next(section for section in handover.sections if section.title == "TODO Items")
     assert todo.bullets == (Bullet("Ship it on Friday."), Bullet("Call Ann", (4,)))
-    shown = rig.conversation.measure()[0].request.messages[1].text
-    assert shown.startswith(TITLE)
-    assert "- Ship it on Friday.\n- Call Ann [e4]" in shown
+    message = rig.conversation.measure()[0].request.messages[1].text
+    assert message.startswith(TITLE)
+    assert "- Ship it on Friday.\n- Call Ann [e4]" in message
     await rig.assert_consistent()
 
 
 @pytest.mark.parametrize(
-    ("text", "why"),
+    ("text", "reason"),
     [
         ("", "Headings are missing: Project Background"),
         (SUMMARY.replace("## TODO Items", "## Plans"), "Line 9: 'Plans' is none of the six headings."),
@@ -118,13 +120,13 @@ async def test_the_persons_own_text() -> None:
         ("\n".join(f"## {title}\n- None" for title in SECTIONS), "It says nothing."),
     ],
 )
-async def test_a_text_that_cannot_be_read(text: str, why: str) -> None:
-    """The refusal names the line; nothing is recorded, and the draft can be taken still."""
-    rig = await ready()
+async def test_an_unparsable_text_is_refused(text: str, reason: str) -> None:
+    """The refusal names the line; nothing is recorded, and the draft can still be accepted."""
+    rig = await ready_conversation()
     draft = await rig.conversation.draft_handover()
     with pytest.raises(InvalidInput) as refused:
         await rig.conversation.commit_handover(draft, text)
-    assert why in refused.value.why
+    assert reason in refused.value.why
     assert refused.value.fix
     assert rig.events(HandoverMade) == []
     await rig.conversation.commit_handover(draft)
@@ -133,7 +135,7 @@ async def test_a_text_that_cannot_be_read(text: str, why: str) -> None:
 
 async def test_a_longer_text_is_refused() -> None:
     """An edit may not make the window larger."""
-    rig = await ready()
+    rig = await ready_conversation()
     draft = await rig.conversation.draft_handover()
     with pytest.raises(CompactionRefused, match="free only"):
         await rig.conversation.commit_handover(draft, draft.text + "- much\n" * 9_000)
@@ -142,9 +144,9 @@ async def test_a_longer_text_is_refused() -> None:
 
 async def test_the_range_can_be_chosen() -> None:
     """Ranges come furthest first; a draft up to one of them covers it and no more."""
-    rig = await ready()
+    rig = await ready_conversation()
     ranges = rig.conversation.handover_cuts()
-    assert [one.upto for one in ranges] == sorted((one.upto for one in ranges), reverse=True)
+    assert [cut.upto for cut in ranges] == sorted((cut.upto for cut in ranges), reverse=True)
     assert len(ranges) >= 3
     near = await rig.conversation.draft_handover(upto=ranges[2].upto)
     assert near.cut == ranges[2]
@@ -155,9 +157,9 @@ async def test_the_range_can_be_chosen() -> None:
     await rig.assert_consistent()
 
 
-async def test_history_changed_after_the_draft() -> None:
-    """Another handover, or an undo, and the draft is stale; what was merely added does no harm."""
-    rig = await ready()
+async def test_a_draft_is_stale_when_its_history_changed() -> None:
+    """Another handover or an undo makes it stale; added messages do not."""
+    rig = await ready_conversation()
     stale = await rig.conversation.draft_handover()
     draft = await rig.conversation.draft_handover()
     await rig.conversation.run("And on?")
@@ -179,9 +181,9 @@ async def test_history_changed_after_the_draft() -> None:
 
 
 async def test_a_draft_can_be_cancelled() -> None:
-    """Nothing is recorded, the call is closed, and another can be begun."""
+    """Nothing is recorded, the call is closed, and another can be started."""
     gate = asyncio.Event()
-    rig = await ready(lambda _: [gate, *text_reply(SUMMARY)])
+    rig = await ready_conversation(lambda _: [gate, *text_reply(SUMMARY)])
     async with asyncio.TaskGroup() as group:
         task = group.create_task(rig.conversation.draft_handover())
         await rig.wait_until(lambda: rig.model.summary_requests)
@@ -197,9 +199,9 @@ async def test_a_draft_can_be_cancelled() -> None:
 
 
 async def test_one_at_a_time() -> None:
-    """While one is written by the program no draft can be begun."""
+    """While an automatic one is written no draft can be started."""
     gate = asyncio.Event()
-    rig = await ready(lambda _: [gate, *text_reply(SUMMARY)])
+    rig = await ready_conversation(lambda _: [gate, *text_reply(SUMMARY)])
     rig.conversation.compact()
     await rig.wait_until(lambda: rig.model.summary_requests)
     with pytest.raises(CompactionRefused, match="handover is being written"):
@@ -209,60 +211,62 @@ async def test_one_at_a_time() -> None:
     assert len(rig.events(HandoverMade)) == 1
 
 
-async def test_work_goes_on_while_a_draft_is_written() -> None:
-    """Messages are sent and answered; the draft still fits, and what came since stays behind it."""
+async def test_a_turn_runs_while_a_draft_is_written() -> None:
+    """Messages are sent and answered; the draft still fits, and newer messages stay after it."""
     gate = asyncio.Event()
-    rig = await ready(lambda _: [gate, *text_reply(SUMMARY)])
+    rig = await ready_conversation(lambda _: [gate, *text_reply(SUMMARY)])
     async with asyncio.TaskGroup() as group:
         task = group.create_task(rig.conversation.draft_handover())
         await rig.wait_until(lambda: rig.model.summary_requests)
         assert (await rig.conversation.run("Meanwhile?")).how == "done"
         gate.set()
     await rig.conversation.commit_handover(task.result())
-    shown = [message.text for message in rig.conversation.measure()[0].request.messages]
-    assert shown[1].startswith(TITLE)
-    assert shown[-2:] == ["Meanwhile?", "Done."]
+    texts = [message.text for message in rig.conversation.measure()[0].request.messages]
+    assert texts[1].startswith(TITLE)
+    assert texts[-2:] == ["Meanwhile?", "Done."]
     await rig.assert_consistent()
 
 
-async def test_no_room_beats_a_draft() -> None:
-    """A request that does not fit is made to fit; the draft under way is stale then."""
+async def test_an_overflow_takes_precedence_over_a_draft() -> None:
+    """A request that does not fit is made to fit; the draft in progress is stale then."""
     gate = asyncio.Event()
 
     def script(request: ModelRequest) -> ScriptedReply:
-        return plays.pop(0) if plays else text_reply("Done.")
+        return replies.pop(0) if replies else text_reply("Done.")
 
-    rig = await ready(lambda _: [gate, *text_reply(SUMMARY)])
-    plays = [tool_call_reply(("say", {}), text="word " * 900, id_prefix=f"n{n}-") for n in range(6)]
+    rig = await ready_conversation(lambda _: [gate, *text_reply(SUMMARY)])
+    replies = [tool_call_reply(("say", {}), text="word " * 900, id_prefix=f"n{n}-") for n in range(6)]
     rig.model.script = script
 
-    async def go_on() -> TurnEnded:
+    async def may_continue() -> TurnEnded:
         await rig.wait_until(lambda: rig.model.summary_requests)
         ended = await rig.conversation.run("Think more.")
         gate.set()
         return ended
 
-    draft, ended = await asyncio.gather(rig.conversation.draft_handover(), go_on(), return_exceptions=True)
+    draft, ended = await asyncio.gather(
+        rig.conversation.draft_handover(), may_continue(), return_exceptions=True
+    )
     assert isinstance(draft, CompactionRefused)
     assert "changed meanwhile" in draft.why
     assert ended == TurnEnded("done")
-    assert {one.trigger for one in rig.events(HandoverMade)} == {HandoverTrigger.OVERFLOW}
+    assert {event.trigger for event in rig.events(HandoverMade)} == {HandoverTrigger.OVERFLOW}
     await rig.assert_consistent()
 
 
 async def test_a_draft_without_a_model() -> None:
-    """Ledger and extracts, and it says why."""
-    rig = await ready(lambda _: [ModelUnreachable("The server does not answer.")])
+    """Ledger and extracts, and the reason."""
+    rig = await ready_conversation(lambda _: [ModelUnreachable("The server does not answer.")])
     draft = await rig.conversation.draft_handover()
     assert draft.model == NO_MODEL
     assert "The server does not answer." in draft.fallback
 
 
 async def test_nothing_to_draft() -> None:
-    """Said at once; the model is not asked."""
-    rig = AgentRig(ScriptedModel(thinking_script(2)), BY_HAND)
-    talk = await rig.begin()
-    assert talk.handover_cuts() == []
+    """Reported at once; the model gets no request."""
+    rig = AgentRig(ScriptedModel(thinking_script(2)), MANUAL_ONLY)
+    conversation = await rig.begin()
+    assert conversation.handover_cuts() == []
     with pytest.raises(CompactionRefused, match="Nothing to compact yet"):
-        await talk.draft_handover()
+        await conversation.draft_handover()
     assert rig.model.summary_requests == []

@@ -1,4 +1,4 @@
-"""Observations and reflections beside a conversation that goes on."""
+"""Observations and reflections while a conversation goes on."""
 
 from __future__ import annotations
 
@@ -29,40 +29,51 @@ from tests.support.observation_rig import (
 from tests.support.scripted_model import OBSERVATIONS, Script, ScriptedReply, text_reply, tool_call_reply
 
 
-async def test_prepared_inert_and_put_in_place() -> None:
-    """Above 30 % they are made at the end of a turn and change nothing; above 38 % they are put in place."""
+async def test_observations_are_prepared_then_placed() -> None:
+    """Above 30 % they are made at a turn's end and change nothing; above 38 % they are placed."""
     rig = await rig_after_turns(4)
-    (made,) = rig.events(ObservationsMade)
-    assert [(one.priority, one.text, one.sources) for one in made.observations] == [
+    (observations,) = rig.events(ObservationsMade)
+    assert [
+        (observation.priority, observation.text, observation.sources)
+        for observation in observations.observations
+    ] == [
         (1, "The user wants it built; never touch main", (3,)),
         (2, "src/app.py was read", (4, 5)),
     ]
-    assert (made.model, made.fallback, made.calls, made.reflection) == ("test/scripted", "", 1, False)
-    assert made.prompt.startswith("observe ")
-    assert made.tokens < made.before
-    covered = [item.turn for item in rig.conversation.session.transcript.between(made.after, made.upto)]
+    assert (observations.model, observations.fallback, observations.calls, observations.reflection) == (
+        "test/scripted",
+        "",
+        1,
+        False,
+    )
+    assert observations.prompt.startswith("observe ")
+    assert observations.tokens < observations.before
+    covered = [
+        item.turn
+        for item in rig.conversation.session.transcript.between(observations.after, observations.upto)
+    ]
     assert set(covered) == {1, 2, 3}
     assert TITLE not in next_request_text(rig)
     assert rig.events(ObservationsPlaced) == []
     await run_turns(rig, 2)
-    (placed,) = rig.events(ObservationsPlaced)
-    assert (placed.reason, placed.threshold) == (
+    (placement,) = rig.events(ObservationsPlaced)
+    assert (placement.reason, placement.threshold) == (
         PlacementReason.THRESHOLD,
         0.38,
     )
-    assert placed.saved > 1_000
+    assert placement.saved > 1_000
     assert rig.conversation.measure()[0].estimate < 4 * 627
     text = next_request_text(rig)
     assert f"{TITLE} Reference material" in text
     assert "- (1) The user wants it built; never touch main [e3]" in text
     assert "e3 user: Think. Never touch main." in text
     assert text.count("word " * 520) == 3
-    assert (await rig.store.get(made.index)).startswith(b"Index of cached outputs")
+    assert (await rig.store.get(observations.index)).startswith(b"Index of cached outputs")
     await rig.assert_consistent()
 
 
-async def test_the_request_says_what_is_known() -> None:
-    """It holds the record of what is observed, and nothing of the turns after it."""
+async def test_the_request_has_the_observed_record() -> None:
+    """It has the record of what is observed, and nothing of the turns after it."""
     rig = await rig_after_turns(4)
     (request,) = rig.model.observation_requests
     text = request.messages[-1].text
@@ -74,39 +85,39 @@ async def test_the_request_says_what_is_known() -> None:
     assert later.startswith(f"{OBSERVE}\nKnown already:\nobserved (1) ")
 
 
-async def test_placing_at_once() -> None:
-    """Where the two levels are one: before the next request."""
+async def test_immediate_placement() -> None:
+    """Where the two levels are equal: before the next request."""
     rig = await rig_after_turns(4, PLACE_AT_ONCE)
     assert TITLE not in next_request_text(rig)
     await run_turns(rig, 1)
-    assert [one.reason for one in rig.events(ObservationsPlaced)] == [PlacementReason.IMMEDIATE]
+    assert [event.reason for event in rig.events(ObservationsPlaced)] == [PlacementReason.IMMEDIATE]
 
 
-async def test_placing_when_the_provider_has_forgotten() -> None:
-    """After a pause nothing is cached there, and the cut is free."""
+async def test_placement_when_the_provider_s_cache_is_cold() -> None:
+    """After a pause nothing is cached there, and the change is free."""
     rig = await rig_after_turns(4, PLACE_LATE)
     await run_turns(rig, 1)
     assert rig.events(ObservationsPlaced) == []
     rig.clock.advance_s(PLACE_LATE.cache_ttl_s + 1)
     await run_turns(rig, 1)
-    assert [one.reason for one in rig.events(ObservationsPlaced)] == [PlacementReason.COLD]
+    assert [event.reason for event in rig.events(ObservationsPlaced)] == [PlacementReason.COLD]
 
 
-async def test_placing_with_another_rewrite() -> None:
-    """What is written afresh anyway carries them."""
+async def test_placement_with_another_rewrite() -> None:
+    """A rewrite of the prefix places them at no extra cost."""
     rig = await rig_after_turns(4, PLACE_LATE)
     rig.workspace.policy = msgspec.structs.replace(
         PLACE_LATE, protect_steps=2, protect_tokens=0, sweep="at once"
     )
-    rig.model.script = once_loud()
+    rig.model.script = one_large_output()
     for _ in range(5):
         await rig.conversation.run("Say more.")
         await rig.wait_until_idle()
-    assert "rewrite" in [one.reason for one in rig.events(ObservationsPlaced)]
+    assert "rewrite" in [event.reason for event in rig.events(ObservationsPlaced)]
     await rig.assert_consistent()
 
 
-def once_loud() -> Script:
+def one_large_output() -> Script:
     """Each turn has one output that is worth a marker later."""
     number = iter(range(10**6))
 
@@ -118,22 +129,26 @@ def once_loud() -> Script:
     return play
 
 
-async def test_no_room_puts_them_in_place() -> None:
-    """A request that does not fit takes what is prepared before anything is lost."""
+async def test_an_overflow_places_them() -> None:
+    """A request that does not fit uses prepared observations before anything is lost."""
     rig = await rig_after_turns(4, PLACE_LATE)
-    plays: list[ScriptedReply] = [[ContextWindowExceeded("Too long.")], text_reply("Done.")]
-    rig.model.script = lambda _: plays.pop(0)
+    replies: list[ScriptedReply] = [[ContextWindowExceeded("Too long.")], text_reply("Done.")]
+    rig.model.script = lambda _: replies.pop(0)
     assert (await rig.conversation.run("And now?")).how == "done"
     await rig.wait_until_idle()
-    assert [one.reason for one in rig.events(ObservationsPlaced)] == [PlacementReason.OVERFLOW]
+    assert [event.reason for event in rig.events(ObservationsPlaced)] == [PlacementReason.OVERFLOW]
     assert rig.events(HandoverMade) == []
     await rig.assert_consistent()
 
 
 async def test_undo_and_redo() -> None:
-    """Taken back, the raw messages stand there again and stay; only what comes later is observed."""
+    """Undone, the raw messages are back and stay; only later ones are observed."""
     rig = await rig_after_turns(6)
-    (seq,) = [one.seq for one in rig.conversation.session.log if isinstance(one.event, ObservationsPlaced)]
+    (seq,) = [
+        recorded.seq
+        for recorded in rig.conversation.session.log
+        if isinstance(recorded.event, ObservationsPlaced)
+    ]
     after = rig.conversation.measure()[0].request
     await rig.conversation.undo(seq)
     assert TITLE not in next_request_text(rig)
@@ -144,18 +159,22 @@ async def test_undo_and_redo() -> None:
     (first,) = rig.events(ObservationsMade)
     rig.clock.advance_s(PLACE_LATE.cache_ttl_s + 1)
     await run_turns(rig, 4, 300)
-    assert all(one.after >= first.upto for one in rig.events(ObservationsMade)[1:])
-    assert [one.made for one in rig.events(ObservationsPlaced)].count(first_seq(rig)) == 1
+    assert all(event.after >= first.upto for event in rig.events(ObservationsMade)[1:])
+    assert [event.made for event in rig.events(ObservationsPlaced)].count(first_seq(rig)) == 1
     await rig.assert_consistent()
 
 
 def first_seq(rig: AgentRig) -> int:
-    """The seq of the first observations."""
-    return next(one.seq for one in rig.conversation.session.log if isinstance(one.event, ObservationsMade))
+    """Return the sequence number of the first observations."""
+    return next(
+        recorded.seq
+        for recorded in rig.conversation.session.log
+        if isinstance(recorded.event, ObservationsMade)
+    )
 
 
 async def test_generations_and_reflection() -> None:
-    """Observations follow each other; too many are refined into one generation, which can be taken back."""
+    """Observations accumulate; too many are refined into one reflection, which can be undone."""
     policy = msgspec.structs.replace(PLACE_AT_ONCE, reflect_at=0.05, ledger_tokens=60)
     many = "\n".join(f"- (2) Fact number {n} about src/app{n}.py: never touch main [e3]" for n in range(40))
 
@@ -165,19 +184,25 @@ async def test_generations_and_reflection() -> None:
         return text_reply(many)
 
     rig = await rig_after_turns(12, policy, observing)
-    made = rig.events(ObservationsMade)
-    first = next(one for one in made if one.reflection)
-    before = made[: made.index(first)]
+    generations = rig.events(ObservationsMade)
+    first = next(event for event in generations if event.reflection)
+    before = generations[: generations.index(first)]
     assert len(before) == len(first.replaces) >= 2
     assert (first.after, first.upto) == (before[0].after, before[-1].upto)
     assert first.prompt.startswith("reflect ")
-    (asked, *_) = [one for one in rig.model.observation_requests if one.messages[-1].text.startswith(REFINE)]
-    assert asked.messages[-1].text.count("observed (2)") == 40 * len(before)
+    (refine_request, *_) = [
+        request for request in rig.model.observation_requests if request.messages[-1].text.startswith(REFINE)
+    ]
+    assert refine_request.messages[-1].text.count("observed (2)") == 40 * len(before)
     assert "All forty facts in one [e3, e4]" in next_request_text(rig)
     assert "Fact number 7 about" not in next_request_text(rig).split("All forty facts")[0]
-    named = (await rig.store.get(first.index)).decode()
-    assert all(one.index in named for one in before)
-    seqs = [one.seq for one in rig.conversation.session.log if isinstance(one.event, ObservationsPlaced)]
+    index = (await rig.store.get(first.index)).decode()
+    assert all(event.index in index for event in before)
+    seqs = [
+        recorded.seq
+        for recorded in rig.conversation.session.log
+        if isinstance(recorded.event, ObservationsPlaced)
+    ]
     window = rig.conversation.measure()[0].request
     for seq in reversed(seqs):
         await rig.conversation.undo(seq)
@@ -188,12 +213,12 @@ async def test_generations_and_reflection() -> None:
     await rig.assert_consistent()
 
 
-async def test_failures_wait_longer_and_end_in_extracts() -> None:
-    """Tried again after 120 and 240 s; the third time it is done without a model, and says why."""
+async def test_failures_back_off_and_end_in_extracts() -> None:
+    """Retried after 120 and 240 s; the third time it is done without a model, with the reason."""
     rig = await rig_after_turns(
         4, observation_script=lambda _: [ModelUnreachable("The server does not answer.")]
     )
-    assert [one.why for one in rig.events(ObservationsFailed)] == [
+    assert [event.why for event in rig.events(ObservationsFailed)] == [
         "no model could: test/scripted: The server does not answer."
     ]
     for wait, failures in ((117, 1), (1, 2), (238, 2)):
@@ -203,18 +228,18 @@ async def test_failures_wait_longer_and_end_in_extracts() -> None:
         assert rig.events(ObservationsMade) == []
     rig.clock.advance_s(1)
     await run_turns(rig, 1, 20)
-    (made,) = rig.events(ObservationsMade)
-    assert (made.model, made.fallback) == (
+    (observations,) = rig.events(ObservationsMade)
+    assert (observations.model, observations.fallback) == (
         NO_MODEL,
         "no model could: test/scripted: The server does not answer.",
     )
-    assert any("Think." in one.text for one in made.observations)
+    assert any("Think." in observation.text for observation in observations.observations)
     assert rig.conversation.session.transcript.observation_failures == 0
     await rig.assert_consistent()
 
 
-async def test_no_growth() -> None:
-    """What is no shorter than what it stands for is refused; three times, and only a person can begin it."""
+async def test_observations_that_are_no_shorter_are_refused() -> None:
+    """After three refusals only a user can start them."""
     rig = await rig_after_turns(4, observation_script=lambda _: text_reply("- (2) Blah [e3]\n" * 2_000))
     for wait in (120, 240, 10_000):
         assert rig.events(ObservationsMade) == []
@@ -225,13 +250,13 @@ async def test_no_growth() -> None:
     rig.model.observation_script = lambda _: text_reply(OBSERVATIONS)
     rig.conversation.observe()
     await rig.conversation.wait_for_background_work()
-    assert [one.reason for one in rig.events(ObservationsPlaced)] == [PlacementReason.MANUAL]
+    assert [event.reason for event in rig.events(ObservationsPlaced)] == [PlacementReason.MANUAL]
     assert rig.conversation.session.transcript.observation_failures == 0
     await rig.assert_consistent()
 
 
-async def test_overflow_is_told_apart() -> None:
-    """The request for observations itself overflows: it is read in parts, and that is said."""
+async def test_an_overflowing_request_is_read_in_parts() -> None:
+    """The request for observations itself overflows: it is read in parts, and that is reported."""
 
     def observing(request: ModelRequest) -> ScriptedReply:
         if len(request.messages[-1].text.split()) > 1_000:
@@ -239,48 +264,48 @@ async def test_overflow_is_told_apart() -> None:
         return text_reply(OBSERVATIONS)
 
     rig = await rig_after_turns(4, observation_script=observing)
-    (made,) = rig.events(ObservationsMade)
-    assert made.fallback == "test/scripted read it in parts: test/scripted: Too long."
-    assert made.calls == len(rig.model.observation_requests) >= 3
-    assert len(made.observations) == 2 * (made.calls - 1)
+    (observations,) = rig.events(ObservationsMade)
+    assert observations.fallback == "test/scripted read it in parts: test/scripted: Too long."
+    assert observations.calls == len(rig.model.observation_requests) >= 3
+    assert len(observations.observations) == 2 * (observations.calls - 1)
 
 
-async def test_by_hand() -> None:
-    """However little there is; it is put in place when it is made, and says so while it is written."""
+async def test_manual_observations() -> None:
+    """However little there is; placed when made, and progress is reported meanwhile."""
     rig = await rig_after_turns(3)
     assert rig.model.observation_requests == []
     rig.conversation.observe()
     await rig.conversation.wait_for_background_work()
-    (made,) = rig.events(ObservationsMade)
-    assert [one.reason for one in rig.events(ObservationsPlaced)] == [PlacementReason.MANUAL]
+    (observations,) = rig.events(ObservationsMade)
+    assert [event.reason for event in rig.events(ObservationsPlaced)] == [PlacementReason.MANUAL]
     assert TITLE in next_request_text(rig)
-    told = rig.updates_of(ObservationProgress)
-    assert [one.phase for one in told][:1] == ["read"]
-    assert OBSERVATIONS in [one.text for one in told]
-    assert told[-1].phase == "idle"
-    covered = rig.conversation.session.transcript.between(made.after, made.upto)
+    updates = rig.updates_of(ObservationProgress)
+    assert [update.phase for update in updates][:1] == ["read"]
+    assert OBSERVATIONS in [update.text for update in updates]
+    assert updates[-1].phase == "idle"
+    covered = rig.conversation.session.transcript.between(observations.after, observations.upto)
     assert {item.turn for item in covered} == {1, 2}
     with pytest.raises(CompactionRefused, match="Nothing to observe yet"):
         rig.conversation.observe()
     await rig.assert_consistent()
 
 
-async def test_by_hand_what_waits_is_put_in_place() -> None:
+async def test_manual_placement_of_prepared_observations() -> None:
     """Without asking a model again."""
     rig = await rig_after_turns(4, PLACE_LATE)
     rig.conversation.observe()
     await rig.conversation.wait_for_background_work()
-    assert [one.reason for one in rig.events(ObservationsPlaced)] == [PlacementReason.MANUAL]
+    assert [event.reason for event in rig.events(ObservationsPlaced)] == [PlacementReason.MANUAL]
     assert len(rig.model.observation_requests) == 1
 
 
-async def test_by_hand_without_a_model() -> None:
-    """A person's wish does not fail for want of a model."""
+async def test_manual_observations_without_a_model() -> None:
+    """A user's request does not fail for lack of a model."""
     rig = await rig_after_turns(
         3, observation_script=lambda _: [ModelUnreachable("The server does not answer.")]
     )
     rig.conversation.observe()
     await rig.conversation.wait_for_background_work()
-    (made,) = rig.events(ObservationsMade)
-    assert made.model == NO_MODEL
+    (observations,) = rig.events(ObservationsMade)
+    assert observations.model == NO_MODEL
     assert TITLE in next_request_text(rig)

@@ -43,27 +43,27 @@ WORKSPACE = "7b0c1a52-5f0e-4c8e-9f30-2f4c8d1e6a11"
 
 
 @pytest.mark.parametrize("phase", ["read", "summarise", "check", "write", "idle"])
-async def test_they_can_be_cancelled_anywhere(phase: Phase) -> None:
-    """In any phase, a little into it: made or not made, never half; then they can be made at once."""
+async def test_observing_can_be_cancelled_at_any_moment(phase: Phase) -> None:
+    """In any phase, a little into it: made or not, never half; then they can be made at once."""
     for passes in range(6):
         rig = await rig_after_turns(3)
         rig.store.yields_per_write = 2
         rig.conversation.observe()
-        if passes or phase != "read":  # else in the same breath
+        if passes or phase != "read":  # else immediately
             await rig.wait_until(
-                lambda rig=rig: phase in [one.phase for one in rig.updates_of(ObservationProgress)]
+                lambda rig=rig: phase in [update.phase for update in rig.updates_of(ObservationProgress)]
             )
         for _ in range(passes):
             await asyncio.sleep(0)
-        entered = {one.phase for one in rig.updates_of(ObservationProgress)}
+        phases = {update.phase for update in rig.updates_of(ObservationProgress)}
         rig.conversation.cancel_observation()
         await rig.conversation.wait_for_background_work()
         await rig.conversation.session.drain()
         await rig.assert_consistent()
-        made, placed = len(rig.events(ObservationsMade)), len(rig.events(ObservationsPlaced))
-        assert made == 0 or "write" in entered
-        assert placed <= made <= 1
-        if not placed:
+        made_count, placed_count = len(rig.events(ObservationsMade)), len(rig.events(ObservationsPlaced))
+        assert made_count == 0 or "write" in phases
+        assert placed_count <= made_count <= 1
+        if not placed_count:
             rig.conversation.observe()
             await rig.conversation.wait_for_background_work()
         assert len(rig.events(ObservationsPlaced)) == len(rig.events(ObservationsMade)) == 1
@@ -72,7 +72,7 @@ async def test_they_can_be_cancelled_anywhere(phase: Phase) -> None:
 
 
 async def test_one_at_a_time() -> None:
-    """A person who asks again while they are written is told so; a turn that ends begins none."""
+    """A second manual start while they are written is refused; a turn that ends starts none."""
     gate = asyncio.Event()
     rig = await rig_after_turns(3, observation_script=lambda _: [gate, *text_reply(OBSERVATIONS)])
     rig.conversation.observe()
@@ -88,8 +88,8 @@ async def test_one_at_a_time() -> None:
     await rig.assert_consistent()
 
 
-async def test_turned_off_meanwhile() -> None:
-    """What is prepared stays out of the window when observations are switched off; a person can place it."""
+async def test_observations_turned_off_meanwhile() -> None:
+    """Prepared ones stay out of the window when observations are switched off; a user can place them."""
     rig = await rig_after_turns(4, PLACE_LATE)
     assert len(rig.events(ObservationsMade)) == 1
     rig.workspace.policy = msgspec.structs.replace(PLACE_LATE, observe_at=0.0, observe_place_at=0.0)
@@ -98,24 +98,24 @@ async def test_turned_off_meanwhile() -> None:
     assert rig.events(ObservationsPlaced) == []
     rig.conversation.observe()
     await rig.conversation.wait_for_background_work()
-    assert [one.reason for one in rig.events(ObservationsPlaced)] == [PlacementReason.MANUAL]
+    assert [event.reason for event in rig.events(ObservationsPlaced)] == [PlacementReason.MANUAL]
 
 
 async def test_nothing_is_blocked_while_they_are_written() -> None:
-    """Messages are sent and wait, edits are made, a turn is stopped; then they are recorded and fit."""
+    """Messages are sent and queued, edits are made, a turn is stopped; then they are recorded and fit."""
     gate = asyncio.Event()
     rig = await rig_after_turns(
         1, PLACE_LATE, lambda _: [TextDelta("- (1)"), gate, *text_reply(OBSERVATIONS)]
     )
-    loud = tool_call_reply(("say", {"times": 700}), id_prefix="loud")
-    rig.model.script = replies_in_order(loud, text_reply("Done."))
+    large_reply = tool_call_reply(("say", {"times": 700}), id_prefix="loud")
+    rig.model.script = replies_in_order(large_reply, text_reply("Done."))
     await rig.conversation.run("Say a lot.")
     rig.model.script = thinking_turn_script()
     await rig.conversation.run("Think once more.")
     await rig.wait_until(lambda: rig.model.observation_requests)
     assert (await rig.conversation.run("Meanwhile?")).how == "done"
     items = rig.conversation.session.transcript.items
-    output = next(one.seq for one in items if isinstance(one.event, ToolAnswered) and one.tokens > 1_000)
+    output = next(item.seq for item in items if isinstance(item.event, ToolAnswered) and item.tokens > 1_000)
     await rig.conversation.rename("Another title")
     await rig.conversation.pin(output)
     await rig.conversation.choose_form(output, "preview")
@@ -130,12 +130,12 @@ async def test_nothing_is_blocked_while_they_are_written() -> None:
     assert len(rig.events(ObservationsMade)) == 1
     assert rig.events(ObservationsFailed) == []
     assert rig.events(TurnEnded)[-1].how == "stopped"
-    assert [one.text for one in rig.events(MessageQueued)] == ["And then this."]
+    assert [event.text for event in rig.events(MessageQueued)] == ["And then this."]
     assert (len(rig.events(Pinned)), len(rig.events(FormChosen))) == (1, 1)
     rig.model.script = thinking_turn_script(20)
     rig.conversation.send_next_queued()
     await rig.wait_until_idle()
-    assert [one.text for one in rig.events(UserSpoke)][-1] == "And then this."
+    assert [event.text for event in rig.events(UserSpoke)][-1] == "And then this."
     rig.conversation.observe()
     await rig.conversation.wait_for_background_work()
     assert TITLE in next_request_text(rig)
@@ -143,8 +143,8 @@ async def test_nothing_is_blocked_while_they_are_written() -> None:
     await rig.assert_consistent()
 
 
-async def test_a_handover_meanwhile() -> None:
-    """What was read is covered now: nothing is recorded but that it was tried."""
+async def test_a_concurrent_handover() -> None:
+    """The observed history is covered now: only the attempt is recorded."""
     gate = asyncio.Event()
     rig = await rig_after_turns(3, PLACE_LATE, lambda _: [gate, *text_reply(OBSERVATIONS)])
     for _ in range(5):
@@ -154,43 +154,45 @@ async def test_a_handover_meanwhile() -> None:
     gate.set()
     await rig.conversation.wait_for_background_work()
     assert rig.events(ObservationsMade) == []
-    assert [one.why for one in rig.events(ObservationsFailed)] == ["The history was changed meanwhile."]
+    assert [event.why for event in rig.events(ObservationsFailed)] == ["The history was changed meanwhile."]
     await rig.assert_consistent()
 
 
-async def test_an_undo_meanwhile() -> None:
-    """A reflection of what was taken back while it was written is dropped."""
-    gate, asked = asyncio.Event(), asyncio.Event()
+async def test_a_concurrent_undo() -> None:
+    """A reflection of observations undone while it was written is dropped."""
+    gate, requested = asyncio.Event(), asyncio.Event()
     policy = msgspec.structs.replace(PLACE_AT_ONCE, reflect_at=0.05, ledger_tokens=0)
     facts = "\n".join(f"- (2) Fact number {n}: think about src/app{n}.py [e3]" for n in range(30))
 
     def observing(request: ModelRequest) -> ScriptedReply:
         if request.messages[-1].text.startswith(REFINE):
-            asked.set()
+            requested.set()
             return [gate, *text_reply("- (1) In one [e3]")]
         return text_reply(facts)
 
     rig = AgentRig(ScriptedModel(thinking_turn_script(), observation_script=observing), policy)
     await rig.begin()
     scope = TaskScope()
-    while not asked.is_set():
+    while not requested.is_set():
         await rig.conversation.run("Think.")
         settled = scope.start(rig.conversation.wait_for_background_work(), "settling")
-        await rig.wait_until(lambda task=settled: task.done() or asked.is_set())
+        await rig.wait_until(lambda task=settled: task.done() or requested.is_set())
     (first, *_) = [
-        one.seq for one in rig.conversation.session.log if isinstance(one.event, ObservationsPlaced)
+        recorded.seq
+        for recorded in rig.conversation.session.log
+        if isinstance(recorded.event, ObservationsPlaced)
     ]
     await rig.conversation.undo(first)
     gate.set()
     await rig.conversation.wait_for_background_work()
-    assert not any(one.reflection for one in rig.events(ObservationsMade))
-    assert [one.why for one in rig.events(ObservationsFailed)] == ["The history was changed meanwhile."]
+    assert not any(event.reflection for event in rig.events(ObservationsMade))
+    assert [event.why for event in rig.events(ObservationsFailed)] == ["The history was changed meanwhile."]
     await rig.assert_consistent()
     await scope.close()
 
 
 async def test_cancelling_records_nothing() -> None:
-    """The call is closed, and another can be begun."""
+    """The call is closed, and another can be started."""
     gate = asyncio.Event()
     rig = await rig_after_turns(3, observation_script=lambda _: [gate, *text_reply(OBSERVATIONS)])
     log = list(rig.conversation.session.log)
@@ -206,8 +208,8 @@ async def test_cancelling_records_nothing() -> None:
     await rig.assert_consistent()
 
 
-async def test_a_fold_does_not_cross_what_is_being_observed() -> None:
-    """While they are written the work goes on and is folded; their stretch stays whole."""
+async def test_a_fold_does_not_cross_the_range_being_observed() -> None:
+    """While they are written the turn goes on and is folded; their range stays intact."""
     gate = asyncio.Event()
     folding = msgspec.structs.replace(
         PLACE_LATE,
@@ -219,7 +221,8 @@ async def test_a_fold_does_not_cross_what_is_being_observed() -> None:
         sweep_min=0,
     )
     rig = AgentRig(
-        ScriptedModel(looking(), observation_script=lambda _: [gate, *text_reply(OBSERVATIONS)]), PLACE_LATE
+        ScriptedModel(six_calls_model(), observation_script=lambda _: [gate, *text_reply(OBSERVATIONS)]),
+        PLACE_LATE,
     )
     await rig.begin()
     for _ in range(4):
@@ -232,13 +235,13 @@ async def test_a_fold_does_not_cross_what_is_being_observed() -> None:
     assert rig.events(FoldMade)
     gate.set()
     await rig.conversation.wait_for_background_work()
-    (made,) = rig.events(ObservationsMade)
-    assert not any(one.after < made.upto < one.upto for one in rig.events(FoldMade))
+    (observations,) = rig.events(ObservationsMade)
+    assert not any(event.after < observations.upto < event.upto for event in rig.events(FoldMade))
     await rig.assert_consistent()
 
 
-def looking() -> Script:
-    """A model that looks six times a turn, each time at a hundred words."""
+def six_calls_model() -> Script:
+    """Return a model that makes six calls a turn, each for a hundred words."""
 
     def play(request: ModelRequest) -> ScriptedReply:
         newest = max(n for n, message in enumerate(request.messages) if message.role == "user")
@@ -251,8 +254,8 @@ def looking() -> Script:
     return play
 
 
-async def test_a_handover_is_made_of_observations_too() -> None:
-    """Their facts stand in its request instead of what they cover, with the person's own words."""
+async def test_a_handover_includes_observations() -> None:
+    """Their facts are in its request instead of what they cover, with the user's own text."""
     rig = await rig_after_turns(
         6, msgspec.structs.replace(OBSERVE_ONLY, handover_least_gain=0.0, ledger_tokens=0)
     )
@@ -266,38 +269,38 @@ async def test_a_handover_is_made_of_observations_too() -> None:
     assert "e4 assistant: " not in text
 
 
-@pytest.mark.parametrize("placed", [True, False])
-async def test_after_a_restart(tmp_path: Path, placed: bool) -> None:
-    """On disk: the same window, what waited waits, and the way back is there."""
+@pytest.mark.parametrize("is_placed", [True, False])
+async def test_observations_after_a_restart(tmp_path: Path, is_placed: bool) -> None:
+    """On disk: the same window, prepared ones stay prepared, and undo works."""
     rig = AgentRig(ScriptedModel(thinking_turn_script()), PLACE_AT_ONCE)
     store = await LevelDbStore.open(tmp_path / "store", WORKSPACE, rig.clock)
-    room = rig.create_workspace(store, PLACE_AT_ONCE)
-    talk = await room.create_session()
-    for _ in range(5 if placed else 4):
-        await talk.run("Think. Never touch main.")
-        await talk.wait_for_background_work()
-    request = talk.measure()[0].request
-    assert (TITLE in request.messages[1].text) == placed
-    identity, log = talk.session.id, list(talk.session.log)
-    await room.close()
+    workspace = rig.create_workspace(store, PLACE_AT_ONCE)
+    conversation = await workspace.create_session()
+    for _ in range(5 if is_placed else 4):
+        await conversation.run("Think. Never touch main.")
+        await conversation.wait_for_background_work()
+    request = conversation.measure()[0].request
+    assert (TITLE in request.messages[1].text) == is_placed
+    identity, log = conversation.session.id, list(conversation.session.log)
+    await workspace.close()
     store = await LevelDbStore.open(tmp_path / "store", WORKSPACE, rig.clock)
-    room = rig.create_workspace(store, PLACE_AT_ONCE)
-    again = await room.open_session(identity)
+    workspace = rig.create_workspace(store, PLACE_AT_ONCE)
+    again = await workspace.open_session(identity)
     assert again.session.log == log
     assert again.measure()[0].request == request
-    made = next(one.event for one in log if isinstance(one.event, ObservationsMade))
-    index = (await store.get(made.index)).decode()
+    observations = next(recorded.event for recorded in log if isinstance(recorded.event, ObservationsMade))
+    index = (await store.get(observations.index)).decode()
     output = next(
         line.split()[0] for line in index.splitlines() if line[:1] != "e" and len(line.split()[0]) == 64
     )
     assert (await store.get(output)).startswith(b"ok")
     await again.run("And now?")
     assert TITLE in again.measure()[0].request.messages[1].text
-    await room.close()
+    await workspace.close()
 
 
-async def test_off_is_off() -> None:
-    """Nothing is observed by itself, and nothing is prepared."""
+async def test_off_disables_everything() -> None:
+    """Nothing is observed automatically, and nothing is prepared."""
     rig = await rig_after_turns(6, msgspec.structs.replace(OBSERVE_ONLY, observe_at=0.0))
     assert rig.model.observation_requests == []
     assert rig.events(ObservationsFailed) == []

@@ -1,4 +1,4 @@
-"""The ladder: a request that does not fit is made to fit, rung by rung, and nothing is lost by it."""
+"""The ladder: a request that does not fit is made to fit, step by step, and nothing is lost by it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.support.scripted_model import (
 )
 
 INFO = ModelInfo("test", "scripted", window=2_000, reserve=100)
-SEEING = msgspec.structs.replace(INFO, images=True)
+VISION_MODEL = msgspec.structs.replace(INFO, images=True)
 # Nothing acts before the ladder: no sweep pays, no handover is due, no output is gated.
 STILL = msgspec.structs.replace(
     PROFILES["classic"],
@@ -36,20 +36,20 @@ STILL = msgspec.structs.replace(
 )
 
 
-def wide(words: int, key: str, calls: int = 1) -> ScriptedReply:
-    """A step whose calls bring so many words each."""
+def wide(word_count: int, key: str, calls: int = 1) -> ScriptedReply:
+    """Return a step whose calls return so many words each."""
     return tool_call_reply(
-        *(("say", {"text": f"word{n}", "times": words // 2}) for n in range(calls)), id_prefix=key
+        *(("say", {"text": f"word{n}", "times": word_count // 2}) for n in range(calls)), id_prefix=key
     )
 
 
-def rig_of(*plays: ScriptedReply, policy: ContextPolicy = STILL, info: ModelInfo = INFO) -> AgentRig:
-    """A conversation with a small window and a policy that waits for the ladder."""
-    return AgentRig(ScriptedModel(replies_in_order(*plays), info), policy)
+def rig_of(*replies: ScriptedReply, policy: ContextPolicy = STILL, info: ModelInfo = INFO) -> AgentRig:
+    """Return a conversation with a small window and a policy that waits for the ladder."""
+    return AgentRig(ScriptedModel(replies_in_order(*replies), info), policy)
 
 
-async def reachable(rig: AgentRig) -> None:
-    """Every output of the session stands in the store, byte for byte under its hash."""
+async def check_outputs_stored(rig: AgentRig) -> None:
+    """Every output of the session is in the store, byte for byte under its hash."""
     for answer in rig.events(ToolAnswered):
         if answer.digest:
             assert len(await rig.store.get(answer.digest)) == answer.size
@@ -61,18 +61,20 @@ async def test_the_first_rung_is_enough() -> None:
     await rig.begin()
     ended = await rig.conversation.run("Work.")
     assert ended.how == "done"
-    assert [one.reason for one in rig.events(SweepMade)] == [SweepReason.OVERFLOW]
+    assert [event.reason for event in rig.events(SweepMade)] == [SweepReason.OVERFLOW]
     assert rig.events(HandoverMade) == []
     assert all(used <= INFO.window for used in await sizes(rig))
-    await reachable(rig)
+    await check_outputs_stored(rig)
     await rig.assert_consistent()
     await rig.workspace.close()
 
 
 async def sizes(rig: AgentRig) -> list[int]:
-    """The tokens of each request that was sent, as the rig counts them."""
+    """Return the tokens of each request that was sent, as the rig counts them."""
     count = WordCounter().count
-    return [sum(await count([one.text for one in request.messages])) for request in rig.model.requests]
+    return [
+        sum(await count([message.text for message in request.messages])) for request in rig.model.requests
+    ]
 
 
 async def test_one_batch_is_too_large() -> None:
@@ -82,110 +84,116 @@ async def test_one_batch_is_too_large() -> None:
     ended = await rig.conversation.run("Work.")
     assert ended.how == "done"
     last = rig.model.requests[-1]
-    assert sum("[CACHED]" in one.text for one in last.messages if one.role == "tool") == 4
-    await reachable(rig)
+    assert sum("[CACHED]" in message.text for message in last.messages if message.role == "tool") == 4
+    await check_outputs_stored(rig)
     await rig.assert_consistent()
     await rig.workspace.close()
 
 
-async def asked(rig: AgentRig, text: str, attached: list[Attachment]) -> None:
-    """A turn with something attached, to its end."""
+async def send_with_images(rig: AgentRig, text: str, attached: list[Attachment]) -> None:
+    """Run a turn with attachments to its end."""
     await rig.conversation.run(text, attached)
 
 
 async def test_images_become_text_and_hash() -> None:
-    """What fills the window is images: all but those of the newest message become text and hash, undoably."""
-    rig = rig_of(text_reply("A lamp."), text_reply("Another."), info=SEEING)
+    """When images fill the window: all but those of the newest message become text and hash, undoably."""
+    rig = rig_of(text_reply("A lamp."), text_reply("Another."), info=VISION_MODEL)
     await rig.begin()
     session = rig.conversation.session.id
     shots = [png(700, 700, n) for n in range(3)]
     attached = [
         await rig.workspace.attach_image(session, data, f"shot {n}.png") for n, data in enumerate(shots)
     ]
-    await asked(rig, "What are these?", attached[:2])
+    await send_with_images(rig, "What are these?", attached[:2])
     assert rig.events(SweepMade) == []
-    await asked(rig, "And this?", attached[2:])
+    await send_with_images(rig, "And this?", attached[2:])
 
     (sweep,) = rig.events(SweepMade)
     first, second = rig.model.requests
     assert sweep.reason is SweepReason.OVERFLOW
     assert [list(request.image_data.values()) for request in (first, second)] == [shots[:2], shots[2:]]
     older = second.messages[1]
-    assert all(one.image and one.image.marker in older.text for one in attached[:2])
-    assert [one.digest for one in second.messages[-1].images] == [attached[2].digest]
-    for one, data in zip(attached, shots, strict=True):
-        assert await rig.store.get(one.digest) == data
+    assert all(image.image and image.image.marker in older.text for image in attached[:2])
+    assert [image.digest for image in second.messages[-1].images] == [attached[2].digest]
+    for attachment, data in zip(attached, shots, strict=True):
+        assert await rig.store.get(attachment.digest) == data
     before = rig.conversation.measure()[0].estimate
-    await rig.conversation.undo(next(one.seq for one in rig.conversation.session.log if one.event is sweep))
+    await rig.conversation.undo(
+        next(recorded.seq for recorded in rig.conversation.session.log if recorded.event is sweep)
+    )
     assert rig.conversation.measure()[0].estimate == before + sweep.saved
     await rig.assert_consistent()
     await rig.workspace.close()
 
 
-async def test_one_message_of_too_many_images() -> None:
-    """The last rung takes those of the newest message too: the agent gets their names and hashes."""
-    rig = rig_of(text_reply("Too many."), info=SEEING)
+async def test_a_single_message_with_too_many_images() -> None:
+    """The last step takes those of the newest message too: the agent gets their names and hashes."""
+    rig = rig_of(text_reply("Too many."), info=VISION_MODEL)
     await rig.begin()
     session = rig.conversation.session.id
     attached = [await rig.workspace.attach_image(session, png(700, 700, n), f"{n}.png") for n in range(4)]
-    await asked(rig, "What are these?", attached)
+    await send_with_images(rig, "What are these?", attached)
     (request,) = rig.model.requests
     assert request.image_data == {}
-    assert all(one.image and one.image.marker in request.messages[-1].text for one in attached)
+    assert all(image.image and image.image.marker in request.messages[-1].text for image in attached)
     await rig.assert_consistent()
     await rig.workspace.close()
 
 
-async def test_words_alone_are_too_many() -> None:
-    """When there is nothing to mask, a handover without a model covers the older words."""
-    talk = [text_reply(f"answer {n} " + "because it is so " * 600) for n in range(9)]
-    rig = rig_of(*talk, info=msgspec.structs.replace(INFO, window=20_000))
+async def test_too_much_text_alone() -> None:
+    """When there is nothing to mask, a handover without a model covers the older text."""
+    replies = [text_reply(f"answer {n} " + "because it is so " * 600) for n in range(9)]
+    rig = rig_of(*replies, info=msgspec.structs.replace(INFO, window=20_000))
     await rig.begin()
     for number in range(9):
         ended = await rig.conversation.run(f"Question {number}?")
         assert ended.how == "done"
-    made = rig.events(HandoverMade)
-    assert made
-    assert {one.trigger for one in made} == {HandoverTrigger.OVERFLOW}
+    handovers = rig.events(HandoverMade)
+    assert handovers
+    assert {handover.trigger for handover in handovers} == {HandoverTrigger.OVERFLOW}
     assert rig.model.summary_requests == []
     await rig.assert_consistent()
     await rig.workspace.close()
 
 
-async def test_the_provider_says_overflow() -> None:
-    """A refused request is made smaller and asked once more, though our own count says that it fits."""
-    plays: list[ScriptedReply] = [wide(300, f"s{n}") for n in range(4)]
-    rig = rig_of(*plays, [ContextWindowExceeded("Too long.")], text_reply("It fits now."))
+async def test_the_provider_reports_an_overflow() -> None:
+    """A refused request is made smaller and sent once more, though by our own count it fits."""
+    replies: list[ScriptedReply] = [wide(300, f"s{n}") for n in range(4)]
+    rig = rig_of(*replies, [ContextWindowExceeded("Too long.")], text_reply("It fits now."))
     await rig.begin()
     ended = await rig.conversation.run("Work.")
     assert ended.how == "done"
     refused, again = rig.model.requests[-2:]
-    assert len("".join(one.text for one in again.messages)) < len(
-        "".join(one.text for one in refused.messages)
+    assert len("".join(message.text for message in again.messages)) < len(
+        "".join(message.text for message in refused.messages)
     )
     assert rig.events(SweepMade)
-    await reachable(rig)
+    await check_outputs_stored(rig)
     await rig.assert_consistent()
     await rig.workspace.close()
 
 
-@pytest.mark.parametrize(("asked", "window"), [(0, 400), (4_000, 800)], ids=["its window", "both counts"])
-async def test_the_provider_says_how_much_fits(asked: int, window: int) -> None:
-    """Its window is a fraction of what we believe: room is made for that at once, in its tokens or ours."""
-    overflow = ContextWindowExceeded("Too long.", request_tokens=asked, window=window)
+@pytest.mark.parametrize(
+    ("requested_tokens", "window"), [(0, 400), (4_000, 800)], ids=["its window", "both counts"]
+)
+async def test_the_provider_reports_its_limit(requested_tokens: int, window: int) -> None:
+    """Its window is a fraction of our figure: space is made for that at once, in its tokens or ours."""
+    overflow = ContextWindowExceeded("Too long.", request_tokens=requested_tokens, window=window)
     rig = rig_of(*(wide(150, f"s{n}") for n in range(6)), [overflow], text_reply("It fits."), policy=STILL)
     await rig.begin()
     assert (await rig.conversation.run("Work.")).how == "done"
-    refused, again = ("".join(one.text for one in sent.messages).split() for sent in rig.model.requests[-2:])
-    fits = window * len(refused) / asked if asked else window
+    refused, again = (
+        "".join(message.text for message in sent.messages).split() for sent in rig.model.requests[-2:]
+    )
+    fits = window * len(refused) / requested_tokens if requested_tokens else window
     assert len(again) <= fits < len(refused) * 0.7
-    await reachable(rig)
+    await check_outputs_stored(rig)
     await rig.assert_consistent()
     await rig.workspace.close()
 
 
-async def test_the_provider_says_overflow_twice() -> None:
-    """The second refusal is told; there is no loop of retries."""
+async def test_the_provider_reports_an_overflow_twice() -> None:
+    """The second refusal is reported; there is no loop of retries."""
     overflow = ContextWindowExceeded("Too long.", "The server counts otherwise.", "Set the window's size.")
     rig = rig_of(*(wide(300, f"s{n}") for n in range(4)), [overflow], [overflow])
     await rig.begin()
@@ -208,8 +216,8 @@ async def test_a_message_that_can_never_fit() -> None:
     await rig.workspace.close()
 
 
-async def test_off_is_off() -> None:
-    """With the profile off no request is changed, not even then: the overflow is told."""
+async def test_off_disables_everything() -> None:
+    """With the profile off no request is changed, not even then: the overflow is reported."""
     rig = rig_of(*(wide(500, f"s{n}") for n in range(6)), policy=PROFILES["off"])
     await rig.begin()
     ended = await rig.conversation.run("Work.")
@@ -220,35 +228,43 @@ async def test_off_is_off() -> None:
     await rig.workspace.close()
 
 
-async def test_what_is_left_out_comes_back() -> None:
-    """Truncation keeps pins, the first and the newest words of the person; undone, all of it is back."""
-    talk = [text_reply(f"answer {n} " + "because it is so " * 60) for n in range(9)]
-    rig = rig_of(wide(40, "pin"), text_reply("Read."), *talk)
+async def test_truncation_can_be_undone() -> None:
+    """It keeps pins, and the first and newest message of the user; undone, everything is back."""
+    replies = [text_reply(f"answer {n} " + "because it is so " * 60) for n in range(9)]
+    rig = rig_of(wide(40, "pin"), text_reply("Read."), *replies)
     await rig.begin()
     await rig.conversation.run("The first words.")
     await rig.conversation.pin(
-        next(one.seq for one in rig.conversation.session.log if isinstance(one.event, ToolAnswered))
+        next(
+            recorded.seq
+            for recorded in rig.conversation.session.log
+            if isinstance(recorded.event, ToolAnswered)
+        )
     )
     for number in range(9):
         await rig.conversation.run(f"Question {number}?")
-    made = [one.seq for one in rig.conversation.session.log if isinstance(one.event, FoldMade)]
-    assert made
-    left = rig.conversation.measure()[0].request.messages
-    text = "\n".join(one.text for one in left)
-    assert all(words in text for words in ("The first words.", "Question 8?", "[Pinned output", "left out"))
-    for seq in reversed(made):
+    fold_seqs = [
+        recorded.seq for recorded in rig.conversation.session.log if isinstance(recorded.event, FoldMade)
+    ]
+    assert fold_seqs
+    truncated = rig.conversation.measure()[0].request.messages
+    text = "\n".join(message.text for message in truncated)
+    assert all(
+        excerpt in text for excerpt in ("The first words.", "Question 8?", "[Pinned output", "left out")
+    )
+    for seq in reversed(fold_seqs):
         await rig.conversation.undo(seq)
-    whole = rig.conversation.measure()[0].request.messages
-    assert [one.text for one in whole if one.role == "user"][-1] == "Question 8?"
-    assert sum("because it is so" in one.text for one in whole) == 9
-    assert len(left) < len(whole)
+    restored = rig.conversation.measure()[0].request.messages
+    assert [message.text for message in restored if message.role == "user"][-1] == "Question 8?"
+    assert sum("because it is so" in message.text for message in restored) == 9
+    assert len(truncated) < len(restored)
     await rig.assert_consistent()
     await rig.workspace.close()
 
 
 @pytest.mark.parametrize("window", [600, 1_000, 3_000])
-async def test_any_window(window: int) -> None:
-    """In windows of any size the same work gets through, or is refused clearly; the log stays sound."""
+async def test_windows_of_any_size(window: int) -> None:
+    """The same work succeeds, or is refused clearly; the log stays valid."""
     rig = rig_of(
         *(wide(200, f"s{n}", calls=2) for n in range(6)), info=msgspec.structs.replace(INFO, window=window)
     )
@@ -256,6 +272,6 @@ async def test_any_window(window: int) -> None:
     ended = await rig.conversation.run("Work.")
     assert ended.how == "done" or "does not fit" in ended.what
     assert all(used <= window for used in await sizes(rig))
-    await reachable(rig)
+    await check_outputs_stored(rig)
     await rig.assert_consistent()
     await rig.workspace.close()

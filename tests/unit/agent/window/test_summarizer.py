@@ -1,4 +1,4 @@
-"""The chain of whom to ask for a summary, and what is done when nobody can take the request whole."""
+"""The chain of summary models, and what happens when none can take the full request."""
 
 from __future__ import annotations
 
@@ -41,37 +41,37 @@ MERGING = "To be merged into one:"
 
 
 def model(name: str, window: int, script: Script | None = None) -> ScriptedModel:
-    """A model of so many tokens that sums up what it is asked."""
+    """Return a model with so many tokens that summarizes its request."""
     return ScriptedModel(
         lambda _: text_reply("never"),
         ModelInfo("test", name, window, RESERVE),
-        summary_script=script or summed,
+        summary_script=script or summary_of,
     )
 
 
-def summed(request: ModelRequest) -> ScriptedReply:
-    """The entries that a request holds, and whether it merges: what it was made of can be told."""
+def summary_of(request: ModelRequest) -> ScriptedReply:
+    """Return the entries that a request has, and whether it merges: shows what it was made of."""
     text = request.messages[-1].text
-    seen = re.findall(r"\be(\d+)\b", text)
+    entries = re.findall(r"\be(\d+)\b", text)
     kind = "merged" if MERGING in text else "of"
-    return text_reply(f"{kind} {' '.join(f'e{one}' for one in seen)}")
+    return text_reply(f"{kind} {' '.join(f'e{entry}' for entry in entries)}")
 
 
-def brief(entries: int, words: int = 100, merging: str = MERGING) -> SummaryTask:
-    """A record of so many entries of so many words each."""
-    record = tuple(TranscriptLine(f"e{n} user: ", "word " * words) for n in range(1, entries + 1))
+def brief(entries: int, word_count: int = 100, merging: str = MERGING) -> SummaryTask:
+    """Return a record of so many entries of so many words each."""
+    record = tuple(TranscriptLine(f"e{n} user: ", "word " * word_count) for n in range(1, entries + 1))
     return SummaryTask("Sum up.", OPENING, "The record:", record, ("A wish.",), ("What was known.",), merging)
 
 
 def read(text: str) -> str:
-    """Any text but one that refuses."""
+    """Return any text except a refusal."""
     if text == "I would rather not.":
         raise CompactionRefused("The summary was not taken.", "It says nothing.")
     return text
 
 
-class Bench:
-    """A summariser over scripted models."""
+class SummarizerRig:
+    """A summarizer over scripted models."""
 
     def __init__(
         self, main: ScriptedModel, *others: ScriptedModel, summary: ScriptedModel | None = None
@@ -83,48 +83,48 @@ class Bench:
         self.session = session
         self.roles = ModelRoles(main, summary=summary, long=others[0] if others else None)
         frame = PromptFrame(main.info, "")
-        self.told: list[str] = []
+        self.chunks: list[str] = []
         self.summariser = Summarizer(
             session, WordCounter(), lambda: (PROFILES["balanced"], frame, self.roles)
         )
 
-    async def ask(self, asked: SummaryTask) -> SummaryResult[str]:
-        """Ask, and look at every request that was made."""
-        written = await self.summariser.summarize(asked, read, self.told.append)
-        for one in self.roles.summary_models:
-            assert isinstance(one, ScriptedModel)
-            for request in one.summary_requests:
+    async def ask(self, task: SummaryTask) -> SummaryResult[str]:
+        """Summarize, and check every request that was made."""
+        result = await self.summariser.summarize(task, read, self.chunks.append)
+        for model in self.roles.summary_models:
+            assert isinstance(model, ScriptedModel)
+            for request in model.summary_requests:
                 assert lint(request.messages) == []
-        return written
+        return result
 
 
-async def test_the_first_model_with_room_is_asked() -> None:
-    """Once, whole; that is no fallback, and it is streamed."""
+async def test_the_first_model_with_space_is_used() -> None:
+    """Once, in full; that is no fallback, and it is streamed."""
     main, small = model("main", 8_000), model("small", 4_000)
-    bench = Bench(main, summary=small)
-    written = await bench.ask(brief(3))
-    assert written == SummaryResult("of e1 e2 e3", "test/small", False, 1, written.spent_tokens, "")
+    summarizer = SummarizerRig(main, summary=small)
+    result = await summarizer.ask(brief(3))
+    assert result == SummaryResult("of e1 e2 e3", "test/small", False, 1, result.spent_tokens, "")
     (request,) = small.summary_requests
     texts = [*(message.text for message in request.messages), "of e1 e2 e3"]
-    assert written.spent_tokens == sum(await WordCounter().count(texts)) + 2 * FRAMING_TOKENS
-    assert "of e1 e2 e3" in bench.told
+    assert result.spent_tokens == sum(await WordCounter().count(texts)) + 2 * FRAMING_TOKENS
+    assert "of e1 e2 e3" in summarizer.chunks
     assert main.summary_requests == []
     text = small.summary_requests[0].messages[-1].text
     assert text.startswith(f"{OPENING}\nA wish.\nWhat was known.\nThe record:\ne1 user: word")
 
 
-async def test_what_does_not_fit_is_not_sent() -> None:
+async def test_a_request_that_does_not_fit_is_not_sent() -> None:
     """A request too large for a model goes to the next in the chain; the event can say so."""
     main, small, long = model("main", 1_000), model("small", 500), model("long", 9_000)
-    written = await Bench(main, long, summary=small).ask(brief(20))
-    assert (written.model, written.calls) == ("test/long", 1)
-    assert written.fallback_reason.startswith("test/long was asked: test/small has room for 400 of ")
-    assert "test/main has room for 900 of " in written.fallback_reason
+    result = await SummarizerRig(main, long, summary=small).ask(brief(20))
+    assert (result.model, result.calls) == ("test/long", 1)
+    assert result.fallback_reason.startswith("test/long was asked: test/small has room for 400 of ")
+    assert "test/main has room for 900 of " in result.fallback_reason
     assert small.summary_requests == main.summary_requests == []
 
 
 @pytest.mark.parametrize(
-    "play",
+    "reply",
     [
         [TextDelta("half"), ContextWindowExceeded("Too long.")],
         [ModelUnreachable("The server does not answer.")],
@@ -133,180 +133,180 @@ async def test_what_does_not_fit_is_not_sent() -> None:
         [ModelResponse(" ")],
     ],
 )
-async def test_a_model_that_fails_is_followed_by_the_next(play: ScriptedReply) -> None:
-    """Whatever it is that fails; the reason is kept."""
+async def test_a_failed_model_is_followed_by_the_next(reply: ScriptedReply) -> None:
+    """For any failure; the reason is kept."""
     main = model("main", 8_000)
-    written = await Bench(main, summary=model("small", 4_000, lambda _: play)).ask(brief(3))
-    assert (written.value, written.model, written.calls) == ("of e1 e2 e3", "test/main", 2)
-    assert written.fallback_reason.startswith("test/main was asked: test/small: ")
+    result = await SummarizerRig(main, summary=model("small", 4_000, lambda _: reply)).ask(brief(3))
+    assert (result.value, result.model, result.calls) == ("of e1 e2 e3", "test/main", 2)
+    assert result.fallback_reason.startswith("test/main was asked: test/small: ")
 
 
-async def test_the_ratio_counts() -> None:
-    """A model that reported twice our count has half the room."""
+async def test_the_calibration_ratio_counts() -> None:
+    """A model that reported twice our count has half the space."""
     main, long = model("main", 2_000), model("long", 9_000)
-    bench = Bench(main, long)
-    spoke = AssistantSpoke("x", "test/main", 1, usage=Usage(2_000, 1), estimate=1_000)
-    await bench.session.record(SessionStarted("s"), spoke)
-    assert (await bench.ask(brief(8))).model == "test/main"
-    assert (await bench.ask(brief(10))).model == "test/long"
-    assert all(len(one.messages[-1].text) < 5 * 950 for one in main.summary_requests)
+    summarizer = SummarizerRig(main, long)
+    answer = AssistantSpoke("x", "test/main", 1, usage=Usage(2_000, 1), estimate=1_000)
+    await summarizer.session.record(SessionStarted("s"), answer)
+    assert (await summarizer.ask(brief(8))).model == "test/main"
+    assert (await summarizer.ask(brief(10))).model == "test/long"
+    assert all(len(request.messages[-1].text) < 5 * 950 for request in main.summary_requests)
 
 
-async def test_in_parts() -> None:
-    """No model has room for it: the largest reads it part by part, and merges."""
+async def test_a_request_is_read_in_parts() -> None:
+    """It fits no model: the largest reads it part by part, and merges."""
     main, small = model("main", 1_000), model("small", 500)
-    written = await Bench(main, summary=small).ask(brief(20))
-    assert written.value is not None
-    assert written.value.startswith("merged ")
-    assert re.findall(r"e(\d+)", written.value) == [str(n) for n in range(1, 21)]
-    assert written.fallback_reason.startswith("test/main read it in parts: test/small has room for ")
+    result = await SummarizerRig(main, summary=small).ask(brief(20))
+    assert result.value is not None
+    assert result.value.startswith("merged ")
+    assert re.findall(r"e(\d+)", result.value) == [str(n) for n in range(1, 21)]
+    assert result.fallback_reason.startswith("test/main read it in parts: test/small has room for ")
     *parts, merging = [request.messages[-1].text for request in main.summary_requests]
-    assert len(parts) == written.calls - 1 >= 3
+    assert len(parts) == result.calls - 1 >= 3
     assert all("A wish." in part and "What was known." not in part for part in parts)
     assert "A wish.\nWhat was known.\nTo be merged into one:\npart 1: of e1" in merging
     assert small.summary_requests == []
 
 
-async def test_what_it_costs() -> None:
-    """Tokens in and out of every call, as reported where they are."""
+async def test_the_cost_of_every_call() -> None:
+    """Input and output tokens of every call, as reported where they are."""
 
     def reporting(request: ModelRequest) -> ScriptedReply:
         return [ModelResponse("of it", usage=Usage(1_000, 7))]
 
-    written = await Bench(model("main", 1_000, reporting)).ask(brief(20))
-    assert written.calls > 3
-    assert written.spent_tokens == written.calls * 1_007
+    result = await SummarizerRig(model("main", 1_000, reporting)).ask(brief(20))
+    assert result.calls > 3
+    assert result.spent_tokens == result.calls * 1_007
 
 
 @pytest.mark.parametrize(("window", "entries"), [(8_000, 3), (1_000, 20)])
 async def test_an_estimate_covers_every_call(window: int, entries: int) -> None:
     """Also those of parts and of their merging, within a fifth of what is then read."""
     main = model("main", window)
-    bench = Bench(main)
-    estimate = await bench.summariser.estimate(brief(entries))
-    written = await bench.ask(brief(entries))
+    summarizer = SummarizerRig(main)
+    estimate = await summarizer.summariser.estimate(brief(entries))
+    result = await summarizer.ask(brief(entries))
     texts = [message.text for request in main.summary_requests for message in request.messages]
     read = sum(await WordCounter().count(texts)) + FRAMING_TOKENS * len(texts)
-    assert estimate.calls == written.calls
+    assert estimate.calls == result.calls
     assert estimate.tokens >= read * 0.8
 
 
 async def test_parts_can_be_joined() -> None:
     """Where there is nothing to merge the parts' texts simply follow each other."""
     main = model("main", 1_000)
-    written = await Bench(main).ask(brief(20, merging=""))
-    assert written.value is not None
-    assert re.findall(r"e(\d+)", written.value) == [str(n) for n in range(1, 21)]
-    assert written.calls == len(written.value.splitlines()) >= 3
+    result = await SummarizerRig(main).ask(brief(20, merging=""))
+    assert result.value is not None
+    assert re.findall(r"e(\d+)", result.value) == [str(n) for n in range(1, 21)]
+    assert result.calls == len(result.value.splitlines()) >= 3
 
 
 async def test_parts_of_parts() -> None:
     """When the parts' texts do not fit one request they are merged group by group."""
 
     def long_winded(request: ModelRequest) -> ScriptedReply:
-        (play,) = [part for part in summed(request) if isinstance(part, ModelResponse)]
-        return text_reply(play.text + " more" * 330)
+        (response,) = [part for part in summary_of(request) if isinstance(part, ModelResponse)]
+        return text_reply(response.text + " more" * 330)
 
     main = model("main", 1_000, long_winded)
-    written = await Bench(main).ask(brief(20))
-    assert written.value is not None
-    assert re.findall(r"e(\d+)", written.value) == [str(n) for n in range(1, 21)]
-    merges = [one for one in main.summary_requests if MERGING in one.messages[-1].text]
+    result = await SummarizerRig(main).ask(brief(20))
+    assert result.value is not None
+    assert re.findall(r"e(\d+)", result.value) == [str(n) for n in range(1, 21)]
+    merges = [request for request in main.summary_requests if MERGING in request.messages[-1].text]
     assert len(merges) >= 3
 
 
 async def test_the_request_itself_overflows() -> None:
-    """The server's room counts, not what the settings say: it is asked again in smaller parts."""
+    """The server's limit counts, not the settings: the request is repeated in smaller parts."""
 
     def small_inside(request: ModelRequest) -> ScriptedReply:
         if len(request.messages[-1].text.split()) > 700:
             return [ContextWindowExceeded("Too long.")]
-        return summed(request)
+        return summary_of(request)
 
     main = model("main", 9_000, small_inside)
-    written = await Bench(main).ask(brief(20))
-    assert written.value is not None
-    assert re.findall(r"e(\d+)", written.value) == [str(n) for n in range(1, 21)]
-    assert written.fallback_reason == "test/main read it in parts: test/main: Too long."
+    result = await SummarizerRig(main).ask(brief(20))
+    assert result.value is not None
+    assert re.findall(r"e(\d+)", result.value) == [str(n) for n in range(1, 21)]
+    assert result.fallback_reason == "test/main read it in parts: test/main: Too long."
 
 
-async def test_cut_down() -> None:
+async def test_the_middle_is_omitted() -> None:
     """When the parts fail, the middle is left out; head and tail stay."""
 
     def whole_only(request: ModelRequest) -> ScriptedReply:
         text = request.messages[-1].text
-        return summed(request) if "What was known." in text and MERGING not in text else text_reply(" ")
+        return summary_of(request) if "What was known." in text and MERGING not in text else text_reply(" ")
 
     main = model("main", 600, whole_only)
-    written = await Bench(main).ask(brief(200))
-    assert written.fallback_reason.startswith("test/main read it shortened: test/main has room for 500 of ")
-    assert "test/main: The model sent no summary." in written.fallback_reason
-    assert written.value is not None
-    assert "e1 " in written.value
-    assert written.value.endswith("e200")
+    result = await SummarizerRig(main).ask(brief(200))
+    assert result.fallback_reason.startswith("test/main read it shortened: test/main has room for 500 of ")
+    assert "test/main: The model sent no summary." in result.fallback_reason
+    assert result.value is not None
+    assert "e1 " in result.value
+    assert result.value.endswith("e200")
     assert re.search(r"\(… \d+ messages left out here …\)", main.summary_requests[-1].messages[-1].text)
 
 
-async def test_cut_down_further_while_it_overflows() -> None:
-    """Each time in half the room."""
+async def test_more_is_omitted_while_it_overflows() -> None:
+    """Each time in half the space."""
 
     def tiny_inside(request: ModelRequest) -> ScriptedReply:
         text = request.messages[-1].text
         if "What was known." not in text:
             return text_reply(" ")
-        return [ContextWindowExceeded("Too long.")] if len(text.split()) > 500 else summed(request)
+        return [ContextWindowExceeded("Too long.")] if len(text.split()) > 500 else summary_of(request)
 
     main = model("main", 4_000, tiny_inside)
-    written = await Bench(main).ask(brief(30))
-    assert written.fallback_reason.startswith("test/main read it shortened: ")
-    assert written.value is not None
-    assert written.value.endswith("e30")
-    sizes = [len(one.messages[-1].text.split()) for one in main.summary_requests]
+    result = await SummarizerRig(main).ask(brief(30))
+    assert result.fallback_reason.startswith("test/main read it shortened: ")
+    assert result.value is not None
+    assert result.value.endswith("e30")
+    sizes = [len(request.messages[-1].text.split()) for request in main.summary_requests]
     assert sizes[-1] < 500 < sizes[-2] < sizes[0]
 
 
-async def test_nothing_is_asked_about_nothing() -> None:
-    """Where not one entry of the record would fit, the model is not asked."""
+async def test_no_request_without_entries() -> None:
+    """Where not one entry of the record would fit, the model gets no request."""
     main = model("main", RESERVE + 12)
-    written = await Bench(main).ask(brief(3))
-    assert (written.value, written.calls) == (None, 0)
+    result = await SummarizerRig(main).ask(brief(3))
+    assert (result.value, result.calls) == (None, 0)
 
 
-async def test_no_model_could() -> None:
-    """All that was tried is said; it ends."""
+async def test_no_model_succeeds() -> None:
+    """All attempts are reported; it ends."""
     main = model("main", 1_000, lambda _: [ContextWindowExceeded("Too long.")])
-    written = await Bench(main).ask(brief(20))
-    assert written.value is None
-    assert written.calls <= 12
-    assert written.fallback_reason.startswith("no model could: test/main has room for 900 of ")
-    assert "test/main: Too long." in written.fallback_reason
+    result = await SummarizerRig(main).ask(brief(20))
+    assert result.value is None
+    assert result.calls <= 12
+    assert result.fallback_reason.startswith("no model could: test/main has room for 900 of ")
+    assert "test/main: Too long." in result.fallback_reason
 
 
-async def test_unreachable_models_are_asked_once() -> None:
-    """Where size is not the trouble, parts would fail as well."""
+async def test_unreachable_models_are_tried_once() -> None:
+    """Where size is not the problem, parts would fail as well."""
     main = model("main", 8_000, lambda _: [ModelUnreachable("The server does not answer.")])
-    written = await Bench(main).ask(brief(3))
-    assert (written.value, written.calls) == (None, 1)
-    assert written.fallback_reason == "no model could: test/main: The server does not answer."
+    result = await SummarizerRig(main).ask(brief(3))
+    assert (result.value, result.calls) == (None, 1)
+    assert result.fallback_reason == "no model could: test/main: The server does not answer."
 
 
-async def test_a_server_that_does_not_come_back_is_given_up_soon() -> None:
+async def test_an_unavailable_server_is_given_up_soon() -> None:
     """A turn waits for minutes; a summary is made without a model after a few attempts."""
     main = model(
         "main", 8_000, lambda _: [RetryScheduled(attempt, 0.5, "no connection") for attempt in range(2, 30)]
     )
-    written = await Bench(main).ask(brief(3))
-    assert (written.value, written.calls) == (None, 1)
-    assert written.fallback_reason == "no model could: test/main: test/main could not answer. no connection"
+    result = await SummarizerRig(main).ask(brief(3))
+    assert (result.value, result.calls) == (None, 1)
+    assert result.fallback_reason == "no model could: test/main: test/main could not answer. no connection"
     main = model("main", 8_000, lambda _: [RetryScheduled(2, 300.0, "asks to wait")])
-    assert (await Bench(main).ask(brief(3))).value is None
+    assert (await SummarizerRig(main).ask(brief(3))).value is None
 
 
 async def test_a_window_smaller_than_its_reserve() -> None:
-    """Nothing is sent to a model that has no room at all."""
+    """Nothing is sent to a model that has no space at all."""
     main = model("main", 80)
-    written = await Bench(main).ask(brief(3))
-    assert (written.value, written.calls) == (None, 0)
+    result = await SummarizerRig(main).ask(brief(3))
+    assert (result.value, result.calls) == (None, 0)
     assert main.summary_requests == []
 
 
@@ -314,12 +314,12 @@ async def test_cancelling_ends_the_call() -> None:
     """At any depth; the stream is closed."""
     gate = asyncio.Event()
     main = model("main", 1_000, lambda _: [TextDelta("so far"), gate])
-    bench = Bench(main)
-    task = bench.scope.start(bench.ask(brief(20)), "asking")
-    while "so far" not in bench.told:  # noqa: ASYNC110 - its own steps are what is waited for
+    summarizer = SummarizerRig(main)
+    task = summarizer.scope.start(summarizer.ask(brief(20)), "asking")
+    while "so far" not in summarizer.chunks:  # noqa: ASYNC110 - its own steps are what is waited for
         await asyncio.sleep(0)
     task.cancel()
     await asyncio.wait([task])
     assert task.cancelled()
     assert (main.closed_streams, len(main.summary_requests)) == (1, 1)
-    await bench.scope.close()
+    await summarizer.scope.close()
