@@ -173,7 +173,7 @@ class ChatPresenter:
         self._advance_streaming_key()
 
     def _advance_streaming_key(self) -> None:
-        """A key is never used twice: the view keeps what it drew under one, also when its row has gone."""
+        """Take an unused key: the view keeps what it drew under one, also when its row has gone."""
         self._answer_count += 1
         self._streaming_key = _streaming_row_key(self._answer_count)
 
@@ -199,7 +199,7 @@ class ChatPresenter:
         self._countdown.start(update.wait_s, tell)
 
     def _clear_retry_notice(self) -> None:
-        """What was announced has happened."""
+        """Remove the notice: what it announced has happened."""
         self._countdown.stop()
         self._drop_row(_RETRY_KEY)
 

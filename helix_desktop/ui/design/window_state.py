@@ -132,7 +132,7 @@ def error_banner(error: HelixError, workspace: str = "", session: str = "") -> B
 
 
 def gauge_text(state: GaugeState, detail: GaugeDetail = "way") -> str:
-    """The gauge as text: the share; with tokens also used and window; with the way also what is left."""
+    """Return the gauge as text: the share; with `tokens` also used and window; with `way` also the rest."""
     if state.window <= 0:
         return "Window unknown"
     about = "≈ " if state.estimated else ""

@@ -91,7 +91,7 @@ def _split_ends(data: bytes, in_full: bool) -> HeadAndTail:
 
 
 def covering_rewrite(transcript: Transcript, seq: int) -> int:
-    """The rewrite that took a message out of the window, or made markers of it; 0 when there is none."""
+    """Return the rewrite that took a message out of the window, or made markers of it; 0 for none."""
     cover = MessageStates(transcript).cover_of(seq)
     if cover is not None:
         return cover.seq

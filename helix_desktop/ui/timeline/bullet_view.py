@@ -63,7 +63,7 @@ class BulletView(Themed, QWidget):
         self.updateGeometry()
 
     def hasHeightForWidth(self) -> bool:
-        """Always: words wrap."""
+        """Return True: words wrap."""
         return True
 
     def heightForWidth(self, width: int) -> int:
@@ -139,7 +139,7 @@ class BulletView(Themed, QWidget):
 
 
 def _strip_markup(text: str) -> tuple[str, list[tuple[int, int, bool]]]:
-    """The words without `code` and **strong** signs, and where those stood: start, length, whether code."""
+    """Return the text without `code` and **strong** marks, and their start, length and whether code."""
     words, styles, at = "", [], 0
     text = " ".join(text.split())
     for hit in _STYLED.finditer(text):

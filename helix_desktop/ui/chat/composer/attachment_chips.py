@@ -57,7 +57,7 @@ class AttachmentChip(QWidget):
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """A soft ground, an icon and the label."""
+        """Paint a soft background, an icon and the label."""
         theme, style = self._style.theme, self._style
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)

@@ -170,7 +170,7 @@ class Composer(Themed, QWidget):
         self.update()
 
     def tint(self, theme: Theme) -> None:
-        """The same as set_theme, as the window tells all its panes."""
+        """Take the colors of a theme."""
         self.set_theme(theme)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:

@@ -136,7 +136,7 @@ class RowItem(ABC):
         return None
 
     def nearest_position(self, x: float, y: float) -> tuple[int, int]:
-        """The text, by number, and the position in it that lie nearest to a point; (0, 0) without texts."""
+        """Return the text, by number, and the position in it nearest to a point; (0, 0) without texts."""
         texts = self.built_texts
         if not texts:
             return 0, 0

@@ -66,7 +66,7 @@ BUTTON_HEIGHT = 30.0
 def paint_box(
     painter: QPainter, rect: QRectF, fill: QColor | None, border: QColor | None = None, radius: float = 10
 ) -> None:
-    """A rounded rectangle with a crisp one-pixel border."""
+    """Paint a rounded rectangle with a crisp one-pixel border."""
     painter.setPen(QPen(border, 1) if border is not None else Qt.PenStyle.NoPen)
     painter.setBrush(fill if fill is not None else Qt.BrushStyle.NoBrush)
     inner = rect.adjusted(0.5, 0.5, -0.5, -0.5) if border is not None else rect
@@ -76,7 +76,7 @@ def paint_box(
 def paint_half_rounded_box(
     painter: QPainter, rect: QRectF, fill: QColor, radius: float, round_bottom: bool = False
 ) -> None:
-    """A ground that is rounded at the top, or at the bottom, only."""
+    """Paint a background that is rounded at the top, or at the bottom, only."""
     path = QPainterPath()
     path.setFillRule(Qt.FillRule.WindingFill)
     path.addRoundedRect(rect, radius, radius)
@@ -119,7 +119,7 @@ def paint_chip(
     chip_style: ChipStyle,
     rotation_deg: float = 0.0,
 ) -> None:
-    """A pill with an icon, which may be turned by degrees, and a word."""
+    """Paint a pill with an icon, which may be turned by degrees, and a word."""
     fill = style.color(chip_style.fill) if chip_style.fill else None
     border = style.color(chip_style.border) if chip_style.border else None
     paint_box(painter, rect, fill, border, rect.height() / 2)
@@ -143,7 +143,7 @@ def paint_chip(
 def paint_icon(
     painter: QPainter, style: ChatStyle, name: str, color: str, rect: QRectF, rotation_deg: float = 0.0
 ) -> None:
-    """An icon in a square, turned by degrees around its middle."""
+    """Paint an icon in a square, turned by degrees around its middle."""
     picture = style.icon(name, color, round(rect.width() / style.zoom))
     if not rotation_deg:
         painter.drawPixmap(rect.topLeft(), picture)
@@ -169,7 +169,7 @@ def paint_button(
     button_style: ButtonStyle = "outline",
     icon_name: str = "",
 ) -> None:
-    """A button at its hot place, with its hover and pressed look."""
+    """Paint a button in its hit area, as hovered or pressed."""
     theme = style.theme
     active = area.name in (state.hovered, state.pressed)
     color = theme.error if button_style == "danger" else theme.text
@@ -196,7 +196,7 @@ def paint_label(
     icon_name: str = "",
     size: float = UI,
 ) -> None:
-    """A word, with an icon before it, in the middle of a rectangle."""
+    """Paint a word, with an icon before it, in the middle of a rectangle."""
     font = style.font(size, MEDIUM if size == UI else REGULAR)
     side = style.px(14)
     wide = style.width(text, font) + (side + style.px(6) if icon_name else 0)
@@ -208,7 +208,7 @@ def paint_label(
 
 
 def paint_focus_ring(painter: QPainter, style: ChatStyle, rect: QRectF, radius: float = 8) -> None:
-    """The ring around what has the keyboard."""
+    """Paint the ring around what has the keyboard."""
     painter.setPen(QPen(style.color(style.theme.accent), 2))
     painter.setBrush(Qt.BrushStyle.NoBrush)
     painter.drawRoundedRect(rect.adjusted(1, 1, -1, -1), radius, radius)

@@ -193,7 +193,7 @@ class CodeBlock:
         self._queue_highlight(self._lex_start(first))
 
     def finish(self, source: str) -> None:
-        """The fence has ended: show and keep its whole text, color it as a whole."""
+        """Show and keep the whole text of a fence that has ended, and color it as a whole."""
         lines = source.split("\n") if source else []
         self.grow(lines[self.complete_lines :], "")
         self._source = source

@@ -229,7 +229,7 @@ class DocumentWriter:
 
 
 def _shrink_ends(document: QTextDocument) -> None:
-    """A table stands between two empty blocks that Qt keeps: make them take no room."""
+    """Make the two empty blocks that Qt keeps around a table take no space."""
     form = QTextBlockFormat()
     form.setLineHeight(0.01, QTextBlockFormat.LineHeightTypes.FixedHeight.value)
     for block in (document.firstBlock(), document.lastBlock()):

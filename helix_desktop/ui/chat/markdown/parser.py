@@ -137,7 +137,7 @@ def _keep_lines(block: Block) -> Block:
 
 
 def _group_top_level(tokens: Sequence[Token]) -> Iterable[list[Token]]:
-    """Groups of tokens: one per top-level block, lists taken apart into items."""
+    """Return groups of tokens: one per top-level block, lists split into items."""
     group: list[Token] = []
     opener: Token | None = None
     for token in tokens:

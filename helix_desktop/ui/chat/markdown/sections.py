@@ -228,7 +228,7 @@ class _SectionSplitter:
 
 
 def _closing_fence(text: str, sign: str, start: int) -> re.Match[str] | None:
-    """The line that ends a fence; looked for by its sign, since lines can be millions of characters long."""
+    """Return the line that ends a fence, found by its marker: lines can have millions of characters."""
     closing = re.compile(rf" {{0,3}}{sign[0]}{{{len(sign)},}}[ \t]*(?=\n|\Z)")
     at = text.find(sign, start)
     while at >= 0:
@@ -241,7 +241,7 @@ def _closing_fence(text: str, sign: str, start: int) -> re.Match[str] | None:
 
 
 def _code_sections(text: str, start: int, stop: int, info: str) -> Iterator[Section]:
-    """The sections of one fence: cut after 80 lines, or inside a line that is longer than a section."""
+    """Return the sections of a fence: cut after 80 lines, or inside a line that is longer than a section."""
     cuts = list(_code_ranges(text, start, stop))
     last = len(cuts) - 1
     line = 0

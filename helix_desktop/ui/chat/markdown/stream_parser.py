@@ -35,7 +35,7 @@ class MarkdownStream:
     """Reads a growing text; the cost of a delta depends on the open chunk, never on the whole text."""
 
     def __init__(self, references: Mapping[str, Any] | None = None) -> None:
-        """`references` are the link references of the text above."""
+        """Start after a text whose link references are `references`."""
         self._parser = MarkdownParser()
         self._parser.references.update(references or {})
         self._tail = ""

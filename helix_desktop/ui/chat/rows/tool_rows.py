@@ -101,14 +101,14 @@ class ToolRows:
         return self._put(replace(row, subagent_session=event.session, target=event.title or row.target))
 
     def on_subagent_progress(self, progress: SubagentProgress) -> ToolRow | None:
-        """The row of the call whose subagent went on; None when there is none, or it has its answer."""
+        """Return the row of the call whose subagent went on; None if there is none, or it has its answer."""
         row = self._row_of(progress.call_id)
         if row is None or row.answer_seq or row.subagent_session != progress.session_id:
             return None
         return self._put(replace(row, subagent_status=SubagentStatus.from_progress(progress)))
 
     def on_output_held(self, answer: ToolAnswered) -> ToolRow | None:
-        """The row of a call whose output is there, its form being chosen; None when it is not known."""
+        """Return the row of a call whose output's form is being chosen; None if it is unknown."""
         row = self._row_of(answer.call_id)
         if row is None:
             return None
@@ -120,7 +120,7 @@ class ToolRows:
         return self._put(replace(row, state=state)) if row is not None else None
 
     def with_running_output(self, call_id: str, output: RunningOutput) -> ToolRow | None:
-        """The row of a call at work with its newest lines; None when it is not known or has its answer."""
+        """Return the row of a running call with its newest lines; None if it is unknown or has its answer."""
         row = self._row_of(call_id)
         if row is None or row.state != "running":
             return None
@@ -214,7 +214,7 @@ def form_cost_text(event: FormChosen | ToolAnswered) -> str:
 
 
 def head_and_tail(text: str, head_lines: int = HEAD_LINES, tail_lines: int = TAIL_LINES) -> HeadAndTail:
-    """The first lines of a text, its last ones as far as they are others, and how many lines it has."""
+    """Return the first lines of a text, its last ones as far as they are others, and its line count."""
     stripped = text.removesuffix("\n")
     if not stripped:
         return HeadAndTail()

@@ -92,7 +92,7 @@ class RowInteractions(QObject):
             self.action_triggered.emit(ReadOriginal(row.key, row.digest))
 
     def reset(self) -> None:
-        """The rows are others: nothing is selected, sought or clicked any more."""
+        """Drop selection, search and click: the rows are others."""
         self._selection.clear()
         self._finder.clear()
         self._mouse.last_index = -1

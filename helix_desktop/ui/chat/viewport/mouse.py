@@ -52,7 +52,7 @@ class MouseHandler(QObject):
         self._edge_timer.timeout.connect(self._scroll_at_edge)
 
     def press(self, event: QMouseEvent) -> None:
-        """A button goes down."""
+        """Handle a button that goes down."""
         located = self._chat_viewport.hit_test(event.position())
         if located is None or event.button() != Qt.MouseButton.LeftButton:
             return
@@ -85,7 +85,7 @@ class MouseHandler(QObject):
         return True
 
     def move(self, event: QMouseEvent) -> None:
-        """The mouse moves, with or without a button."""
+        """Handle a move of the mouse, with or without a button."""
         self._position = event.position()
         if self._is_selecting:
             self._extend_selection()
@@ -93,7 +93,7 @@ class MouseHandler(QObject):
             self._update_hover()
 
     def release(self, event: QMouseEvent) -> None:
-        """A button goes up."""
+        """Handle a button that goes up."""
         if event.button() != Qt.MouseButton.LeftButton:
             return
         pressed, self.pressed = self.pressed, None
@@ -111,7 +111,7 @@ class MouseHandler(QObject):
         self.changed.emit()
 
     def clear_hover(self) -> None:
-        """The mouse has left the viewport."""
+        """Handle that the mouse has left the viewport."""
         self._set_hover(None, "", "")
         self._viewport.unsetCursor()
 

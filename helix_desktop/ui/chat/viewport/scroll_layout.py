@@ -57,7 +57,7 @@ class ScrollLayout:
         self.anchor, self.offset, self.placed = 0, 0.0, []
 
     def remove(self, index: int) -> None:
-        """A row has gone; what is read stays where it is."""
+        """Remove a row; what is read stays where it is."""
         self.heights.remove(index)
         if index < self.anchor:
             self.anchor -= 1

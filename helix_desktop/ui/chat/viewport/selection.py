@@ -61,7 +61,7 @@ class Selection:
         return min(self.anchor, self.head), max(self.anchor, self.head)
 
     def ranges(self, index: int, item: RowItem) -> dict[int, tuple[int, int]]:
-        """Selected positions of a row that are in sight or near, by number of the text."""
+        """Return the selected positions of a row that are in sight or near, by number of the text."""
         bounds = self.bounds()
         if bounds is None or not bounds[0].row <= index <= bounds[1].row:
             return {}
@@ -119,7 +119,7 @@ class Selection:
         return TextPosition(index, first, 0), TextPosition(index, last, item.text(last).length)
 
     def _selected_texts(self, index: int, first: TextPosition, last: TextPosition) -> Iterator[BlockText]:
-        """Selected words of a row; only where the selection begins and ends are positions needed."""
+        """Return a row's selected text; positions are needed only where the selection starts and ends."""
         item = self._item_cache.get(index)
         for words in item.block_texts():
             at = (index, words.number)

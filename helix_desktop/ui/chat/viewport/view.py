@@ -104,7 +104,7 @@ class ChatView(Themed, QAbstractScrollArea):
         self.chat_viewport.repaint()
 
     def tint(self, theme: Theme) -> None:
-        """The same as set_theme, as the window tells all its panes."""
+        """Take the colors of a theme."""
         self.set_theme(theme)
 
     @property
@@ -181,7 +181,7 @@ class ChatView(Themed, QAbstractScrollArea):
         self.chat_viewport.refresh()
 
     def scrollContentsBy(self, dx: int, dy: int) -> None:
-        """The scroll bar has moved."""
+        """Follow the scroll bar."""
         self.chat_viewport.on_bar_moved()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

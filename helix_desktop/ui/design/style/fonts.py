@@ -46,7 +46,7 @@ def scale(reference: QFont) -> float:
 
 
 def sized(reference: QFont, px: float, weight: QFont.Weight = QFont.Weight.Normal) -> QFont:
-    """A font of the window's family, `px` pixels at 100 %, scaled as the reference (a widget's font) is."""
+    """Return the window's font at `px` pixels at 100 %, scaled as the reference (a widget's font) is."""
     font = base(max(1, round(px * scale(reference))))
     font.setWeight(weight)
     return font

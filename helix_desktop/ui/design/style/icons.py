@@ -27,7 +27,7 @@ def pixmap(name: str, color: str, size: int = 16, ratio: float = 1.0) -> QPixmap
 
 
 def icon(name: str, color: str, size: int = 16, disabled: str = "") -> QIcon:
-    """An icon for buttons and menus, sharp on every screen that is there; `disabled` is its other color."""
+    """Return an icon for buttons and menus, sharp on every screen there is; `disabled`: its other color."""
     result = QIcon()
     for ratio in {1.0, *(screen.devicePixelRatio() for screen in QGuiApplication.screens())}:
         result.addPixmap(pixmap(name, color, size, ratio))

@@ -13,7 +13,7 @@ class FindShortcut(QObject):
     """Gives Ctrl+F to a pane while the keyboard is in it, before a shortcut of the window takes it."""
 
     def __init__(self, pane: QWidget, callback: Callable[[], object]) -> None:
-        """`callback` is called each time; the pane owns this object."""
+        """Call `callback` each time; the pane owns this object."""
         super().__init__(pane)
         self._callback = callback
         pane.installEventFilter(self)
