@@ -26,7 +26,6 @@ from helix_desktop.store.files.quarantine import Quarantine
 from helix_desktop.store.leveldb import listings
 from helix_desktop.store.leveldb.access import StoreAccess
 from helix_desktop.store.leveldb.commit_rows import stage_commit
-from helix_desktop.store.leveldb.compression import CompressionWorker, ContentEncoding
 from helix_desktop.store.leveldb.contents import ContentStore, find_digests, missing_error
 from helix_desktop.store.leveldb.counters import StoreCounters, read_totals
 from helix_desktop.store.leveldb.database import ReadView
@@ -84,10 +83,6 @@ class LevelDbStore(StoreSearch):
         self.bulk_access = BulkAccess(files.store_files.folder, access, self._run_query_now)
         self._backpressure = Backpressure()
         self._counters = StoreCounters()
-        self._compression_worker = CompressionWorker(
-            f"helix-store-pack-{folder}",
-            lambda digest: files.database.get(keys.record(digest)) is not None,
-        )
         self._closing: Future[None] | None = None
         name = f"helix-store-write-{folder}"
         self._writer = WriterThread(
@@ -139,11 +134,8 @@ class LevelDbStore(StoreSearch):
         check_commit(commit)
         if commit.is_empty:
             return
-        encodings = [self._access.contents.encoding(content) for content in commit.contents]
         await self._write_rows(
-            lambda batch: stage_commit(batch, self._access.contents, commit, at_ms, encodings),
-            commit.size,
-            encodings,
+            lambda batch: stage_commit(batch, self._access.contents, commit, at_ms), commit.size
         )
         self.health.damage_notifier.forget_digests(content.digest for content in commit.contents)
 
@@ -250,12 +242,9 @@ class LevelDbStore(StoreSearch):
         if self._closing is not None:
             raise store_errors.store_closed()
 
-    async def _write_rows(
-        self, stage: Callable[[WriteBatch], None], size: int = 0, encodings: Sequence[ContentEncoding] = ()
-    ) -> None:
+    async def _write_rows(self, stage: Callable[[WriteBatch], None], size: int = 0) -> None:
         await self._backpressure.acquire(size)
         try:
-            self._compression_worker.precompute(encodings)
             future: asyncio.Future[None] = self._loop_bridge.create_future()
             self._writer.submit(WriteJob(_reporting_damage(self._files, stage), size, future))
             await future
@@ -290,7 +279,6 @@ class LevelDbStore(StoreSearch):
         # On the writer's thread: reads that were submitted before the close are answered first.
         self._readers.close()
         self._index.close()
-        self._compression_worker.close()
         self._files.close()
 
 

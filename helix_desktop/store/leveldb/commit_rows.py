@@ -13,25 +13,18 @@ from helix_desktop.domain.store.entries import SessionSummary
 from helix_desktop.store.core import keys
 from helix_desktop.store.core.commit import check_sequence, check_stored
 from helix_desktop.store.core.write_batch import WriteBatch
-from helix_desktop.store.leveldb.compression import ContentEncoding
 from helix_desktop.store.leveldb.contents import ContentStore
 from helix_desktop.store.leveldb.entry_record import EntryRecord
 from helix_desktop.store.leveldb.rows import ROWS, delete_reference, put_reference
 
 
-def stage_commit(
-    batch: WriteBatch,
-    contents: ContentStore,
-    commit: Commit,
-    at_ms: int,
-    encodings: Sequence[ContentEncoding],
-) -> None:
+def stage_commit(batch: WriteBatch, contents: ContentStore, commit: Commit, at_ms: int) -> None:
     """Put everything of a commit, made at `at_ms` (ms since 1970), into the batch.
 
     Raise ValueError if the stored rows do not allow it.
     """
-    for encoding in encodings:
-        contents.stage_encoded(batch, encoding, at_ms, commit.session)
+    for content in commit.contents:
+        contents.stage(batch, content, at_ms, commit.session)
     stage_events(batch, commit.session, commit.events)
     for digest in commit.recalls:
         check_stored(digest, _is_referable(batch, digest), "a recall")

@@ -7,6 +7,7 @@ chunks, which are written before it: a crash in between leaves chunks that no he
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 
 import msgspec
 
@@ -19,7 +20,6 @@ from helix_desktop.store.core.commit import check_digest
 from helix_desktop.store.core.row_codec import MAX_CONTENT_BYTES, ROW_VERSION, RowDamaged
 from helix_desktop.store.core.write_batch import RowGetter, WriteBatch
 from helix_desktop.store.files.quarantine import Quarantine
-from helix_desktop.store.leveldb.compression import ContentEncoding, EncodedPart
 from helix_desktop.store.leveldb.database import Database, ReadView
 from helix_desktop.store.leveldb.entry_record import EntryRecord, new_record
 from helix_desktop.store.leveldb.rows import ROWS
@@ -38,22 +38,8 @@ class ContentStore:
         self._database = database
         self.quarantine = quarantine
 
-    def encoding(self, content: Content) -> ContentEncoding:
-        """Return the encoding of a content, which another thread may begin before it is staged."""
-        return ContentEncoding(
-            content,
-            MAX_SINGLE_ROW_BYTES if len(content.data) <= MAX_SINGLE_ROW_BYTES else CHUNK_BYTES,
-        )
-
     def stage(self, batch: WriteBatch, content: Content, at_ms: int, session: str = "") -> None:
         """Put a content's rows into the batch, unless it is stored and intact. Raise ValueError."""
-        self.stage_encoded(batch, self.encoding(content), at_ms, session)
-
-    def stage_encoded(
-        self, batch: WriteBatch, encoding: ContentEncoding, at_ms: int, session: str = ""
-    ) -> None:
-        """Do as `stage` does, for an encoding that another thread may have begun. Raise ValueError."""
-        content = encoding.content
         digest = content.digest
         try:
             record, readable = ROWS.record.get(batch, digest), True
@@ -61,34 +47,34 @@ class ContentStore:
             record, readable = None, False
         tombstone = ROWS.tombstone.get(batch, digest) if record is None else None
         if tombstone is not None and not tombstone.lifted:
-            check_digest(content, encoding.digest())
+            check_digest(content, digest_of(content.data))
         elif record is not None and self._is_intact(batch, digest):
-            check_digest(content, encoding.digest())
+            check_digest(content, digest_of(content.data))
             if must_revive(record.references, record.trashed, record.last_used, at_ms):
                 revived = msgspec.structs.replace(record, trashed=0, last_used=at_ms)
                 ROWS.record.put(batch, revived, digest)
         elif record is not None:
-            self._restore_bytes(batch, encoding, record)
+            self._restore_bytes(batch, content, record)
         elif readable and tombstone is None:
-            record = new_record(content, self._stage_bytes(batch, encoding, at_ms), at_ms, session)
+            record = new_record(content, self._stage_bytes(batch, content, at_ms), at_ms, session)
             ROWS.record.put(batch, record, digest)
             batch.add_totals(1, record.size, record.stored_size)
         else:
-            self._stage_known(batch, encoding, self._created_ms(digest, at_ms), session, readable)
+            self._stage_known(batch, content, self._created_ms(digest, at_ms), session, readable)
 
-    def _restore_bytes(self, batch: WriteBatch, encoding: ContentEncoding, record: EntryRecord) -> None:
+    def _restore_bytes(self, batch: WriteBatch, content: Content, record: EntryRecord) -> None:
         """Stage the bytes of a content again whose record is intact and whose bytes are not."""
-        stored_size = self._stage_bytes(batch, encoding, record.created)
+        stored_size = self._stage_bytes(batch, content, record.created)
         restored = msgspec.structs.replace(record, stored_size=stored_size, trashed=0)
-        ROWS.record.put(batch, restored, encoding.content.digest)
+        ROWS.record.put(batch, restored, content.digest)
         batch.add_totals(stored_size=stored_size - record.stored_size)
         # Not before it is written: a reader would meanwhile find the damage and quarantine it once more.
-        batch.on_durable(lambda: self.quarantine.mark_healed(encoding.content.digest))
+        batch.on_durable(lambda: self.quarantine.mark_healed(content.digest))
 
     def _stage_known(
         self,
         batch: WriteBatch,
-        encoding: ContentEncoding,
+        content: Content,
         created_ms: int,
         session: str,
         record_readable: bool,
@@ -96,10 +82,8 @@ class ContentStore:
         """Stage a content that events may already name: it was redacted, or lost its record
         (not `record_readable`).
         """
-        digest = encoding.content.digest
-        record = new_record(
-            encoding.content, self._stage_bytes(batch, encoding, created_ms), created_ms, session
-        )
+        digest = content.digest
+        record = new_record(content, self._stage_bytes(batch, content, created_ms), created_ms, session)
         ROWS.record.put(batch, self._with_reference_count(digest, record), digest)
         batch.delete(keys.tombstone(digest))
         if record_readable:
@@ -129,11 +113,11 @@ class ContentStore:
             raise store_errors.content_damaged(digest, "its bytes are missing")
         raise missing_error(view, digest)
 
-    def _stage_bytes(self, batch: WriteBatch, encoding: ContentEncoding, created_ms: int) -> int:
+    def _stage_bytes(self, batch: WriteBatch, content: Content, created_ms: int) -> int:
         """Stage the bytes; return the stored size in bytes. Raise ValueError if their digest differs."""
-        rows = [_encode_row(piece, created_ms) for piece in encoding.consume_parts()]
-        length, digest = len(encoding.content.data), encoding.content.digest
-        check_digest(encoding.content, encoding.digest())
+        length, digest = len(content.data), content.digest
+        check_digest(content, digest_of(content.data))
+        rows = [_encode_row(part, created_ms) for part in _split_parts(content.data)]
         if length > MAX_SINGLE_ROW_BYTES:
             for number, row in enumerate(rows):
                 batch.put_unreferenced(keys.chunk(digest, number), row)
@@ -237,9 +221,19 @@ def find_digests(view: ReadView, prefix: str, limit: int) -> list[str]:
     return digests
 
 
-def _encode_row(part: EncodedPart, created_ms: int) -> bytes:
-    method = _ZSTD if part.is_compressed else _PLAIN
-    return _HEAD.pack(ROW_VERSION, method, part.length, created_ms) + part.payload
+def _split_parts(data: bytes) -> Iterator[bytes]:
+    """Yield the bytes of each row: all of them, or chunks."""
+    if len(data) <= MAX_SINGLE_ROW_BYTES:
+        yield data
+        return
+    for offset in range(0, len(data), CHUNK_BYTES):
+        yield data[offset : offset + CHUNK_BYTES]
+
+
+def _encode_row(part: bytes, created_ms: int) -> bytes:
+    packed = row_codec.compress(part)
+    method, payload = (_PLAIN, part) if packed is None else (_ZSTD, packed)
+    return _HEAD.pack(ROW_VERSION, method, len(part), created_ms) + payload
 
 
 def _decode_head(row: bytes) -> tuple[int, int, int]:
