@@ -7,12 +7,13 @@ import asyncio
 import msgspec
 
 from helix_desktop.agent.ports import Store, TokenCounter
-from helix_desktop.domain.digest import digest_of, format_bytes, is_digest, is_digest_prefix
+from helix_desktop.domain.digest import digest_of, is_digest, is_digest_prefix
 from helix_desktop.domain.errors import ContentDamaged, DigestAmbiguous, DigestUnknown, InvalidInput
 from helix_desktop.domain.events.session import Attachment
 from helix_desktop.domain.image import MAX_IMAGE_BYTES, Image, identify_image
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import Content
+from helix_desktop.domain.text_format import format_bytes
 
 
 class VerifyResult(msgspec.Struct, frozen=True):

@@ -22,7 +22,6 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.window.rejected_images import describe_rejection, suspect_messages
 from helix_desktop.context.window.window import Window
 from helix_desktop.domain.cost import step_cost
-from helix_desktop.domain.digest import title_line
 from helix_desktop.domain.errors import (
     BudgetExhausted,
     ContextWindowExceeded,
@@ -47,6 +46,7 @@ from helix_desktop.domain.messages import (
     TurnOutcome,
     no_wait,
 )
+from helix_desktop.domain.text_format import title_line
 from helix_desktop.domain.tools import PermissionMode
 
 

@@ -13,9 +13,9 @@ from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.app.exit_codes import FAILED
 from helix_desktop.cli.output import ProgressPrinter, print_err, print_out
 from helix_desktop.cli.workspace_command import with_services, with_workspace
-from helix_desktop.domain.digest import format_bytes
 from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.store.archive_report import SUFFIX, ExportResult
+from helix_desktop.domain.text_format import format_bytes
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.words.store_reports import export_summary, import_summary
 

@@ -12,11 +12,12 @@ import msgspec
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.cli.output import content_name, print_err, print_out
-from helix_desktop.domain.digest import ellipsize, format_bytes, is_digest, pluralize
+from helix_desktop.domain.digest import is_digest
 from helix_desktop.domain.errors import DigestAmbiguous, DigestUnknown, InvalidInput
 from helix_desktop.domain.redaction.redaction import RedactionMatches, RedactionRequest
 from helix_desktop.domain.store.entries import CacheEntry
 from helix_desktop.domain.store.retention import CleanupPlan, RetentionRule
+from helix_desktop.domain.text_format import ellipsize, format_bytes, pluralize
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.words.store_reports import shortfall_text, summary_lines

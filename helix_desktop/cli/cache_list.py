@@ -10,7 +10,6 @@ import msgspec
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.cli.output import content_name, print_err, print_out
-from helix_desktop.domain.digest import format_bytes, pluralize
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.store.entries import (
     CacheEntry,
@@ -20,6 +19,7 @@ from helix_desktop.domain.store.entries import (
     HandoverHit,
     SearchResults,
 )
+from helix_desktop.domain.text_format import format_bytes, pluralize
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.system.clock import wall_clock_ms

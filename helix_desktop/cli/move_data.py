@@ -9,7 +9,7 @@ import os
 from helix_desktop.app.data_move import move_data_dir
 from helix_desktop.cli.output import ProgressPrinter, print_err, print_out
 from helix_desktop.config.paths import DataDir
-from helix_desktop.domain.digest import format_bytes, pluralize
+from helix_desktop.domain.text_format import format_bytes, pluralize
 
 
 def move_data(args: argparse.Namespace) -> int:

@@ -17,7 +17,6 @@ from helix_desktop.agent.session_updates import (
     Update,
 )
 from helix_desktop.domain.cost import Budget, Spending
-from helix_desktop.domain.digest import format_bytes
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.rewrite_kinds import SweepReason
 from helix_desktop.domain.events.session import (
@@ -32,6 +31,7 @@ from helix_desktop.domain.events.session import (
 from helix_desktop.domain.events.summary import HandoverFailed, HandoverMade, ObservationsPlaced
 from helix_desktop.domain.store.entries import CacheEntry
 from helix_desktop.domain.store.repair_report import LostContent
+from helix_desktop.domain.text_format import format_bytes
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.words.numbers import format_whole_percent
 from helix_desktop.words.rewrite_reasons import trigger_text

@@ -12,7 +12,6 @@ import msgspec
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.cli.output import print_out
 from helix_desktop.cli.workspace_command import with_workspace
-from helix_desktop.domain.digest import ellipsize
 from helix_desktop.domain.events.rewrite import (
     FoldMade,
     FormChosen,
@@ -30,6 +29,7 @@ from helix_desktop.domain.events.summary import (
     ObservationsMade,
     ObservationsPlaced,
 )
+from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.words.rewrite_reasons import placement_text, sweep_reason_text, trigger_text

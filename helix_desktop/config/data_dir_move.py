@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from helix_desktop.config.data_dir_pointer import POINTER_FILE, read_pointer, write_pointer
-from helix_desktop.domain.digest import format_bytes
 from helix_desktop.domain.errors import DataDirUnavailable, HelixError, InvalidInput
+from helix_desktop.domain.text_format import format_bytes
 
 MoveProgress = Callable[[int, int], None]
 """Called with bytes done and total bytes; may raise to cancel the move, which then has changed nothing."""

@@ -17,12 +17,13 @@ from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.window.window import Window
 from helix_desktop.demo.screen_tour import ScreenTour
 from helix_desktop.demo.screenshots import ScreenshotWriter
-from helix_desktop.domain.digest import digest_of, format_bytes
+from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered
 from helix_desktop.domain.events.summary import ObservationsPlaced
+from helix_desktop.domain.text_format import format_bytes
 from helix_desktop.providers.demo.script import read_scripts
 from helix_desktop.services.sample_workspaces import SAMPLES, add_sample
 from helix_desktop.ui.workspaces.window_controllers import WindowControllers

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from helix_desktop.domain.digest import bare_marker, format_bytes
+from helix_desktop.domain.digest import bare_marker
+from helix_desktop.domain.text_format import format_bytes
 
 MAX_IMAGE_BYTES = (
     5 * 1024 * 1024

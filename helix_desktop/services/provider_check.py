@@ -11,7 +11,6 @@ from http import HTTPStatus
 import msgspec
 
 from helix_desktop.agent.ports import Model
-from helix_desktop.domain.digest import ellipsize
 from helix_desktop.domain.errors import AuthenticationFailed, HelixError, ModelError
 from helix_desktop.domain.messages import (
     Message,
@@ -22,6 +21,7 @@ from helix_desktop.domain.messages import (
     TextDelta,
     ToolSpec,
 )
+from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.providers.endpoint import Endpoint
 from helix_desktop.providers.http import HttpError, is_loopback
 from helix_desktop.providers.model_list import as_model_error

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.cost import format_usd
-from helix_desktop.domain.digest import ellipsize, pluralize
 from helix_desktop.domain.events.rewrite import FoldMade, Form, FormChosen, Pinned, SweepMade, Unpinned
 from helix_desktop.domain.events.session import AssistantSpoke, BudgetSet, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade, ObservationsPlaced
+from helix_desktop.domain.text_format import ellipsize, pluralize
 from helix_desktop.domain.tools import PermissionMode
 from helix_desktop.words.numbers import format_tokens
 

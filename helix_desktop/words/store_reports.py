@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from helix_desktop.domain.digest import format_bytes, pluralize
 from helix_desktop.domain.errors import StoreRepaired
 from helix_desktop.domain.redaction.redaction import RedactionMatches
 from helix_desktop.domain.store.archive_report import ExportResult, ImportResult
 from helix_desktop.domain.store.entries import CacheEntry
 from helix_desktop.domain.store.repair_report import LostContent, RepairReport, TruncatedSession
 from helix_desktop.domain.store.retention import CleanupPlan
+from helix_desktop.domain.text_format import format_bytes, pluralize
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 
 _MAX_LISTED = 5  # lost contents and truncated sessions that are listed by name

@@ -11,7 +11,7 @@ from pathlib import Path
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.window import PromptFrame, project
-from helix_desktop.domain.digest import digest_of, first_line
+from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.session import (
     AssistantSpoke,
     Event,
@@ -22,6 +22,7 @@ from helix_desktop.domain.events.session import (
 )
 from helix_desktop.domain.messages import ModelInfo, ToolCall
 from helix_desktop.domain.store.commit import Commit
+from helix_desktop.domain.text_format import first_line
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.ui.chat.rows.from_events import rows_from_log
 

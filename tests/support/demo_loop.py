@@ -6,9 +6,10 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from helix_desktop.domain.digest import first_line, marker
+from helix_desktop.domain.digest import marker
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.messages import Message, ModelRequest, ModelResponse, TextDelta, ToolCall
+from helix_desktop.domain.text_format import first_line
 from helix_desktop.providers.demo.model import DemoModel
 from tests.support.tool_rig import MemoryCache, make_tools
 

@@ -6,9 +6,10 @@ import msgspec
 
 from helix_desktop.agent.intake.intake import decode_output
 from helix_desktop.context.window.window import output_marker
-from helix_desktop.domain.digest import digest_of, first_line
+from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.session import ToolAnswered
 from helix_desktop.domain.image import Image, identify_image
+from helix_desktop.domain.text_format import first_line
 from tests.support.image_bytes import minimal_png
 from tests.support.session_simulator import SessionSimulator, count_tokens
 

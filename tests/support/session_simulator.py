@@ -26,7 +26,7 @@ from helix_desktop.context.summaries.handover import covered_messages, render_ha
 from helix_desktop.context.summaries.handover_fallback import extractive_handover
 from helix_desktop.context.summaries.index_entry import build_index_entry
 from helix_desktop.context.window.window import PromptFrame, Window, output_marker, project
-from helix_desktop.domain.digest import bare_marker, digest_of, first_line
+from helix_desktop.domain.digest import bare_marker, digest_of
 from helix_desktop.domain.events.rewrite import Form, Redone, SweepMade, Undone
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, SweepReason
 from helix_desktop.domain.events.session import (
@@ -44,6 +44,7 @@ from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.image import Image
 from helix_desktop.domain.messages import ModelInfo, ModelRequest, ToolCall, ToolSpec, TurnOutcome, Usage
 from helix_desktop.domain.store.entries import Content
+from helix_desktop.domain.text_format import first_line
 from helix_desktop.store.memory.store import MemoryStore
 from helix_desktop.system.task_scope import TaskScope
 from tests.support.scripted_model import ScriptedModel, text_reply

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from helix_desktop.domain.digest import digest_of, first_line
+from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import DigestUnknown
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.search_query import parse_query
@@ -23,6 +23,7 @@ from helix_desktop.domain.store.entries import (
     StoreTotals,
 )
 from helix_desktop.domain.store.entry_order import matches_filter
+from helix_desktop.domain.text_format import first_line
 from helix_desktop.domain.text_search import find_matches
 from helix_desktop.tools.registry import ToolRegistry
 from helix_desktop.tools.workspace_tools import ToolSetup, create_workspace_tools

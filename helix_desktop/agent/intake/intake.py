@@ -13,11 +13,12 @@ from helix_desktop.context.intake.output_preview import MIN_BUDGET, preview_outp
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.window import output_marker
 from helix_desktop.domain.cost import step_cost
-from helix_desktop.domain.digest import bare_marker, digest_of, first_line
+from helix_desktop.domain.digest import bare_marker, digest_of
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered
 from helix_desktop.domain.image import Image, identify_image
 from helix_desktop.domain.messages import ModelInfo, ModelResponse, ToolCall
 from helix_desktop.domain.store.entries import Content
+from helix_desktop.domain.text_format import first_line
 from helix_desktop.domain.tool_call_target import call_target
 from helix_desktop.domain.tools import ToolResult
 

@@ -14,7 +14,6 @@ from helix_desktop.agent.session import Session
 from helix_desktop.agent.session_updates import ErrorRaised, SubagentProgress
 from helix_desktop.agent.subagents.monitor import SubagentConversation, SubagentMonitor, as_parent_request
 from helix_desktop.context.policy import ContextPolicy, policy_fields
-from helix_desktop.domain.digest import title_line
 from helix_desktop.domain.errors import SubagentFailed, ToolError
 from helix_desktop.domain.events.session import (
     NEW_TITLE,
@@ -26,6 +25,7 @@ from helix_desktop.domain.events.session import (
     TurnEnded,
 )
 from helix_desktop.domain.messages import TurnOutcome
+from helix_desktop.domain.text_format import title_line
 from helix_desktop.domain.tools import ApprovalReply, ApprovalRequest, SubagentUsage, ToolResult
 from helix_desktop.system.task_scope import TaskScope
 

@@ -33,13 +33,14 @@ from helix_desktop.context.summaries.transcript_lines import transcript_lines
 from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage
 from helix_desktop.context.window.window import project
 from helix_desktop.domain.cost import CostEstimate, Spending
-from helix_desktop.domain.digest import digest_of, first_line
+from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import CompactionRefused, SummaryRefused
 from helix_desktop.domain.events.rewrite import SweepMade
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, SweepReason
 from helix_desktop.domain.events.session import Event, RecordedEvent
 from helix_desktop.domain.events.summary import HandoverFailed, HandoverMade, Section
 from helix_desktop.domain.store.entries import Content
+from helix_desktop.domain.text_format import first_line
 
 
 class CompactionInput(msgspec.Struct, frozen=True):

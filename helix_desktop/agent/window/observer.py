@@ -24,12 +24,13 @@ from helix_desktop.context.summaries.observation import EventRange
 from helix_desktop.context.summaries.summary_check import accept_observations, reflection_input, summary_input
 from helix_desktop.context.summaries.transcript_lines import transcript_lines
 from helix_desktop.domain.cost import CostEstimate, Spending
-from helix_desktop.domain.digest import digest_of, first_line
+from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import CompactionRefused, SummaryRefused
 from helix_desktop.domain.events.rewrite_kinds import PlacementReason
 from helix_desktop.domain.events.session import Event
 from helix_desktop.domain.events.summary import Observation, ObservationsFailed, ObservationsMade
 from helix_desktop.domain.store.entries import Content
+from helix_desktop.domain.text_format import first_line
 
 
 class ObservationInput(msgspec.Struct, frozen=True):

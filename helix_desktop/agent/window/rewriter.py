@@ -17,12 +17,13 @@ from helix_desktop.context.summaries.index_entry import HEAD, build_index_entry
 from helix_desktop.context.summaries.observation import EventRange
 from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage
 from helix_desktop.context.window.window import Projector, PromptFrame, Window, project
-from helix_desktop.domain.digest import digest_of, first_line
+from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.rewrite_kinds import PlacementReason, SweepReason
 from helix_desktop.domain.events.session import Event, RecordedEvent
 from helix_desktop.domain.events.summary import ObservationsPlaced
 from helix_desktop.domain.store.entries import Content
+from helix_desktop.domain.text_format import first_line
 
 
 class WindowRewriter:

@@ -6,9 +6,10 @@ from typing import Any
 
 import msgspec
 
-from helix_desktop.domain.digest import bare_marker, digest_of, format_bytes
+from helix_desktop.domain.digest import bare_marker, digest_of
 from helix_desktop.domain.events.session import MaskedCall
 from helix_desktop.domain.messages import ToolCall
+from helix_desktop.domain.text_format import format_bytes
 
 MIN_CHARS = 500  # a shorter value cannot save what a marker must save
 _WHOLE_KEY = "cached_arguments"  # the one key of arguments that are no JSON object

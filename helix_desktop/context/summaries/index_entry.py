@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
-from helix_desktop.domain.digest import format_bytes
 from helix_desktop.domain.events.session import AssistantSpoke, Attachment, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade
+from helix_desktop.domain.text_format import format_bytes
 
 HEAD = (
     "Index of cached outputs, oldest first. A line that begins with a hash names content for "

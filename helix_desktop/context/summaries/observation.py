@@ -12,11 +12,11 @@ from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.summaries import cut_points as cuts
 from helix_desktop.context.summaries.artifact_ledger import LEGEND
 from helix_desktop.context.summaries.handover import UNSUPPORTED
-from helix_desktop.context.summaries.transcript_lines import utc_day
 from helix_desktop.domain.digest import bare_marker
 from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.domain.events.session import UserSpoke
 from helix_desktop.domain.events.summary import ObservationsMade, ObservationsPlaced
+from helix_desktop.domain.text_format import utc_day
 
 TITLE = "[Observations]"
 _NOTE = (

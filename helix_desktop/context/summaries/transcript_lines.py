@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence, Set
-from datetime import UTC, datetime
 
 import msgspec
 
@@ -12,6 +11,7 @@ from helix_desktop.context.log.window_layout import Cover, LogItem
 from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import Observation, ObservationsMade
+from helix_desktop.domain.text_format import utc_day
 
 FULL_CHARS = 6_000  # characters shown of a message that stands in the window as it came
 _CACHED, _FOLDED = 600, 600  # the same of one whose output is a marker there, and of one in a note
@@ -73,11 +73,6 @@ def observation_line(observation: Observation) -> TranscriptLine:
     return TranscriptLine(
         f"observed ({observation.priority}) {utc_day(observation.at)}: ", observation.text, cited
     )
-
-
-def utc_day(at_ms: int) -> str:
-    """Return the UTC date of a time in milliseconds since 1970."""
-    return datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%Y-%m-%d")
 
 
 def _item_line(item: LogItem, max_chars: int) -> TranscriptLine:

@@ -12,10 +12,10 @@ from helix_desktop.context.log.window_layout import LogItem, PinnedCopy, Summary
 from helix_desktop.context.summaries import handover as handovers
 from helix_desktop.context.summaries import observation
 from helix_desktop.context.window.window import PromptFrame, Window
-from helix_desktop.domain.digest import format_bytes
 from helix_desktop.domain.events.rewrite import FoldMade, FormChosen
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade
+from helix_desktop.domain.text_format import format_bytes
 
 WindowItemKind = Literal[
     "system",

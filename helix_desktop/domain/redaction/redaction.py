@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, Literal, TypeVar, cast, get_origin
 
@@ -30,6 +29,7 @@ from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.redaction.text_variants import encoded_variants
 from helix_desktop.domain.store.entries import CacheEntry
 from helix_desktop.domain.store.retention import ContentReference
+from helix_desktop.domain.text_format import utc_day
 
 MIN_TEXT_LENGTH = 4  # characters: anything shorter stands in too many places that mean something else
 _HANDLES = frozenset({"digest", "digests", "recalled", "index"})
@@ -82,11 +82,6 @@ class RedactionMatches(msgspec.Struct, frozen=True):
 def redaction_mark(at_ms: int) -> str:
     """Return the mark that replaces redacted text; `at_ms` in milliseconds since 1970."""
     return f"[FORGOTTEN {utc_day(at_ms)}]"
-
-
-def utc_day(at_ms: int) -> str:
-    """Return a day in UTC, as `2026-11-20`; `at_ms` in milliseconds since 1970."""
-    return datetime.fromtimestamp(at_ms / 1000, UTC).date().isoformat()
 
 
 class Redaction:

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 
 import mcp_types as types
 
-from helix_desktop.domain.digest import digest_of, format_bytes
+from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.image import MAX_IMAGE_BYTES, Image, identify_image
+from helix_desktop.domain.text_format import format_bytes
 from helix_desktop.domain.tools import ToolResult
 from helix_desktop.mcp.client.exposed_tool import sanitize_text
 

@@ -16,12 +16,12 @@ from typing import Literal
 
 import msgspec
 
-from helix_desktop.domain.digest import format_bytes
 from helix_desktop.domain.draft import Draft
 from helix_desktop.domain.errors import HelixError, InvalidArchive
 from helix_desktop.domain.events.session import RecordedEvent
 from helix_desktop.domain.store.archive_report import ArchiveTotals, ImportResult, Progress
 from helix_desktop.domain.store.entries import Content, SessionSummary
+from helix_desktop.domain.text_format import format_bytes
 from helix_desktop.store.archive.archive_format import ArchiveManifest
 from helix_desktop.store.archive.reader import (
     ArchivedContent,

@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 import msgspec
 import zstandard
 
-from helix_desktop.domain.digest import format_bytes
+from helix_desktop.domain.text_format import format_bytes
 
 ROW_VERSION = 1
 MAX_CONTENT_BYTES = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from helix_desktop.domain.digest import MIN_PREFIX, format_bytes, is_digest_prefix
+from helix_desktop.domain.digest import MIN_PREFIX, is_digest_prefix
 from helix_desktop.domain.errors import (
     ContentDamaged,
     ContentRedacted,
@@ -12,8 +12,8 @@ from helix_desktop.domain.errors import (
     DigestUnknown,
     StoreClosed,
 )
-from helix_desktop.domain.redaction.redaction import utc_day
 from helix_desktop.domain.store.entries import Content
+from helix_desktop.domain.text_format import format_bytes, utc_day
 from helix_desktop.store.core.row_codec import MAX_CONTENT_BYTES
 
 _MAX_NEAR_MATCHES = 5  # near matches that are listed

@@ -17,8 +17,8 @@ from typing import Any, TypeVar
 
 import plyvel
 
-from helix_desktop.domain.digest import format_bytes
 from helix_desktop.domain.errors import StoreDamaged, StoreUnreadable, StoreWriteFailed
+from helix_desktop.domain.text_format import format_bytes
 from helix_desktop.store.core import store_errors
 from helix_desktop.store.core.row_codec import RowDamaged
 from helix_desktop.store.core.write_batch import WriteBatch

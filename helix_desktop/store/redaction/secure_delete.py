@@ -12,8 +12,8 @@ import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
-from helix_desktop.domain.digest import format_bytes
 from helix_desktop.domain.errors import StoreWriteFailed
+from helix_desktop.domain.text_format import format_bytes
 from helix_desktop.store.core import keys
 from helix_desktop.store.core.row_codec import RowDamaged
 from helix_desktop.store.core.tombstone import PendingDeletion

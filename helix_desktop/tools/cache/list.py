@@ -8,7 +8,6 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from helix_desktop.domain.digest import ellipsize, format_bytes
 from helix_desktop.domain.errors import StoreError, ToolError
 from helix_desktop.domain.store.content_reader import ContentReader
 from helix_desktop.domain.store.entries import (
@@ -19,6 +18,7 @@ from helix_desktop.domain.store.entries import (
     EntryPage,
     EntrySort,
 )
+from helix_desktop.domain.text_format import ellipsize, format_bytes
 from helix_desktop.domain.tools import OutputCallback, ToolResult
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.tools.arguments import Arguments

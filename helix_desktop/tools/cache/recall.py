@@ -12,11 +12,12 @@ from typing import Annotated
 
 import msgspec
 
-from helix_desktop.domain.digest import HEX_DIGITS, MIN_PREFIX, format_bytes, is_digest_prefix
+from helix_desktop.domain.digest import HEX_DIGITS, MIN_PREFIX, is_digest_prefix
 from helix_desktop.domain.errors import ContentRedacted, StoreError, ToolError
 from helix_desktop.domain.image import MAX_IMAGE_BYTES, identify_image
 from helix_desktop.domain.store.content_reader import ContentReader
 from helix_desktop.domain.store.entries import CacheEntry
+from helix_desktop.domain.text_format import format_bytes
 from helix_desktop.domain.tools import CountTokens, OutputCallback, ToolResult, ignore_output
 from helix_desktop.tools.arguments import Arguments, Line
 from helix_desktop.tools.cache.paging import Paginator, TextPage, decode_lines, release_lines

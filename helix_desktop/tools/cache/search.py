@@ -14,10 +14,10 @@ from typing import Annotated
 
 import msgspec
 
-from helix_desktop.domain.digest import format_bytes, pluralize
 from helix_desktop.domain.errors import InvalidInput, StoreError, ToolError
 from helix_desktop.domain.store.content_reader import ContentReader
 from helix_desktop.domain.store.entries import ContentHit, ContentKind, EntryFilter, SearchResults
+from helix_desktop.domain.text_format import format_bytes, pluralize
 from helix_desktop.domain.text_search import MatchingLine
 from helix_desktop.domain.tools import CountTokens, OutputCallback, ToolResult, ignore_output
 from helix_desktop.domain.unicode_safety import escape_hidden_name

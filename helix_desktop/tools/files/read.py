@@ -6,9 +6,10 @@ import asyncio
 import hashlib
 from collections.abc import Iterable
 
-from helix_desktop.domain.digest import digest_of, format_bytes
+from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.image import MAX_IMAGE_BYTES, identify_image
+from helix_desktop.domain.text_format import format_bytes
 from helix_desktop.domain.tools import OutputCallback, ToolResult, ignore_output
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.tools.arguments import Arguments, Line

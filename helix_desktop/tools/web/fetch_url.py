@@ -8,9 +8,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from helix_desktop.domain.digest import format_bytes
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.permissions.rules import suggest_fetch_rules
+from helix_desktop.domain.text_format import format_bytes
 from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResult, ignore_output
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.tools.arguments import Arguments

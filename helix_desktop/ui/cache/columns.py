@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from helix_desktop.domain.digest import format_bytes
+from helix_desktop.domain.text_format import format_bytes
 from helix_desktop.ui.cache.rows import CacheColumn, CacheRow, short_digest
 from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.times import format_relative_time

@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QProgressBar, QVBoxLayout, QWidget
 
-from helix_desktop.domain.digest import format_bytes
+from helix_desktop.domain.text_format import format_bytes
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.ui.cache.chip_row import ChipRow
 from helix_desktop.ui.cache.columns import COLUMNS, Column

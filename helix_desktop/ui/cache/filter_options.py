@@ -10,8 +10,8 @@ import msgspec
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QWidget
 
-from helix_desktop.domain.digest import ellipsize
 from helix_desktop.domain.store.entries import DEFAULT_FILTER, EntryFilter
+from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.ui.cache.rows import CACHE_STATES, CacheState
 
 _KB, _HOUR_MS = 1024, 3_600_000

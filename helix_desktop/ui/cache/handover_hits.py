@@ -8,7 +8,7 @@ from functools import partial
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
-from helix_desktop.domain.digest import ellipsize
+from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.ui.cache.chip_row import ChipRow
 from helix_desktop.ui.cache.rows import HandoverLink
 from helix_desktop.ui.design.labels import TextLine

@@ -8,9 +8,10 @@ from pathlib import Path
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.domain.digest import digest_of, pluralize
+from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ContentDamaged, HelixError
 from helix_desktop.domain.store.entries import CacheEntry
+from helix_desktop.domain.text_format import pluralize
 from helix_desktop.ui.cache.rows import DIGEST_BYTES, CacheFilter, CacheProgress, PreviewState
 from helix_desktop.ui.cache.source import WorkspaceCacheSource
 from helix_desktop.ui.cache.view import CacheBrowser

@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QGuiApplication, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QStackedLayout, QVBoxLayout, QWidget
 
-from helix_desktop.domain.digest import format_bytes
+from helix_desktop.domain.text_format import format_bytes
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.ui.cache.rows import CacheRow, PreviewState
 from helix_desktop.ui.design.async_actions import StartCoroutine

@@ -12,7 +12,7 @@ from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.window.message_states import MessageStates, is_in_full
-from helix_desktop.domain.digest import FIRST_LINE_CAP, MIN_PREFIX, is_digest_prefix
+from helix_desktop.domain.digest import MIN_PREFIX, is_digest_prefix
 from helix_desktop.domain.errors import DigestUnknown
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.search_query import normalize, parse_query
@@ -25,6 +25,7 @@ from helix_desktop.domain.store.entries import (
     SortColumn,
 )
 from helix_desktop.domain.store.entry_order import sort_position
+from helix_desktop.domain.text_format import FIRST_LINE_CAP
 from helix_desktop.ui.cache.rows import (
     DIGEST_BYTES,
     MAX_LISTED,

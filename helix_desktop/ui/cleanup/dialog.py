@@ -5,8 +5,8 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QDialog, QListWidget, QWidget
 
-from helix_desktop.domain.digest import format_bytes, pluralize
 from helix_desktop.domain.store.retention import DAY_MS, CleanupPlan, EntryTotals, RetentionRule
+from helix_desktop.domain.text_format import format_bytes, pluralize
 from helix_desktop.ui.design.buttons import PushButton, Switch
 from helix_desktop.ui.design.fields import Combo
 from helix_desktop.ui.design.form_field import FormField

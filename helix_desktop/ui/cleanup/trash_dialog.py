@@ -5,8 +5,8 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QAbstractItemView, QDialog, QListWidget, QListWidgetItem, QWidget
 
-from helix_desktop.domain.digest import ellipsize, format_bytes, pluralize
 from helix_desktop.domain.store.retention import TRASH_DAYS, TrashContents
+from helix_desktop.domain.text_format import ellipsize, format_bytes, pluralize
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import column, row

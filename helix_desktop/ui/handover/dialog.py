@@ -8,8 +8,8 @@ from typing import Literal, TypeAlias
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QDialog, QLineEdit, QPlainTextEdit, QStackedWidget, QWidget
 
-from helix_desktop.domain.digest import pluralize
 from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.text_format import pluralize
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import Combo
 from helix_desktop.ui.design.form_field import FormField

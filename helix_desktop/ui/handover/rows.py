@@ -9,8 +9,8 @@ from helix_desktop.agent.window.handover_draft import HandoverDraft
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.cut_points import CutPoint
 from helix_desktop.context.summaries.handover import covered_count
-from helix_desktop.domain.digest import pluralize
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.domain.text_format import pluralize
 from helix_desktop.words.numbers import format_tokens
 
 _MAX_TEXT_CHARS = 28  # characters of the last message that a range covers

@@ -6,7 +6,7 @@ from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QStackedLayout, QVBoxLayout, QWidget
 
-from helix_desktop.domain.digest import format_bytes, pluralize
+from helix_desktop.domain.text_format import format_bytes, pluralize
 from helix_desktop.ui.design.buttons import IconButton
 from helix_desktop.ui.design.cards import Card, EmptyState, KeyValue
 from helix_desktop.ui.design.labels import IconLabel, SelectableText, TextLine

@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject, QUrl
 from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import QDialog, QPlainTextEdit, QWidget
 
-from helix_desktop.domain.digest import pluralize
+from helix_desktop.domain.text_format import pluralize
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.dialogs import exec_async

@@ -8,7 +8,7 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QFont, QFontMetricsF, QIcon, QKeyEvent, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QButtonGroup, QLineEdit, QMenu, QStackedWidget, QWidget
 
-from helix_desktop.domain.digest import ellipsize, pluralize
+from helix_desktop.domain.text_format import ellipsize, pluralize
 from helix_desktop.ui.design.buttons import ICON_GAP_PX, IconButton, TabButton, TabList
 from helix_desktop.ui.design.labels import ElidedLabel
 from helix_desktop.ui.design.layout.boxes import column, row

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
-from helix_desktop.domain.digest import pluralize
 from helix_desktop.domain.events.rewrite import FoldKind
+from helix_desktop.domain.text_format import pluralize
 from helix_desktop.ui.design.cards import Card
 from helix_desktop.ui.design.labels import IconLabel, SelectableText, TextLine
 from helix_desktop.ui.design.layout.disclosure import Disclosure, DisclosureHead

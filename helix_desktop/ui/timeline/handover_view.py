@@ -6,7 +6,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QVBoxLayout, QWidget
 
-from helix_desktop.domain.digest import ellipsize
+from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.ui.design.buttons import IconButton
 from helix_desktop.ui.design.cards import Card
 from helix_desktop.ui.design.labels import TextLine

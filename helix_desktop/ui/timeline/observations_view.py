@@ -7,8 +7,7 @@ from collections.abc import Callable
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
-from helix_desktop.domain.digest import pluralize
-from helix_desktop.domain.redaction.redaction import utc_day
+from helix_desktop.domain.text_format import pluralize, utc_day
 from helix_desktop.ui.design.cards import Card
 from helix_desktop.ui.design.labels import IconLabel, SelectableText, TextLine
 from helix_desktop.ui.design.layout.disclosure import (

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from PySide6.QtCore import QObject, QUrl
 from PySide6.QtGui import QDesktopServices
 
-from helix_desktop.domain.digest import format_bytes, pluralize
+from helix_desktop.domain.text_format import pluralize
 from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.store.archive_report import ExportResult, Progress
 from helix_desktop.ui.design import dialogs

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from PySide6.QtCore import QObject
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.domain.digest import format_bytes, pluralize
 from helix_desktop.domain.store.retention import CleanupResult, RetentionRule
+from helix_desktop.domain.text_format import format_bytes, pluralize
 from helix_desktop.ui.cleanup.dialog import CleanupDialog
 from helix_desktop.ui.cleanup.trash_dialog import TrashDialog
 from helix_desktop.ui.design.dialogs import exec_async

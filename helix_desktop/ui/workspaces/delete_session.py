@@ -5,7 +5,6 @@ from __future__ import annotations
 from PySide6.QtCore import QObject
 
 from helix_desktop.agent.redaction import delete_session
-from helix_desktop.domain.digest import ellipsize
 from helix_desktop.domain.store.retention import TRASH_DAYS
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.dialogs import Choice

@@ -7,8 +7,8 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QUrl
 from PySide6.QtGui import QDesktopServices
 
-from helix_desktop.domain.digest import format_bytes
 from helix_desktop.domain.store.archive_report import SUFFIX, ExportResult
+from helix_desktop.domain.text_format import format_bytes
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.dialogs import Choice
 from helix_desktop.ui.design.window_state import Banner, BannerAction, BannerLevel

@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QApplication
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.session_updates import ApprovalRequested, EventRecorded, TurnChanged, Update
-from helix_desktop.domain.digest import ellipsize
 from helix_desktop.domain.events.session import RecordedEvent, TurnEnded
+from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.shell.tray import Tray

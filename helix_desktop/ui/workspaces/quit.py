@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject, Signal
 
-from helix_desktop.domain.digest import ellipsize
 from helix_desktop.domain.events.session import NEW_TITLE
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.dialogs import Choice

@@ -7,7 +7,6 @@ import asyncio
 from PySide6.QtCore import QObject
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.domain.digest import format_bytes
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.redaction.redaction import RedactionMatches, RedactionRequest
 from helix_desktop.ui.design.async_actions import AsyncActions

@@ -13,9 +13,9 @@ from PySide6.QtCore import QObject, QTimer
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.session_updates import ResponseDelta, Update
 from helix_desktop.domain.cost import format_usd
-from helix_desktop.domain.digest import format_bytes, pluralize
 from helix_desktop.domain.errors import StoreClosed
 from helix_desktop.domain.store.entries import SessionSummary
+from helix_desktop.domain.text_format import format_bytes, pluralize
 from helix_desktop.ui.design.usage_bar import pressure_of
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController

@@ -9,7 +9,7 @@ from typing import get_args
 from hypothesis import strategies as st
 
 from helix_desktop.agent.ports import Store
-from helix_desktop.domain.digest import digest_of, first_line
+from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
 from helix_desktop.domain.events.session import RecordedEvent
 from helix_desktop.domain.events.summary import Bullet, HandoverMade, Section
@@ -23,6 +23,7 @@ from helix_desktop.domain.store.entries import (
     EntrySort,
     SortColumn,
 )
+from helix_desktop.domain.text_format import first_line
 from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.store.builders import START_MS, WORKSPACE, TickingClock, tool_answer_event
 

@@ -10,8 +10,8 @@ from helix_desktop.agent.models.roles import RunSettingsSource
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.context.window.window import PromptFrame, project
-from helix_desktop.domain.digest import format_bytes
 from helix_desktop.domain.messages import ModelRequest
+from helix_desktop.domain.text_format import format_bytes
 from helix_desktop.ui.inspector.request_list import ROW_ROLE
 from helix_desktop.ui.inspector.rows import WindowRow
 from helix_desktop.ui.shell.sidebar.rows import SessionItem

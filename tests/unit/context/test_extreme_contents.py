@@ -11,9 +11,10 @@ from helix_desktop.context.intake.argument_markers import MIN_CHARS, mask_argume
 from helix_desktop.context.intake.output_preview import preview_output
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.window.window import NO_OUTPUT
-from helix_desktop.domain.digest import digest_of, first_line
+from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered
 from helix_desktop.domain.messages import ToolCall
+from helix_desktop.domain.text_format import first_line
 from helix_desktop.providers.tiktoken_counter import TiktokenCounter
 from tests.support import session_rewrites
 from tests.support.histories import SessionSimulator

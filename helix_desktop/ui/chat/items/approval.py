@@ -5,8 +5,8 @@ from __future__ import annotations
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QPainter, QPen, QTextCharFormat, QTextCursor
 
-from helix_desktop.domain.digest import ellipsize
 from helix_desktop.domain.messages import display_name
+from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.ui.chat.actions import Answer, ChooseOffer, Decide, ToggleFold
 from helix_desktop.ui.chat.items.dividers_and_notices import paragraph_layout
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem

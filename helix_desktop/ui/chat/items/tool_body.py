@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QPainter
 
-from helix_desktop.domain.digest import pluralize
+from helix_desktop.domain.text_format import pluralize
 from helix_desktop.ui.chat.actions import OpenCacheEntry, ReadOriginal
 from helix_desktop.ui.chat.items.item import ItemTools
 from helix_desktop.ui.chat.items.painting import HitArea, PaintState, button_width, paint_button, paint_line

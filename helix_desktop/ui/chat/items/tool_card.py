@@ -7,8 +7,8 @@ from typing import NamedTuple
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QPainter
 
-from helix_desktop.domain.digest import format_bytes, pluralize
 from helix_desktop.domain.messages import display_name
+from helix_desktop.domain.text_format import format_bytes, pluralize
 from helix_desktop.ui.chat.actions import OpenCacheEntry, OpenMenu, ToggleFold
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
 from helix_desktop.ui.chat.items.painting import (

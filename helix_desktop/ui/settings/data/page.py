@@ -5,9 +5,9 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from helix_desktop.domain.digest import format_bytes, pluralize
 from helix_desktop.domain.store.entries import StoreTotals
 from helix_desktop.domain.store.retention import DAY_MS, TRASH_DAYS, CleanupPlan, RetentionRule
+from helix_desktop.domain.text_format import format_bytes, pluralize
 from helix_desktop.ui.cleanup.dialog import AGES, QUOTAS
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import Combo

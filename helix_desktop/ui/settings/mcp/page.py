@@ -5,8 +5,8 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QVBoxLayout, QWidget
 
-from helix_desktop.domain.digest import pluralize
 from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.text_format import pluralize
 from helix_desktop.services.mcp.config_import import ServerDraft, parse_server_configs
 from helix_desktop.services.mcp.status import McpServerStatus
 from helix_desktop.ui.design.buttons import PushButton

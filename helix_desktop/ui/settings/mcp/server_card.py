@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFrame, QWidget
 
-from helix_desktop.domain.digest import pluralize
+from helix_desktop.domain.text_format import pluralize
 from helix_desktop.services.mcp.status import McpServerStatus
 from helix_desktop.ui.design.buttons import PushButton, Switch
 from helix_desktop.ui.design.labels import ElidedLabel, label

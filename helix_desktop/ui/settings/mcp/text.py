@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import shlex
 
-from helix_desktop.domain.digest import pluralize
 from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.mcp_server import McpServerConfig
+from helix_desktop.domain.text_format import pluralize
 from helix_desktop.services.mcp.config_import import ServerDraft, is_secret_name, parse_server_configs
 from helix_desktop.services.mcp.status import McpServerStatus
 from helix_desktop.words.numbers import format_tokens

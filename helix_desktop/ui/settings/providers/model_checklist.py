@@ -16,8 +16,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from helix_desktop.domain.digest import pluralize
 from helix_desktop.domain.model_spec import ResolvedModelSpec
+from helix_desktop.domain.text_format import pluralize
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import SearchField
 from helix_desktop.ui.design.labels import label

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.context.intake.output_preview import CHARS_PER_TOKEN, preview_output
-from helix_desktop.domain.digest import bare_marker, digest_of, first_line, format_bytes, marker
+from helix_desktop.domain.digest import bare_marker, digest_of, marker
+from helix_desktop.domain.text_format import first_line, format_bytes
 
 LINES = st.lists(
     st.sampled_from(("ok line 1", "", "x" * 150, "é☃", "    indented")), min_size=0, max_size=400

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from helix_desktop.domain.digest import title_line
+from helix_desktop.domain.text_format import title_line
 
 
 def test_a_title_is_the_first_line() -> None:

@@ -1,0 +1,52 @@
+"""Text cut to fit, and sizes, counts and days as text."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+FIRST_LINE_CAP = 60
+_TITLE_CAP = 500
+_SHOWN_CAP = 80
+_KILO = 1024
+
+
+def first_line(text: str, cap: int = FIRST_LINE_CAP) -> str:
+    """Return the first line of `text` with a letter or digit, at most `cap` characters."""
+    for line in text[:4096].splitlines():
+        line_text = " ".join(line.split())
+        if any(char.isalnum() for char in line_text):
+            return ellipsize(line_text, cap)
+    return ""
+
+
+def ellipsize(text: str, cap: int = _SHOWN_CAP) -> str:
+    """Return `text` in at most `cap` characters, with an ellipsis where it is cut."""
+    return text if len(text) <= cap else text[: cap - 1] + "…"
+
+
+def title_line(text: str) -> str:
+    """Return the first line of `text` as a title, whole up to 500 characters; a longer one ends at a word."""
+    title = next((line for line in map(" ".join, map(str.split, text.splitlines())) if line), "")
+    if len(title) <= _TITLE_CAP:
+        return title
+    cut = title[:_TITLE_CAP]
+    return cut.rpartition(" ")[0] + "…" if " " in cut else cut[:-1] + "…"
+
+
+def format_bytes(size: int) -> str:
+    """Return a size in bytes as people write it: `812 B`, `18 KB`, `2.4 MB`."""
+    if size < _KILO:
+        return f"{size} B"
+    if size < _KILO * _KILO:
+        return f"{max(1, round(size / _KILO))} KB"
+    return f"{size / (_KILO * _KILO):.1f} MB"
+
+
+def pluralize(number: int, singular: str, plural: str = "") -> str:
+    """Return a number with its noun: `1 entry`, `1,200 entries`; `plural` is for nouns that take no s."""
+    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
+
+
+def utc_day(at_ms: int) -> str:
+    """Return a day in UTC, as `2026-11-20`; `at_ms` in milliseconds since 1970."""
+    return datetime.fromtimestamp(at_ms / 1000, UTC).date().isoformat()
