@@ -9,6 +9,7 @@ from helix_desktop.domain.draft import Draft
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.session import Attachment, RecordedEvent
 from helix_desktop.domain.messages import ModelInfo, ModelRequest, StreamItem, ToolCall, ToolSpec
+from helix_desktop.domain.progress import OnProgress
 from helix_desktop.domain.redaction.redaction import RedactionMatches, RedactionRequest
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.content_reader import ContentReader
@@ -39,9 +40,6 @@ from helix_desktop.domain.tools import (
 
 Clock = Callable[[], int]
 """Returns the time in milliseconds since 1970."""
-
-OnProgress = Callable[[int, int], None]
-"""Called with the number of contents searched, and the total."""
 
 
 class Model(Protocol):
@@ -84,7 +82,7 @@ class StoreHealth(Protocol):
         """Subscribe to damaged contents, each reported once. Call the returned function to unsubscribe."""
         ...
 
-    async def check(self, on_progress: Callable[[int, int], None] | None = None) -> IntegrityReport:
+    async def check(self, on_progress: OnProgress | None = None) -> IntegrityReport:
         """Check every content and row; `on_progress` is called with contents verified and their total.
 
         Other calls are served meanwhile. Cancelling ends it soon. Damage is repaired at the next opening.

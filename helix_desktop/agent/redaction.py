@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.domain.progress import OnProgress, no_progress
 from helix_desktop.domain.redaction.redaction import Redaction, RedactionMatches, RedactionRequest
 
 
 async def redact(
     workspace: OpenWorkspace,
     request: RedactionRequest,
-    on_progress: Callable[[int, int], None] = lambda done, total: None,
+    on_progress: OnProgress = no_progress,
 ) -> RedactionMatches:
     """Close every conversation of a workspace, then remove the requested secret from its store.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -12,14 +12,13 @@ from helix_desktop.config.data_dir_move import DataDirMove, plan_move
 from helix_desktop.config.paths import DataDir
 from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.domain.errors import StoreLocked
+from helix_desktop.domain.progress import OnProgress
 from helix_desktop.store.files.owner_lock import OwnerLock
 from helix_desktop.store.files.store_files import StoreFiles
 from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.workspaces.registry import WorkspaceRegistry
 
 _LOCK_TIMEOUT_S = 0.5  # for another process that is just ending
-
-OnProgress = Callable[[int, int], None]
 
 
 def move_data_dir(

@@ -16,10 +16,8 @@ from pathlib import Path
 
 from helix_desktop.config.data_dir_pointer import POINTER_FILE, read_pointer, write_pointer
 from helix_desktop.domain.errors import DataDirUnavailable, HelixError, InvalidInput
+from helix_desktop.domain.progress import OnProgress
 from helix_desktop.domain.text_format import format_bytes
-
-MoveProgress = Callable[[int, int], None]
-"""Called with bytes done and total bytes; may raise to cancel the move, which then has changed nothing."""
 
 MARK_FILE = "being-moved-here"
 _LOCKS = frozenset(
@@ -40,7 +38,7 @@ class DataDirMove:
     size: int
     digests: dict[Path, bytes] = field(default_factory=dict)
 
-    def copy(self, on_progress: MoveProgress) -> None:
+    def copy(self, on_progress: OnProgress) -> None:
         """Fill the new folder, and verify it. Raises DataDirUnavailable; then the old one stays in use."""
         try:
             self._clear()
@@ -88,7 +86,7 @@ class DataDirMove:
                     shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
         (self.target / MARK_FILE).write_text(str(self.source), encoding="utf-8")
 
-    def _copy_file(self, path: Path, done: int, on_progress: MoveProgress) -> int:
+    def _copy_file(self, path: Path, done: int, on_progress: OnProgress) -> int:
         here, there = self.source / path, self.target / path
         there.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if here.is_symlink():

@@ -22,7 +22,7 @@ from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.config.view_states import VIEWS_FILE, ViewStates
 from helix_desktop.domain.errors import HelixError, WorkspaceMissing
 from helix_desktop.domain.messages import ToolSpec
-from helix_desktop.domain.store.archive_report import Progress, no_progress
+from helix_desktop.domain.progress import OnProgress, no_progress
 from helix_desktop.providers.demo.script import read_scripts
 from helix_desktop.providers.retry import PATIENCE_S
 from helix_desktop.providers.tiktoken_counter import TiktokenCounter
@@ -106,7 +106,7 @@ class AppServices:
         return self._workspaces
 
     async def open_workspace(
-        self, workspace_id: str, read_only: bool = False, on_progress: Progress = no_progress
+        self, workspace_id: str, read_only: bool = False, on_progress: OnProgress = no_progress
     ) -> OpenWorkspace:
         """Open a workspace, once; `read_only` opens one whose folder is gone, without tools.
 
@@ -118,7 +118,7 @@ class AppServices:
                 self._workspaces[workspace_id] = await self._open(workspace_id, read_only, on_progress)
             return self._workspaces[workspace_id]
 
-    async def _open(self, workspace_id: str, read_only: bool, on_progress: Progress) -> OpenWorkspace:
+    async def _open(self, workspace_id: str, read_only: bool, on_progress: OnProgress) -> OpenWorkspace:
         record = self.registry.get(workspace_id)
         root = None if read_only else _workspace_folder(record)
         policy = self.registry.load_policy(workspace_id)

@@ -9,13 +9,8 @@ from datetime import datetime
 from pathlib import Path
 
 from helix_desktop.domain.errors import ArchiveWriteFailed
-from helix_desktop.domain.store.archive_report import (
-    ArchiveInfo,
-    ExportResult,
-    ImportResult,
-    Progress,
-    no_progress,
-)
+from helix_desktop.domain.progress import OnProgress, no_progress
+from helix_desktop.domain.store.archive_report import ArchiveInfo, ExportResult, ImportResult
 from helix_desktop.store.archive.archive_format import file_name
 from helix_desktop.store.archive.reader import read_info
 from helix_desktop.store.remote.client import RemoteStore
@@ -40,7 +35,7 @@ class BackupService:
         return file_name(self._registry.get(workspace_id).name)
 
     async def export(
-        self, workspace_id: str, path: Path, on_progress: Progress = no_progress
+        self, workspace_id: str, path: Path, on_progress: OnProgress = no_progress
     ) -> ExportResult:
         """Write a workspace to a file. Raises ArchiveWriteFailed, StoreError, WorkspaceMissing."""
         record = self._registry.get(workspace_id)
@@ -52,14 +47,14 @@ class BackupService:
         return await asyncio.to_thread(read_info, path)
 
     async def import_file(
-        self, workspace_id: str, path: Path, on_progress: Progress = no_progress
+        self, workspace_id: str, path: Path, on_progress: OnProgress = no_progress
     ) -> ImportResult:
         """Merge a file into a workspace. Raises InvalidArchive, StoreError, WorkspaceMissing."""
         async with self._borrow_store(workspace_id) as store:
             return await store.import_from(path, on_progress)
 
     async def back_up(
-        self, workspace_id: str, folder: Path, on_progress: Progress = no_progress
+        self, workspace_id: str, folder: Path, on_progress: OnProgress = no_progress
     ) -> ExportResult:
         """Write a workspace to a new file in a folder, which is created. Raises as `export` does."""
         record = self._registry.get(workspace_id)

@@ -13,16 +13,12 @@ from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.redaction import redact
 from helix_desktop.domain.errors import StoreLocked
 from helix_desktop.domain.mcp_server import McpServerConfig
+from helix_desktop.domain.progress import OnProgress, no_progress
 from helix_desktop.domain.redaction.redaction import Redaction, RedactionMatches, RedactionRequest
 from helix_desktop.store.remote.client import RemoteStore
 from helix_desktop.workspaces.registry import WorkspaceRegistry
 
 log = logging.getLogger(__name__)
-OnProgress = Callable[[int, int], None]
-
-
-def _no_progress(done: int, total: int) -> None:
-    """Ignore progress."""
 
 
 class WorkspaceRedaction:
@@ -32,7 +28,7 @@ class WorkspaceRedaction:
         self._registry, self._logs_dir, self._workspace = registry, logs_dir, workspace
 
     async def preview(
-        self, request: RedactionRequest, on_progress: OnProgress = _no_progress
+        self, request: RedactionRequest, on_progress: OnProgress = no_progress
     ) -> RedactionMatches:
         """Find the matches, in the store and outside it, and change nothing. Raises InvalidInput."""
         redaction = Redaction(request, self._workspace.clock())
@@ -40,7 +36,7 @@ class WorkspaceRedaction:
         return await self._add_outside_store(redaction, matches)
 
     async def redact(
-        self, request: RedactionRequest, on_progress: OnProgress = _no_progress
+        self, request: RedactionRequest, on_progress: OnProgress = no_progress
     ) -> RedactionMatches:
         """Remove a secret for good, in the store and outside it, and return what changed. Running turns end.
 

@@ -14,7 +14,7 @@ from helix_desktop.domain.digest import is_digest
 from helix_desktop.domain.draft import Draft
 from helix_desktop.domain.errors import ContentDamaged, StoreError
 from helix_desktop.domain.events.session import Attachment, RecordedEvent
-from helix_desktop.domain.store.archive_report import Progress, no_progress
+from helix_desktop.domain.progress import OnProgress, no_progress
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import CacheEntry, EntryPage, SessionSummary, StoreTotals
 from helix_desktop.store.core import keys, store_errors
@@ -101,7 +101,7 @@ class LevelDbStore(StoreSearch):
         clock: Clock = now_ms,
         *,
         index_after_s: float | None = INDEX_AFTER_S,
-        on_progress: Progress = no_progress,
+        on_progress: OnProgress = no_progress,
     ) -> Self:
         """Open the store in `folder` of the workspace with this UUID; create it if nothing is there.
 
@@ -282,7 +282,7 @@ class LevelDbStore(StoreSearch):
         self._files.close()
 
 
-def _open_files(folder: Path, workspace_id: str, clock: Clock, on_progress: Progress) -> OpenFiles:
+def _open_files(folder: Path, workspace_id: str, clock: Clock, on_progress: OnProgress) -> OpenFiles:
     files = open_files(folder, workspace_id, clock, on_progress=on_progress)
     finish_pending_deletion(files.database, files.store_files)
     return files

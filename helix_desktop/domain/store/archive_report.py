@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Annotated
 
 import msgspec
 
 SUFFIX = ".helix"
-Progress = Callable[[int, int], None]
-"""Bytes done and bytes in all; called on a thread that is not the event loop's."""
-
-
-def no_progress(done: int, size: int) -> None:
-    """Ignore progress."""
-
-
 _Count = Annotated[int, msgspec.Meta(ge=0, lt=2**62)]
 
 

@@ -19,7 +19,8 @@ import msgspec
 from helix_desktop.domain.draft import Draft
 from helix_desktop.domain.errors import HelixError, InvalidArchive
 from helix_desktop.domain.events.session import RecordedEvent
-from helix_desktop.domain.store.archive_report import ArchiveTotals, ImportResult, Progress
+from helix_desktop.domain.progress import OnProgress
+from helix_desktop.domain.store.archive_report import ArchiveTotals, ImportResult
 from helix_desktop.domain.store.entries import Content, SessionSummary
 from helix_desktop.domain.text_format import format_bytes
 from helix_desktop.store.archive.archive_format import ArchiveManifest
@@ -50,7 +51,7 @@ IsWritable = Callable[[str], bool]
 
 
 async def merge_archive(
-    store: LevelDbStore, path: Path, is_writable: IsWritable, on_progress: Progress = lambda *_: None
+    store: LevelDbStore, path: Path, is_writable: IsWritable, on_progress: OnProgress = lambda *_: None
 ) -> ImportResult:
     """Check the file, then merge it; return what was imported.
 
@@ -65,14 +66,14 @@ async def merge_archive(
         stop.set()
 
 
-def _check_readable(path: Path, stop: threading.Event, on_progress: Progress) -> ArchiveTotals:
+def _check_readable(path: Path, stop: threading.Event, on_progress: OnProgress) -> ArchiveTotals:
     try:
         return check_archive(path, stop, on_progress)
     except OSError as error:
         raise InvalidArchive(f"{path} cannot be read.", f"{error.strerror or error}.") from error
 
 
-def _half_progress(on_progress: Progress, half: int) -> Progress:
+def _half_progress(on_progress: OnProgress, half: int) -> OnProgress:
     return lambda done, size: on_progress(half * size + done, 2 * size)
 
 
@@ -86,7 +87,7 @@ class _Importer:
         self._group: list[ArchivedContent] = []
         self._bytes = 0
 
-    async def run(self, path: Path, stop: threading.Event, on_progress: Progress) -> ImportResult:
+    async def run(self, path: Path, stop: threading.Event, on_progress: OnProgress) -> ImportResult:
         await asyncio.to_thread(_check_free_space, self._store.bulk_access.folder, path)
         parts = read_archive(path, stop, on_progress)
         try:

@@ -12,7 +12,8 @@ import msgspec
 from helix_desktop.domain.digest import digest_of, is_digest
 from helix_desktop.domain.errors import InvalidArchive
 from helix_desktop.domain.events.session import RecordedEvent, digests_in
-from helix_desktop.domain.store.archive_report import ArchiveInfo, ArchiveTotals, Progress
+from helix_desktop.domain.progress import OnProgress
+from helix_desktop.domain.store.archive_report import ArchiveInfo, ArchiveTotals
 from helix_desktop.store.archive.archive_format import (
     END,
     FORMAT,
@@ -67,7 +68,7 @@ ArchivePart = ArchiveManifest | ArchivedContent | ArchivedSession | ArchiveTotal
 
 
 def read_archive(
-    path: Path, stop: threading.Event, on_progress: Progress = lambda *_: None
+    path: Path, stop: threading.Event, on_progress: OnProgress = lambda *_: None
 ) -> Iterator[ArchivePart]:
     """Yield the manifest, all contents, all sessions, and the end. Raise InvalidArchive, Stopped, OSError."""
     if path.exists() and not (path.is_file() or path.is_dir()):
@@ -98,7 +99,7 @@ def read_info(path: Path) -> ArchiveInfo:
 
 
 def check_archive(
-    path: Path, stop: threading.Event, on_progress: Progress = lambda *_: None
+    path: Path, stop: threading.Event, on_progress: OnProgress = lambda *_: None
 ) -> ArchiveTotals:
     """Read an archive to its end; return its totals. Raise InvalidArchive, Stopped, OSError."""
     for part in read_archive(path, stop, on_progress):

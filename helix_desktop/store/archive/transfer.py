@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from helix_desktop.domain.store.archive_report import ExportResult, ImportResult, Progress, no_progress
+from helix_desktop.domain.progress import OnProgress, no_progress
+from helix_desktop.domain.store.archive_report import ExportResult, ImportResult
 from helix_desktop.store.archive.importer import IsWritable, merge_archive
 from helix_desktop.store.archive.writer import write_archive
 from helix_desktop.store.leveldb_store import LevelDbStore
 
 
 async def export_store(
-    store: LevelDbStore, path: str, name: str, at_ms: int, on_progress: Progress = no_progress
+    store: LevelDbStore, path: str, name: str, at_ms: int, on_progress: OnProgress = no_progress
 ) -> ExportResult:
     """Write a store, as it is at this moment, to a file: under its name only after it was verified.
 
@@ -27,7 +28,7 @@ async def import_store(
     store: LevelDbStore,
     path: str,
     is_writable: IsWritable = lambda _: True,
-    on_progress: Progress = no_progress,
+    on_progress: OnProgress = no_progress,
 ) -> ImportResult:
     """Merge a file into a store; `is_writable` is asked for each log. Raise as `merge_archive` does."""
     return await merge_archive(store, Path(path), is_writable, on_progress)

@@ -17,7 +17,8 @@ from helix_desktop import __version__
 from helix_desktop.domain.draft import Draft
 from helix_desktop.domain.errors import ContentDamaged, DigestUnknown, InvalidArchive
 from helix_desktop.domain.events.session import Attachment, RecordedEvent, digests_in
-from helix_desktop.domain.store.archive_report import ArchiveTotals, ExportResult, Progress
+from helix_desktop.domain.progress import OnProgress
+from helix_desktop.domain.store.archive_report import ArchiveTotals, ExportResult
 from helix_desktop.store.archive.archive_format import (
     END,
     FORMAT,
@@ -43,7 +44,7 @@ _STAGES = 5  # of the whole job; the last, checking the file, takes a quarter of
 
 
 def write_archive(
-    snapshot: StoreSnapshot, path: Path, name: str, at_ms: int, on_progress: Progress = lambda *_: None
+    snapshot: StoreSnapshot, path: Path, name: str, at_ms: int, on_progress: OnProgress = lambda *_: None
 ) -> ExportResult:
     """Write the store in the snapshot to `path`, verified; a file of that name is replaced at the end.
 
@@ -80,14 +81,14 @@ def _clear_abandoned(folder: Path) -> None:
                 path.unlink()
 
 
-def _last_stage_progress(on_progress: Progress) -> Progress:
+def _last_stage_progress(on_progress: OnProgress) -> OnProgress:
     return lambda done, size: on_progress((_STAGES - 1) * size + done, _STAGES * size)
 
 
 class _ArchiveWriter:
     """One archive in the making, with its totals so far."""
 
-    def __init__(self, snapshot: StoreSnapshot, tar: TarStreamWriter, on_progress: Progress) -> None:
+    def __init__(self, snapshot: StoreSnapshot, tar: TarStreamWriter, on_progress: OnProgress) -> None:
         self._snapshot, self._tar, self._on_progress = snapshot, tar, on_progress
         self._view = snapshot.view
         self._entries = self._size = self._sessions = self._events = 0

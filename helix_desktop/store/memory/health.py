@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.progress import OnProgress
 from helix_desktop.domain.store.repair_report import IntegrityReport, LostContent, RepairReport
 
 
@@ -28,7 +29,7 @@ class MemoryHealth:
         """Return an unsubscribe function; the listener is never called, bytes in memory cannot be damaged."""
         return lambda: None
 
-    async def check(self, on_progress: Callable[[int, int], None] | None = None) -> IntegrityReport:
+    async def check(self, on_progress: OnProgress | None = None) -> IntegrityReport:
         """Compare the content of every entry with its SHA-256."""
         self._check_open()
         wrong = [digest for digest, data in self._contents.items() if digest_of(data) != digest]

@@ -8,6 +8,7 @@ import msgspec
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.session import RecordedEvent, digests_in
+from helix_desktop.domain.progress import OnProgress, no_progress
 from helix_desktop.domain.redaction.redaction import Redaction, RedactionMatches, RedactionRequest
 from helix_desktop.domain.store.entries import CacheEntry
 from helix_desktop.domain.store.retention import ContentReference
@@ -24,14 +25,14 @@ class MemoryRedaction:
         self._data, self._clock, self._check_open = data, clock, check_open
 
     async def preview(
-        self, request: RedactionRequest, on_progress: Callable[[int, int], None] = lambda done, total: None
+        self, request: RedactionRequest, on_progress: OnProgress = no_progress
     ) -> RedactionMatches:
         """Return where the request matches; change nothing. Raise InvalidInput."""
         self._check_open()
         return _RedactionPass(self._data, Redaction(request, self._clock())).matches()
 
     async def redact(
-        self, request: RedactionRequest, on_progress: Callable[[int, int], None] = lambda done, total: None
+        self, request: RedactionRequest, on_progress: OnProgress = no_progress
     ) -> RedactionMatches:
         """Remove the matches everywhere in this store; return what was changed. Raise InvalidInput."""
         self._check_open()

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Iterable
 
 from helix_desktop.domain.errors import ContentDamaged, HelixError
+from helix_desktop.domain.progress import OnProgress
 from helix_desktop.domain.store.repair_report import IntegrityReport, RepairReport
 from helix_desktop.store.core.row_codec import RowDamaged
 from helix_desktop.store.leveldb.access import StoreAccess
@@ -15,8 +16,6 @@ from helix_desktop.store.repair.integrity_check import IntegrityChecker
 _log = logging.getLogger(__name__)
 
 Listener = Callable[[HelixError], None]
-OnProgress = Callable[[int, int], None]
-"""Called with the number of verified contents and the total."""
 
 
 class DamageNotifier:

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from helix_desktop.domain.errors import DataDirUnavailable, StoreDamaged, StoreUnreadable
-from helix_desktop.domain.store.archive_report import Progress, no_progress
+from helix_desktop.domain.progress import OnProgress, no_progress
 from helix_desktop.domain.store.repair_report import RepairReport
 from helix_desktop.store.core.commit import Clock, now_ms
 from helix_desktop.store.core.row_codec import RowDamaged
@@ -87,7 +87,7 @@ def open_files(
     clock: Clock = now_ms,
     schema_number: int = CURRENT_SCHEMA,
     steps: Mapping[int, MigrationStep] = MIGRATION_STEPS,
-    on_progress: Progress = no_progress,
+    on_progress: OnProgress = no_progress,
 ) -> OpenFiles:
     """Open the store of the workspace with this UUID; create it if nothing is there.
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from helix_desktop.domain.errors import StoreDamaged, StoreUnreadable, StoreWriteFailed
-from helix_desktop.domain.store.archive_report import Progress, no_progress
+from helix_desktop.domain.progress import OnProgress, no_progress
 from helix_desktop.domain.store.repair_report import RepairReport, TruncatedSession
 from helix_desktop.store.core.commit import Clock
 from helix_desktop.store.core.row_codec import RowDamaged
@@ -39,7 +39,7 @@ class RepairLadder:
         store_files: StoreFiles,
         store_format: StoreFormat,
         clock: Clock,
-        on_progress: Progress = no_progress,
+        on_progress: OnProgress = no_progress,
     ) -> None:
         """`on_progress` reports the progress of a repair."""
         self._progress = StagedProgress(on_progress, _STAGES)

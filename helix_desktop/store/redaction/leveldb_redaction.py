@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 import msgspec
 
 from helix_desktop.domain.errors import StoreDamaged, StoreWriteFailed
+from helix_desktop.domain.progress import OnProgress, no_progress
 from helix_desktop.domain.redaction.redaction import Redaction, RedactionMatches, RedactionRequest
 from helix_desktop.store.core import keys
 from helix_desktop.store.core.tombstone import PendingDeletion
@@ -15,7 +16,7 @@ from helix_desktop.store.files.store_files import StoreFiles
 from helix_desktop.store.leveldb.access import StoreAccess
 from helix_desktop.store.leveldb.rows import ROWS
 from helix_desktop.store.redaction.redactor import Redactor
-from helix_desktop.store.redaction.secret_search import OnProgress, SecretMatches, find_secret
+from helix_desktop.store.redaction.secret_search import SecretMatches, find_secret
 from helix_desktop.store.redaction.secure_delete import delete_copies, find_copies, rewrite_all_files
 
 _MAX_ROUNDS = 3  # what is written while one search runs is found by the next
@@ -33,14 +34,14 @@ class LevelDbRedaction:
         self._access, self._store_files, self._wait_for_index = access, store_files, wait_for_index
 
     async def preview(
-        self, request: RedactionRequest, on_progress: OnProgress = lambda done, total: None
+        self, request: RedactionRequest, on_progress: OnProgress = no_progress
     ) -> RedactionMatches:
         """Return where the request matches; change nothing. Raise InvalidInput."""
         redaction = Redaction(request, self._access.clock())
         return await self._matches(await self._search(redaction, on_progress), redaction)
 
     async def redact(
-        self, request: RedactionRequest, on_progress: OnProgress = lambda done, total: None
+        self, request: RedactionRequest, on_progress: OnProgress = no_progress
     ) -> RedactionMatches:
         """Remove the matches in this store and its files; return what was changed. Raise InvalidInput."""
         at_ms = self._access.clock()

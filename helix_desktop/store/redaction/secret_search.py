@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from helix_desktop.domain.errors import ContentDamaged, DigestUnknown
+from helix_desktop.domain.progress import OnProgress
 from helix_desktop.domain.redaction.redaction import Redaction, RedactionMatches
 from helix_desktop.domain.store.entries import CacheEntry
 from helix_desktop.domain.store.retention import ContentReference
@@ -17,9 +18,6 @@ from helix_desktop.store.leveldb.database import ReadView
 from helix_desktop.store.leveldb.rows import ROWS
 
 _CONTENTS_PER_READ = 50  # contents per read: other readers get their turn in between
-
-OnProgress = Callable[[int, int], None]
-"""Called with the number of contents that were searched, and the total."""
 
 
 @dataclass(slots=True)

@@ -16,7 +16,8 @@ import msgspec
 from helix_desktop.domain.draft import Draft
 from helix_desktop.domain.errors import StoreClosed
 from helix_desktop.domain.events.session import Attachment, RecordedEvent
-from helix_desktop.domain.store.archive_report import ExportResult, ImportResult, Progress, no_progress
+from helix_desktop.domain.progress import OnProgress, no_progress
+from helix_desktop.domain.store.archive_report import ExportResult, ImportResult
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import CacheEntry, EntryPage, SessionSummary, StoreTotals
 from helix_desktop.store.core import store_errors
@@ -148,11 +149,11 @@ class RemoteStore(StoreSearch):
         """Wait until the owner's search index is complete."""
         await self._call(rpc_methods.INDEXED)
 
-    async def export_to(self, path: Path, name: str, on_progress: Progress = no_progress) -> ExportResult:
+    async def export_to(self, path: Path, name: str, on_progress: OnProgress = no_progress) -> ExportResult:
         """Let the owner write its store to an absolute path. Raises as `export_store`."""
         return await self._call_long(rpc_methods.EXPORT, str(path), name, now_ms(), on_progress=on_progress)
 
-    async def import_from(self, path: Path, on_progress: Progress = no_progress) -> ImportResult:
+    async def import_from(self, path: Path, on_progress: OnProgress = no_progress) -> ImportResult:
         """Let the owner merge the file at an absolute path. Raises as `import_store`."""
         return await self._call_long(rpc_methods.IMPORT, str(path), on_progress=on_progress)
 
@@ -169,7 +170,9 @@ class RemoteStore(StoreSearch):
         if self._closed:
             raise store_errors.store_closed()
 
-    async def _call_long(self, method: RpcMethod[T], *args: object, on_progress: Progress | None = None) -> T:
+    async def _call_long(
+        self, method: RpcMethod[T], *args: object, on_progress: OnProgress | None = None
+    ) -> T:
         return await self._call(method, *args, timeout_s=_LONG_TIMEOUT_S, on_progress=on_progress)
 
     async def _call(
@@ -177,7 +180,7 @@ class RemoteStore(StoreSearch):
         method: RpcMethod[T],
         *args: object,
         timeout_s: float = _ANSWER_TIMEOUT_S,
-        on_progress: Progress | None = None,
+        on_progress: OnProgress | None = None,
     ) -> T:
         """Return the owner's answer; ask the next one if it ends meanwhile and asking again does no harm.
 
@@ -215,7 +218,7 @@ class RemoteStore(StoreSearch):
         method: RpcMethod[T],
         request: Frame,
         timeout_s: float,
-        on_progress: Progress | None,
+        on_progress: OnProgress | None,
     ) -> T:
         try:
             pending = connection.request(request, on_progress)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
 
 from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.progress import OnProgress, no_progress
 from helix_desktop.domain.redaction.redaction import RedactionMatches, RedactionRequest
 from helix_desktop.domain.store.repair_report import IntegrityReport
 from helix_desktop.domain.store.retention import (
@@ -20,7 +21,6 @@ from helix_desktop.store.core import keys
 from helix_desktop.store.remote import rpc_methods
 from helix_desktop.store.remote.rpc_methods import RpcMethod
 
-OnProgress = Callable[[int, int], None]
 T = TypeVar("T")
 
 
@@ -94,13 +94,13 @@ class RemoteRedaction:
         self._call = call
 
     async def preview(
-        self, request: RedactionRequest, on_progress: OnProgress = lambda done, total: None
+        self, request: RedactionRequest, on_progress: OnProgress = no_progress
     ) -> RedactionMatches:
         """Return where the request matches; change nothing. Raise InvalidInput."""
         return await self._call(rpc_methods.PREVIEW, request, on_progress=on_progress)
 
     async def redact(
-        self, request: RedactionRequest, on_progress: OnProgress = lambda done, total: None
+        self, request: RedactionRequest, on_progress: OnProgress = no_progress
     ) -> RedactionMatches:
         """Raise StoreLocked: the owner's open conversations would still hold the data."""
         return await self._call(rpc_methods.REDACT, request)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from helix_desktop.domain.store.archive_report import Progress
+from helix_desktop.domain.progress import OnProgress
 from helix_desktop.store.remote.frames import (
     HANDSHAKE_ID,
     HEAD_BYTES,
@@ -31,7 +31,7 @@ class OwnerConnection(asyncio.Protocol):
         self._head: FrameHead | None = None
         self._max_bytes = MAX_HANDSHAKE_BYTES
         self._last_request_id = HANDSHAKE_ID
-        self._progress_callbacks: dict[int, Progress] = {}
+        self._progress_callbacks: dict[int, OnProgress] = {}
         self._pending_answers: dict[int, asyncio.Future[Frame]] = {HANDSHAKE_ID: loop.create_future()}
         self._disconnected: asyncio.Future[None] = loop.create_future()
         self.refusal: InvalidFrame | None = None
@@ -60,7 +60,7 @@ class OwnerConnection(asyncio.Protocol):
         """Send a frame of the handshake."""
         self._write(frame, HANDSHAKE_ID)
 
-    def request(self, frame: Frame, on_progress: Progress | None = None) -> asyncio.Future[Frame]:
+    def request(self, frame: Frame, on_progress: OnProgress | None = None) -> asyncio.Future[Frame]:
         """Send a request, in the order of the calls; return its answer's future. Report progress until then.
 
         Raise ConnectionClosed.

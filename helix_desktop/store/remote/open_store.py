@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from helix_desktop.domain.errors import StoreLocked, StoreUnreadable
-from helix_desktop.domain.store.archive_report import Progress, no_progress
+from helix_desktop.domain.progress import OnProgress, no_progress
 from helix_desktop.store.core.commit import Clock, now_ms
 from helix_desktop.store.remote.client import Backend, RemoteStore, Reopen
 from helix_desktop.store.remote.connection import ConnectionClosed, OwnerConnection
@@ -27,7 +27,7 @@ async def open_store(
     clock: Clock = now_ms,
     timeout_s: float = _OPEN_TIMEOUT_S,
     *,
-    on_progress: Progress = no_progress,
+    on_progress: OnProgress = no_progress,
 ) -> SharedStore | RemoteStore:
     """Own the store in `folder`, or use it through its owner; `on_progress` reports a repair's progress.
 
@@ -56,7 +56,7 @@ async def open_as_owner(
     clock: Clock = now_ms,
     timeout_s: float = _OPEN_TIMEOUT_S,
     *,
-    on_progress: Progress = no_progress,
+    on_progress: OnProgress = no_progress,
 ) -> SharedStore:
     """Own the store in `folder`; wait for one that another process is about to release.
 

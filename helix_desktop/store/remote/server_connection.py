@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack, suppress
 from typing import Any, Protocol
 
 from helix_desktop.domain.errors import HelixError, StoreError
-from helix_desktop.domain.store.archive_report import Progress, no_progress
+from helix_desktop.domain.progress import OnProgress, no_progress
 from helix_desktop.store.remote.frames import (
     HEAD_BYTES,
     MAX_ANSWER_BYTES,
@@ -35,7 +35,7 @@ class RequestHandler(Protocol):
     """The handler of clients' requests."""
 
     async def handle_request(
-        self, client: object, method: RpcMethod[Any], args: tuple[Any, ...], on_progress: Progress
+        self, client: object, method: RpcMethod[Any], args: tuple[Any, ...], on_progress: OnProgress
     ) -> Any:
         """Run a method; `on_progress` is called on any thread. Raise HelixError, ValueError."""
         ...

@@ -8,7 +8,8 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, Self
 
-from helix_desktop.domain.store.archive_report import ExportResult, ImportResult, Progress, no_progress
+from helix_desktop.domain.progress import OnProgress, no_progress
+from helix_desktop.domain.store.archive_report import ExportResult, ImportResult
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.store.archive.transfer import export_store, import_store
 from helix_desktop.store.core.commit import Clock, now_ms
@@ -53,7 +54,7 @@ class SharedStore(LevelDbStore):
         loopback: bool = LOOPBACK,
         *,
         index_after_s: float | None = INDEX_AFTER_S,
-        on_progress: Progress = no_progress,
+        on_progress: OnProgress = no_progress,
     ) -> Self:
         """Open a store as LevelDbStore does, and listen for other processes."""
         store = await super().open(
@@ -88,11 +89,11 @@ class SharedStore(LevelDbStore):
             self._leases.check_not_leased(commit.session)
         await super().commit(commit)
 
-    async def export_to(self, path: Path, name: str, on_progress: Progress = no_progress) -> ExportResult:
+    async def export_to(self, path: Path, name: str, on_progress: OnProgress = no_progress) -> ExportResult:
         """Write the store to a file, from a snapshot. Raise as `export_store` does."""
         return await export_store(self, str(path), name, self._access.clock(), on_progress)
 
-    async def import_from(self, path: Path, on_progress: Progress = no_progress) -> ImportResult:
+    async def import_from(self, path: Path, on_progress: OnProgress = no_progress) -> ImportResult:
         """Merge a file into the store, except sessions that are open. Raise as `import_store` does."""
         return await import_store(self, str(path), self._leases.is_available, on_progress)
 
@@ -104,7 +105,7 @@ class SharedStore(LevelDbStore):
         await super().close()
 
     async def handle_request(
-        self, client: object, method: RpcMethod[Any], args: tuple[Any, ...], on_progress: Progress
+        self, client: object, method: RpcMethod[Any], args: tuple[Any, ...], on_progress: OnProgress
     ) -> Any:
         """Run a client's request. Raise what the method raises; StoreLocked for another's session."""
         result = await self._run_method(client, method, args, on_progress)
@@ -116,7 +117,7 @@ class SharedStore(LevelDbStore):
         return result
 
     async def _run_method(
-        self, client: object, method: RpcMethod[Any], args: tuple[Any, ...], on_progress: Progress
+        self, client: object, method: RpcMethod[Any], args: tuple[Any, ...], on_progress: OnProgress
     ) -> Any:
         if method is EXPORT:
             path, name, at_ms = args

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from helix_desktop.domain.store.archive_report import Progress
+from helix_desktop.domain.progress import OnProgress
 
 _STEPS_PER_STAGE = 1_000  # of one stage
 
@@ -10,7 +10,7 @@ _STEPS_PER_STAGE = 1_000  # of one stage
 class StagedProgress:
     """Report combined progress of a job whose stages take about the same time; only when it increases."""
 
-    def __init__(self, on_progress: Progress, stage_count: int) -> None:
+    def __init__(self, on_progress: OnProgress, stage_count: int) -> None:
         self._on_progress, self._total_steps = on_progress, stage_count * _STEPS_PER_STAGE
         self._reported = 0
 

@@ -9,9 +9,10 @@ from typing import NamedTuple
 from PySide6.QtCore import QObject, QUrl
 from PySide6.QtGui import QDesktopServices
 
-from helix_desktop.domain.text_format import pluralize
 from helix_desktop.domain.errors import HelixError, InvalidInput
-from helix_desktop.domain.store.archive_report import ExportResult, Progress
+from helix_desktop.domain.progress import OnProgress
+from helix_desktop.domain.store.archive_report import ExportResult
+from helix_desktop.domain.text_format import format_bytes, pluralize
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.window_state import Banner, BannerAction, BannerLevel
 from helix_desktop.ui.session.context import ControllerContext
@@ -59,7 +60,11 @@ class BackupController(QObject):
         self._show_result(summary, cancelled=ended is None)
 
     async def _write(
-        self, records: Sequence[WorkspaceRecord], folder: Path, summary: _BackupSummary, on_progress: Progress
+        self,
+        records: Sequence[WorkspaceRecord],
+        folder: Path,
+        summary: _BackupSummary,
+        on_progress: OnProgress,
     ) -> bool:
         for number, record in enumerate(records):
 

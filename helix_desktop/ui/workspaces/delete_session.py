@@ -6,6 +6,7 @@ from PySide6.QtCore import QObject
 
 from helix_desktop.agent.redaction import delete_session
 from helix_desktop.domain.store.retention import TRASH_DAYS
+from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.dialogs import Choice
 from helix_desktop.ui.design.window_state import Banner, BannerAction

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from PySide6.QtCore import QObject, QTimer
 
-from helix_desktop.domain.store.archive_report import Progress
+from helix_desktop.domain.progress import OnProgress
 from helix_desktop.ui.design.window_state import JobRow
 from helix_desktop.ui.shell.jobs import JobLines
 from helix_desktop.words.numbers import format_whole_percent
@@ -29,17 +29,17 @@ class JobRunner(QObject):
         self._poll_timer.timeout.connect(self._show_jobs)
         lines.cancel_requested.connect(self._cancel)
 
-    async def run_cancellable(self, text: str, operation: Callable[[Progress], Awaitable[T]]) -> T | None:
+    async def run_cancellable(self, text: str, operation: Callable[[OnProgress], Awaitable[T]]) -> T | None:
         """Run it as a job with progress; None when the user has cancelled it."""
         return await self._run(_Job(text, True), operation)
 
-    async def run(self, text: str, operation: Callable[[Progress], Awaitable[T]]) -> T:
+    async def run(self, text: str, operation: Callable[[OnProgress], Awaitable[T]]) -> T:
         """Run it as a job that is shown once it reports progress, and that cannot be cancelled."""
         done = await self._run(_Job(text, False), operation)
         assert done is not None  # only a cancelled job has no result
         return done
 
-    async def _run(self, job: _Job, operation: Callable[[Progress], Awaitable[T]]) -> T | None:
+    async def _run(self, job: _Job, operation: Callable[[OnProgress], Awaitable[T]]) -> T | None:
         job_id = f"{_GROUP}-{id(job)}"
         self._jobs[job_id] = job
         self._show_jobs()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QObject, Signal
 
 from helix_desktop.domain.events.session import NEW_TITLE
+from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.dialogs import Choice
 from helix_desktop.ui.session.context import ControllerContext

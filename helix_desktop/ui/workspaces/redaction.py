@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.redaction.redaction import RedactionMatches, RedactionRequest
+from helix_desktop.domain.text_format import format_bytes
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.dialogs import exec_async
 from helix_desktop.ui.design.themed import retint

@@ -29,8 +29,8 @@ from helix_desktop.domain.errors import (
     StoreLocked,
     StoreUnreadable,
 )
+from helix_desktop.domain.progress import OnProgress
 from helix_desktop.domain.redaction.redaction import RedactionRequest
-from helix_desktop.domain.store.archive_report import Progress
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import Content
 from helix_desktop.store.remote import client
@@ -139,7 +139,7 @@ async def test_a_guest_hears_how_far_a_long_work_of_the_owner_is(tmp_path: Path)
         rnd = random.Random(3)
         for _ in range(4):
             await store.commit(Commit("s", contents=[make_content(rnd.randbytes(700_000)) for _ in range(5)]))
-        works: list[Callable[[Progress], Coroutine[Any, Any, object]]] = [
+        works: list[Callable[[OnProgress], Coroutine[Any, Any, object]]] = [
             lambda tell: store.export_to(archive, "name", tell),
             lambda tell: store.import_from(archive, tell),
             lambda tell: store.redaction.preview(RedactionRequest(text="a secret"), tell),

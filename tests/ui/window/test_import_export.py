@@ -9,7 +9,7 @@ import pytest
 from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit, QWidget
 
 from helix_desktop.domain.events.session import UserSpoke
-from helix_desktop.domain.store.archive_report import Progress
+from helix_desktop.domain.progress import OnProgress
 from helix_desktop.ui.design.dialogs import QuestionDialog
 from tests.support.model_servers.chat_server import (
     ChatServer,
@@ -116,7 +116,7 @@ async def test_a_job_says_how_far_it_is_and_can_be_cancelled(qapp: QApplication,
     async with open_window(qapp, tmp_path) as rig:
         ended: list[object] = []
 
-        async def go_on_for_ever(tell: Progress) -> str:
+        async def go_on_for_ever(tell: OnProgress) -> str:
             tell(3, 4)
             await asyncio.Event().wait()
             return "never"
@@ -189,7 +189,7 @@ async def test_a_mending_shows_once_it_tells_how_far_it_is(qapp: QApplication, t
         ended: list[object] = []
         told, on, go_on = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
-        async def mend(tell: Progress) -> str:
+        async def mend(tell: OnProgress) -> str:
             on.set()
             await told.wait()
             tell(1, 2)

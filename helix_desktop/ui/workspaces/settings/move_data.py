@@ -8,6 +8,7 @@ from PySide6.QtCore import QObject, Signal
 
 from helix_desktop.config.data_dir_move import plan_move
 from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.text_format import format_bytes
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.dialogs import Choice
