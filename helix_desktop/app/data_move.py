@@ -63,7 +63,7 @@ def _in_use_error(reason: str) -> StoreLocked:
 
 
 def _relocate_samples(move: DataDirMove) -> None:
-    """Let workspaces whose folder lies in the data directory, the guided sample, find it in its new place."""
+    """Update the paths of workspaces inside the data directory, such as the guided sample."""
     registry = WorkspaceRegistry(move.target / "workspaces", TomlFiles(), wall_clock_ms)
     for record in registry.list_workspaces(include_removed=True):
         if Path(record.path).is_relative_to(move.source):

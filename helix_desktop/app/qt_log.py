@@ -23,7 +23,7 @@ def install_qt_log() -> None:
 
 
 def uninstall_qt_log() -> None:
-    """Let Qt print its messages again."""
+    """Restore Qt's own output of messages."""
     qInstallMessageHandler(None)
 
 

@@ -20,7 +20,8 @@ from helix_desktop.app.window_frame import build_frame, set_application_identity
 from helix_desktop.app.window_state import WINDOW_STATE_FILE, WindowStateFile
 from helix_desktop.config.paths import DataDir
 from helix_desktop.demo.screenshots import ScreenshotWriter
-from helix_desktop.demo.tour import DemoCheck, Tour
+from helix_desktop.demo.session_checks import DemoCheck
+from helix_desktop.demo.tour import Tour
 from helix_desktop.domain.errors import InvalidInput
 
 _OWN_NAMES = ("data", "projects")  # what a former run left in the folder; pictures are overwritten

@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.app.window_context import WindowContext
 from helix_desktop.config.paths import resources_dir
-from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.window.window import Window
 from helix_desktop.demo.screen_tour import ScreenTour
 from helix_desktop.demo.screenshots import ScreenshotWriter
-from helix_desktop.domain.digest import digest_of
+from helix_desktop.demo.session_checks import DemoCheck, answers_in, check_session
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.rewrite import FoldMade
-from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
-from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered
+from helix_desktop.domain.events.session import AssistantSpoke
 from helix_desktop.domain.events.summary import ObservationsPlaced
-from helix_desktop.domain.text_format import format_bytes
 from helix_desktop.providers.demo.script import read_scripts
 from helix_desktop.services.sample_workspaces import SAMPLES, add_sample
 from helix_desktop.ui.workspaces.window_controllers import WindowControllers
@@ -33,16 +28,6 @@ _TURN_TIMEOUT_S = 120
 _POLL_S = 0.03
 _APPROVAL_TASK = 2  # the task of the script in which an edit has to be approved for the picture
 _READING_S = 1.0  # a person reads an answer before they write again
-MIN_CALLS, MIN_FOLDS, MIN_HANDOVERS = 80, 2, 1
-
-
-@dataclass(frozen=True, slots=True)
-class DemoCheck:
-    """The result of one check."""
-
-    name: str
-    passed: bool
-    text: str
 
 
 class Tour:
@@ -74,7 +59,7 @@ class Tour:
         await self._workspace_controller.new_session()
         conversation = self._conversation()
         await self._play_script(conversation, SAMPLES[0])
-        await self._check_session(workspace, conversation)
+        self._checks += await check_session(workspace.store, conversation)
         await self._undo_and_redo(conversation)
         await self._capture_screens(conversation)
         await self._other_workspace(records[1].id, workspace, conversation)
@@ -129,98 +114,6 @@ class Tour:
                     "A turn of the demo did not end.", text, "See the log in the data directory."
                 )
             await asyncio.sleep(_POLL_S)
-
-    async def _check_session(self, workspace: OpenWorkspace, conversation: Conversation) -> None:
-        transcript = conversation.session.transcript
-        answers = answers_in(transcript.items)
-        self._add_check(
-            "tool calls", len(answers) >= MIN_CALLS, f"{len(answers)} in {transcript.turns} turns"
-        )
-        self._check_rewrites(transcript)
-        totals = await workspace.store.totals()
-        sizes = f"{format_bytes(totals.size)}, {format_bytes(totals.stored_size)} on disk"
-        self._add_check("outputs cached", totals.entries > 0, f"{totals.entries} entries, {sizes}")
-        await self._check_outputs(workspace, answers)
-        await self._check_arguments(workspace, transcript)
-        recalled = [answer for answer in answers if answer.recalled and answer.ok]
-        self._add_check(
-            "recalled by the agent", bool(recalled), f"{len(recalled)} times, by markers and indexes"
-        )
-        unmanaged = sum(item.tokens for item in transcript.items)
-        now = conversation.measure()[1].used
-        peak = max(item.event.estimate for item in transcript.items if isinstance(item.event, AssistantSpoke))
-        text = f"{unmanaged:,} unmanaged, largest request {peak:,}, now {now:,} tokens"
-        self._add_check("window", peak < conversation.model.window, text)
-
-    def _check_rewrites(self, transcript: Transcript) -> None:
-        """Check the rewrites of the window, mechanism by mechanism."""
-        sweeps = list(transcript.rewrites.sweeps.values())
-        masked = [
-            item for sweep in sweeps for seq in sweep.masked if (item := transcript.item(seq)) is not None
-        ]
-        steps = sum(isinstance(item.event, AssistantSpoke) for item in masked)
-        saved = sum(sweep.saved for sweep in sweeps)
-        noun = "step" if steps == 1 else "steps"
-        what = f"{len(masked) - steps} outputs and the arguments of {steps} {noun} became markers"
-        self._add_check("sweeps", bool(sweeps), f"{len(sweeps)}: {what}, {saved:,} tokens saved")
-        folds = list(transcript.rewrites.folds.values())
-        folded, freed = sum(fold.steps for fold in folds), sum(fold.saved for fold in folds)
-        text = f"{len(folds)}: {folded} steps became notes, {freed:,} tokens saved"
-        self._add_check("folds", len(folds) >= MIN_FOLDS, text)
-        observed, placed = (
-            transcript.rewrites.observations.values(),
-            transcript.rewrites.of_kind(ObservationsPlaced).values(),
-        )
-        facts, gone = sum(len(event.observations) for event in observed), sum(event.saved for event in placed)
-        text = (
-            f"{len(observed)} prepared with {facts} facts, {len(placed)} put in place, {gone:,} tokens saved"
-        )
-        self._add_check("observations", bool(placed), text)
-        handovers = [
-            handover
-            for handover in transcript.rewrites.handovers.values()
-            if handover.trigger is HandoverTrigger.THRESHOLD
-        ]
-        changes = ", ".join(f"{handover.before:,} -> {handover.after:,}" for handover in handovers)
-        text = f"{len(handovers)} at the threshold: {changes} tokens"
-        self._add_check("handovers", len(handovers) >= MIN_HANDOVERS, text)
-
-    async def _check_outputs(self, workspace: OpenWorkspace, answers: list[ToolAnswered]) -> None:
-        """Read every output back; compare it by digest, and with the log if that has it whole."""
-        verified = compared = 0
-        size = 0
-        stored = [output for output in answers if output.digest]
-        for answer in stored:
-            data = await workspace.store.get(answer.digest)
-            is_same = digest_of(data) == answer.digest
-            if answer.whole:
-                compared += 1
-                is_same = is_same and data.decode("utf-8", "replace") == answer.text
-            verified += is_same
-            size += len(data)
-        text = (
-            f"{verified} of {len(stored)} read back by SHA-256, {compared} compared with the log, "
-            f"{size:,} bytes"
-        )
-        self._add_check("byte for byte", verified == len(stored), text)
-
-    async def _check_arguments(self, workspace: OpenWorkspace, transcript: Transcript) -> None:
-        """Read every large argument back and look for it in the call that it was taken from."""
-        matching = total = 0
-        for item in transcript.items:
-            if not isinstance(item.event, AssistantSpoke):
-                continue
-            arguments = {call.id: call.arguments for call in item.event.calls}
-            for short in item.event.short:
-                values = json.loads(arguments[short.call_id]).values()
-                for digest in short.digests:
-                    total += 1
-                    matching += (await workspace.store.get(digest)).decode("utf-8", "replace") in values
-        self._add_check(
-            "arguments byte for byte",
-            matching == total > 0,
-            f"{matching} of {total} are those of their calls",
-        )
 
     async def _undo_and_redo(self, conversation: Conversation) -> None:
         """Undo the last rewrite of each kind and redo it; the window must be what it was before each."""
@@ -334,8 +227,3 @@ class Tour:
             f"opened in {switch_ms:.0f} ms"
         )
         self._add_check("other workspace", not leaked and first_workspace is not other_workspace, text)
-
-
-def answers_in(items: list[LogItem]) -> list[ToolAnswered]:
-    """Return the outputs among messages, in order."""
-    return [item.event for item in items if isinstance(item.event, ToolAnswered)]

@@ -74,7 +74,7 @@ class ResolvedModelSpec(msgspec.Struct, frozen=True):
         return bool(fact.value) if fact is not None else None
 
     def model_info(self, provider: str, model: str) -> ModelInfo:
-        """The model with these figures."""
+        """Return the model with these figures."""
         return ModelInfo(
             provider,
             model,

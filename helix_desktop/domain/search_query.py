@@ -12,7 +12,7 @@ _PART = re.compile(r'"([^"]+)"|(\S+)')
 
 
 def parse_query(query: str) -> tuple[str, ...]:
-    """The words of a query, folded; "quoted words" are a phrase, found on one line. Raise InvalidInput."""
+    """Return the normalized words of a query; "quoted words" are a phrase on one line. Raise InvalidInput."""
     if len(query) > MAX_QUERY_LENGTH:
         raise InvalidInput(
             f"The query has {len(query):,} characters; the most is {MAX_QUERY_LENGTH}.",
@@ -28,5 +28,5 @@ def parse_query(query: str) -> tuple[str, ...]:
 
 
 def normalize(text: str) -> str:
-    """The text without differences of case, or of how an accent is written; its lines stay its lines."""
+    """Return the text without differences of case and of how accents are encoded; lines stay lines."""
     return text.lower() if text.isascii() else unicodedata.normalize("NFC", text.casefold())

@@ -13,7 +13,7 @@ _PLAIN = frozenset("\n\t")
 
 
 def repair_surrogates(text: str) -> str:
-    """The text with its half characters joined or, where the other half is missing, replaced by U+FFFD.
+    """Join surrogate pairs in a text; replace lone surrogates by U+FFFD.
 
     A paste or a file name can bring them; no store could keep and no server could read them.
     """

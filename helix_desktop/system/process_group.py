@@ -48,7 +48,7 @@ if sys.platform == "win32":
             return {"creationflags": windows_job.QUIETLY | windows_job.SUSPENDED}
 
         def attach(self, transport: asyncio.SubprocessTransport) -> None:
-            """Take the started program into the group, and let it run."""
+            """Add the started program to the group, and resume it."""
             self._transport = transport
             self._job.take(int(transport.get_extra_info("subprocess")._handle))
 
@@ -99,7 +99,7 @@ else:
             return options
 
         def attach(self, transport: asyncio.SubprocessTransport) -> None:
-            """Take the started program: its id is that of the group."""
+            """Set the started program: its id is that of the group."""
             self._id = transport.get_pid()
 
         @property

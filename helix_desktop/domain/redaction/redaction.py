@@ -247,7 +247,7 @@ def _is_json(text: str) -> bool:
 
 @lru_cache
 def _text_fields(kind: type[msgspec.Struct]) -> tuple[str, ...]:
-    """The fields of a struct that can hold words or handles: no ids, no numbers, no closed choices."""
+    """Return the fields of a struct that can hold texts or handles: no ids, numbers, or closed choices."""
     return tuple(
         field.name
         for field in msgspec.structs.fields(kind)

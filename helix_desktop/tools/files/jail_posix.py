@@ -69,7 +69,7 @@ class _Walk:
                 return
 
     def close(self) -> None:
-        """Let go of every folder."""
+        """Close all folders."""
         for folder in self._folders:
             os.close(folder)
 

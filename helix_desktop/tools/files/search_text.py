@@ -63,12 +63,12 @@ class SearchText(UnguardedTool[SearchTextArguments]):
 
 
 def gitignore_options() -> tuple[str, ...]:
-    """The options by which hidden files are looked at and those that the workspace's git ignores are not."""
+    """Return the options to search hidden files, but none that the workspace's git ignores."""
     return ("--hidden", "--no-ignore-parent", "--no-ignore-global", "--no-require-git", "--glob=!.git")
 
 
 def hidden_globs(jail: Jail, root: SearchRoot) -> list[str]:
-    """The options that leave out what no tool may read."""
+    """Return the options that leave out what no tool may read."""
     inside = tuple(root.path.split("/")) if root.path else ()
     tops = [top[len(inside) :] for top in jail.limits.hidden if top[: len(inside)] == inside]
     return [f"--glob=!/{_literal('/'.join(top))}" for top in tops if top]

@@ -55,19 +55,19 @@ def _libc() -> Any:
 
 
 def abi_version() -> int:
-    """The version of the interface that this kernel has; 0: none, or a machine that we do not know."""
+    """Return the interface version of this kernel; 0: none, or an unknown machine."""
     if sys.platform != "linux" or platform.machine() not in _MACHINES:
         return 0
     return max(0, int(_libc().syscall(_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint32(_VERSION))))
 
 
 def all_rights(abi: int) -> int:
-    """Every right over files that a version of the interface knows."""
+    """Return all file rights that an interface version knows."""
     return (1 << _RIGHTS.get(abi, 16)) - 1
 
 
 def open_ruleset(abi: int, network: bool) -> int:
-    """A new ruleset that allows nothing yet, as a descriptor. Raises OSError."""
+    """Open a new ruleset that allows nothing yet; return its descriptor. Raises OSError."""
     scoped = 3 if abi >= _SCOPE_SINCE else 0  # no signals to others, no sockets without a path
     attributes = _Ruleset(all_rights(abi), 0 if network or abi < _NET_SINCE else 3, scoped)
     size = 24 if abi >= _SCOPE_SINCE else 16 if abi >= _NET_SINCE else 8
@@ -92,7 +92,7 @@ def allow(ruleset: int, path: str, rights: int) -> None:
 
 
 def create_restriction(ruleset: int, network: bool) -> Callable[[], None]:
-    """What a new process calls to be bound for good; everything it needs is made ready here."""
+    """Return the function that a new process calls to restrict itself for good; prepare all it needs."""
     libc, program = _libc(), None if network else _no_sockets()
 
     def restrict() -> None:

@@ -24,7 +24,7 @@ _NAMES = (
 
 
 def find_bwrap() -> Bubblewrap | None:
-    """The bubblewrap of this system if it is there and works; some systems forbid it. Blocks for 30 ms."""
+    """Return this system's bubblewrap if it works; some systems forbid it. Blocks for 30 ms."""
     program = shutil.which("bwrap", path="/usr/bin:/bin:/usr/local/bin")
     if program is None:
         return None
@@ -63,7 +63,7 @@ class Bubblewrap:
 
     @contextmanager
     def wrap(self, spec: ProcessSpec, scope: SandboxScope, network: bool) -> Iterator[ProcessSpec]:
-        """The launch by bubblewrap; `launch.cwd` may be a folder held open."""
+        """Yield the process wrapped in bubblewrap; its `cwd` may be a folder that is held open."""
         command = [spec.command] if isinstance(spec.command, str) else spec.command
         options = [*_NAMESPACE_OPTIONS, *([] if network else ["--unshare-net"]), *_mounts(scope, network)]
         folder = os.path.realpath(spec.cwd)
@@ -72,7 +72,7 @@ class Bubblewrap:
 
 
 def _mounts(scope: SandboxScope, network: bool) -> Iterator[str]:
-    """What is seen where, later ones over earlier ones."""
+    """Return the mount options; later ones cover earlier ones."""
     yield from ("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
     yield from ("--bind", str(scope.scratch), "/tmp")
     for path in scope.hidden:

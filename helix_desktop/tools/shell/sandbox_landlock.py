@@ -81,7 +81,7 @@ def readable_paths(scope: SandboxScope) -> list[Path]:
 
 
 def _entries(folder: Path) -> list[Path]:
-    """What is in a folder but for links, which lead to paths with rights of their own."""
+    """Return the entries of a folder except links, which lead to paths with rights of their own."""
     try:
         with os.scandir(folder) as entries:
             return [Path(entry.path) for entry in entries if not entry.is_symlink()]

@@ -149,7 +149,7 @@ class FetchUrl(Tool[FetchUrlArguments]):
 
 
 def _checked_redirect(url: CheckedUrl, location: str) -> CheckedUrl:
-    """Where a redirect leads, if that may be followed unasked. Raises ToolError."""
+    """Return the target of a redirect that may be followed without approval. Raises ToolError."""
     target = resolve_redirect(url, location)
     if target.host != url.host or target.port not in (url.port, 443):
         raise ToolError(
