@@ -56,7 +56,7 @@ def _check_rewrites(transcript: Transcript) -> list[DemoCheck]:
     steps = sum(isinstance(item.event, AssistantSpoke) for item in masked)
     saved = sum(sweep.saved for sweep in sweeps)
     noun = "step" if steps == 1 else "steps"
-    swept = f"{len(masked) - steps} outputs and the arguments of {steps} {noun} became markers"
+    masked_text = f"{len(masked) - steps} outputs and the arguments of {steps} {noun} became markers"
     folds = list(rewrites.folds.values())
     folded, freed = sum(fold.steps for fold in folds), sum(fold.saved for fold in folds)
     observed = rewrites.observations.values()
@@ -67,7 +67,7 @@ def _check_rewrites(transcript: Transcript) -> list[DemoCheck]:
     ]
     changes = ", ".join(f"{handover.before:,} -> {handover.after:,}" for handover in handovers)
     return [
-        DemoCheck("sweeps", bool(sweeps), f"{len(sweeps)}: {swept}, {saved:,} tokens saved"),
+        DemoCheck("sweeps", bool(sweeps), f"{len(sweeps)}: {masked_text}, {saved:,} tokens saved"),
         DemoCheck(
             "folds",
             len(folds) >= MIN_FOLDS,

@@ -65,7 +65,7 @@ class Endpoint:
         key_advice: str = KEY_ADVICE,
     ) -> None:
         self.provider, self._key_advice = provider, key_advice
-        self._dialect = dialect
+        self.dialect: DialectName = dialect
         self._url_prefix = _normalize_url(base_url, dialect)
         host = self._url_prefix.partition("://")[2].partition("/")[0]
         self._login, at, _ = host.rpartition("@")
@@ -94,7 +94,7 @@ class Endpoint:
     def _credentials(self) -> dict[str, str]:
         """Return the headers with the key, and the version of the dialect if it has one."""
         bearer = {"authorization": f"Bearer {self._key}"} if self._key else {}
-        if self._dialect != "anthropic":
+        if self.dialect != "anthropic":
             return bearer
         # Anthropic-compatible servers expect a bearer token; Anthropic's own accepts only one key header.
         own = _is_anthropic(self._url_prefix)

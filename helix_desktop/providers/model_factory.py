@@ -8,8 +8,7 @@ from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.domain.model_spec import DialectName
 from helix_desktop.providers.anthropic.dialect import MessagesDialect
 from helix_desktop.providers.dialect import Dialect, NewId, new_call_id
-from helix_desktop.providers.endpoint import KEY_ADVICE, Endpoint
-from helix_desktop.providers.http import HttpClient
+from helix_desktop.providers.endpoint import Endpoint
 from helix_desktop.providers.openai_chat.dialect import ChatDialect
 from helix_desktop.providers.openai_responses.dialect import ResponsesDialect
 from helix_desktop.providers.retry import RetryPolicy
@@ -23,21 +22,12 @@ _DIALECTS: Mapping[DialectName, Callable[[ModelInfo, NewId], Dialect]] = {
 
 
 def create_model(
-    dialect: DialectName,
+    endpoint: Endpoint,
     info: ModelInfo,
-    base_url: str,
-    key: str = "",
     *,
-    http: HttpClient,
     retry_policy: RetryPolicy | None = None,
     new_id: NewId = new_call_id,
     stall_s: float = STALL_S,
-    key_advice: str = KEY_ADVICE,
 ) -> StreamedModel:
-    """Create a model for a server with this dialect.
-
-    `key` may be empty: local servers need none. `http` is closed by its creator. `key_advice` is the fix in
-    errors about the key.
-    """
-    endpoint = Endpoint(info.provider, base_url, key, http, dialect, key_advice)
-    return StreamedModel(info, endpoint, _DIALECTS[dialect](info, new_id), retry_policy, stall_s)
+    """Create a model behind a server, in the server's dialect."""
+    return StreamedModel(info, endpoint, _DIALECTS[endpoint.dialect](info, new_id), retry_policy, stall_s)

@@ -9,7 +9,7 @@ from helix_desktop.domain.errors import InvalidModelResponse, ModelError
 from helix_desktop.domain.model_spec import DialectName, ModelSpec
 from helix_desktop.providers.endpoint import Endpoint
 from helix_desktop.providers.error_classification import body_excerpt
-from helix_desktop.providers.http import HttpClient, HttpError
+from helix_desktop.providers.http import HttpError
 from helix_desktop.providers.reported_specs import parse_model_list
 from helix_desktop.providers.retry import TransientError
 
@@ -21,16 +21,13 @@ LIST_PATHS: Mapping[DialectName, str] = {
 """Where each dialect lists its models; Anthropic's pages have 20 entries by default, at most 1,000."""
 
 
-async def list_models(
-    provider: str, base_url: str, key: str = "", *, http: HttpClient, dialect: DialectName = "openai-chat"
-) -> dict[str, ModelSpec]:
+async def list_models(endpoint: Endpoint) -> dict[str, ModelSpec]:
     """Return the chat models of a server with their reported specs, by name; without retries.
 
     Raises ModelUnreachable, ModelRequestRejected, InvalidModelResponse.
     """
-    endpoint = Endpoint(provider, base_url, key, http, dialect)
     try:
-        async with endpoint.send("GET", LIST_PATHS[dialect]) as reply:
+        async with endpoint.send("GET", LIST_PATHS[endpoint.dialect]) as reply:
             status, body, headers = reply.status, await reply.text(), reply.headers
     except HttpError as fault:
         raise as_model_error(endpoint.network_error(fault)) from fault
@@ -40,7 +37,7 @@ async def list_models(
         return parse_model_list(body)
     except ValueError as fault:
         raise InvalidModelResponse(
-            f"{provider} answered with something that is no list of models.",
+            f"{endpoint.provider} answered with something that is no list of models.",
             endpoint.redact(body_excerpt(body)),
             f"Check the base URL {endpoint.base_url}: most end in /v1.",
         ) from fault

@@ -26,11 +26,11 @@ from helix_desktop.domain.local_server import LocalServer
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.domain.model_spec import SourcedSpec
 from helix_desktop.providers.demo.model import DEMO_LABEL, DemoModel
-from helix_desktop.providers.endpoint import Endpoint
+from helix_desktop.providers.endpoint import KEY_ADVICE, Endpoint
 from helix_desktop.providers.http import HttpClient, Timeouts
 from helix_desktop.providers.local_servers import DEFAULT_PORTS, find_servers, identify
 from helix_desktop.providers.model_factory import create_model
-from helix_desktop.providers.model_list import LIST_PATHS, list_models
+from helix_desktop.providers.model_list import list_models
 from helix_desktop.providers.retry import PATIENCE_S, QUICK_RETRY_POLICY, RetryPolicy
 from helix_desktop.services.provider_check import ProviderCheck
 from helix_desktop.services.provider_check_result import CheckStep
@@ -180,23 +180,12 @@ class ModelService:
             return (await self._secrets.get(provider.name)).value
         return self._secrets.from_environment(provider.name).value
 
-    def _create_model(
-        self,
-        provider: Provider,
-        info: ModelInfo,
-        key: str,
-        key_advice: str = "",
-        retries: RetryPolicy | None = None,
-    ) -> Model:
-        return create_model(
-            provider.dialect,
-            info,
-            provider.base_url,
-            key,
-            http=self._http,
-            retry_policy=retries or self._retries,
-            key_advice=key_advice or _key_advice(provider.name),
-        )
+    def _endpoint(self, provider: Provider, key: str, key_advice: str = "") -> Endpoint:
+        advice = key_advice or _key_advice(provider.name)
+        return Endpoint(provider.name, provider.base_url, key, self._http, provider.dialect, advice)
+
+    def _create_model(self, provider: Provider, info: ModelInfo, key: str, key_advice: str = "") -> Model:
+        return create_model(self._endpoint(provider, key, key_advice), info, retry_policy=self._retries)
 
     async def list_models(self, provider: Provider, key: str = "") -> dict[str, SourcedSpec]:
         """Return the models of a server with their specs; without `key`, use the stored one.
@@ -211,9 +200,7 @@ class ModelService:
                     for model in local_server.models
                 }
         value = key or await self._key_for(provider)
-        specs = await list_models(
-            provider.name, provider.base_url, value, http=self._http, dialect=provider.dialect
-        )
+        specs = await list_models(self._endpoint(provider, value, KEY_ADVICE))
         source = f"{provider.name}: its list of models"
         return {name: SourcedSpec("server", source, spec) for name, spec in specs.items()}
 
@@ -227,12 +214,9 @@ class ModelService:
         """Check a server and report each step; return True if no step failed."""
         value = key or await self._key_for(provider)
         info = provider.model_info(model, self.catalog)
-        tested_model = (
-            self._create_model(provider, info, value, retries=QUICK_RETRY_POLICY) if model else None
-        )
-        advice = _key_advice(provider.name)
-        endpoint = Endpoint(provider.name, provider.base_url, value, self._http, provider.dialect, advice)
-        return await ProviderCheck(endpoint, LIST_PATHS[provider.dialect], tested_model, on_step).run()
+        endpoint = self._endpoint(provider, value)
+        tested_model = create_model(endpoint, info, retry_policy=QUICK_RETRY_POLICY) if model else None
+        return await ProviderCheck(endpoint, tested_model, on_step).run()
 
     async def close(self) -> None:
         """Close all connections."""

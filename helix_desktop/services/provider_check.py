@@ -24,7 +24,7 @@ from helix_desktop.domain.messages import (
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.providers.endpoint import Endpoint
 from helix_desktop.providers.http import HttpError, is_loopback
-from helix_desktop.providers.model_list import as_model_error
+from helix_desktop.providers.model_list import LIST_PATHS, as_model_error
 from helix_desktop.services.provider_check_result import (
     UNTESTED_STEPS,
     CheckStep,
@@ -58,14 +58,9 @@ class ProviderCheck:
     """
 
     def __init__(
-        self,
-        endpoint: Endpoint,
-        list_path: str,
-        model: Model | None,
-        on_step: Callable[[tuple[CheckStep, ...]], None],
+        self, endpoint: Endpoint, model: Model | None, on_step: Callable[[tuple[CheckStep, ...]], None]
     ) -> None:
-        """`list_path` is where the server lists its models."""
-        self._endpoint, self._list_path, self._model, self._on_step = endpoint, list_path, model, on_step
+        self._endpoint, self._model, self._on_step = endpoint, model, on_step
         self._steps: dict[CheckStepName, CheckStep] = {step.name: step for step in UNTESTED_STEPS}
 
     async def run(self) -> bool:
@@ -99,7 +94,7 @@ class ProviderCheck:
         started_at = time.perf_counter()
         self._mark("reach", "running")
         try:
-            async with self._endpoint.send("GET", self._list_path) as reply:
+            async with self._endpoint.send("GET", LIST_PATHS[self._endpoint.dialect]) as reply:
                 duration_ms = round((time.perf_counter() - started_at) * 1000)
                 status, tls, body, headers = reply.status, reply.tls, await reply.text(), reply.headers
         except HttpError as fault:

@@ -14,9 +14,9 @@ from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, Tu
 from helix_desktop.domain.messages import ModelRequest
 from helix_desktop.domain.model_spec import DialectName
 from helix_desktop.providers.http import HttpClient, Timeouts
-from helix_desktop.providers.model_factory import create_model
 from helix_desktop.providers.retry import RetryPolicy
 from tests.support.model_servers.aimock import PACKAGE, AiMock, run_aimock
+from tests.support.model_servers.connect import connect_model
 from tests.support.peer_rig import PeerRig, peer_rig, small_model_info
 
 pytestmark = pytest.mark.needs_peer(package=PACKAGE)
@@ -82,7 +82,7 @@ async def rig(request: pytest.FixtureRequest, server: AiMock, tmp_path: Path) ->
 
     def make(http: HttpClient) -> Model:
         paced = RetryPolicy(patience_s=1.0, first_wait_s=0.1)
-        return create_model(
+        return connect_model(
             request.param,
             small_model_info("gpt-5"),
             f"{server.address}/v1",

@@ -13,8 +13,8 @@ from helix_desktop.agent.ports import Model
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
 from helix_desktop.domain.model_spec import DialectName
 from helix_desktop.providers.http import HttpClient, Timeouts
-from helix_desktop.providers.model_factory import create_model
 from helix_desktop.providers.retry import RetryPolicy
+from tests.support.model_servers.connect import connect_model
 from tests.support.model_servers.llmock import Behavior, LlMock, run_llmock
 from tests.support.peer_rig import PeerRig, peer_rig, small_model_info
 
@@ -72,7 +72,7 @@ async def at_work(server: LlMock, folder: Path, dialect: DialectName) -> AsyncIt
 
     def make(http: HttpClient) -> Model:
         address = f"{server.address}{PATHS[dialect]}"
-        return create_model(
+        return connect_model(
             dialect, small_model_info("gpt-5"), address, "sk-of-a-test", http=http, retry_policy=PACE
         )
 

@@ -30,7 +30,6 @@ from helix_desktop.domain.events.session import ToolAnswered
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
 from helix_desktop.domain.messages import ModelInfo, ModelRequest, StreamItem
 from helix_desktop.providers.http import HttpClient
-from helix_desktop.providers.model_factory import create_model
 from helix_desktop.providers.retry import RetryPolicy
 from helix_desktop.providers.streaming import StreamedModel
 from helix_desktop.providers.tiktoken_counter import TiktokenCounter
@@ -39,6 +38,7 @@ from helix_desktop.tools.workspace_tools import ToolSetup, create_workspace_tool
 from tests.support.agent_rig import MemoryRules, disable_spend_approval
 from tests.support.conversation_rig import ConversationRig
 from tests.support.model_servers.chat_server import ChatServer, ReceivedRequest, Reply, Script
+from tests.support.model_servers.connect import connect_model
 
 RESOURCES = Path(__file__).resolve().parents[2] / "resources"
 WORKSPACE = "7b0c1a52-5f0e-4c8e-9f30-2f4c8d1e6a11"
@@ -224,7 +224,7 @@ def create_http_model(rig: LoopRig, base_url: str, http: HttpClient, key: str = 
     info = ModelInfo("local", "small", WINDOW, RESERVE)
     retries = RetryPolicy(pause=nap, jitter=lambda: 0.0)
     return LogLengthRecorder(
-        create_model("openai-chat", info, base_url, key, http=http, retry_policy=retries), rig
+        connect_model("openai-chat", info, base_url, key, http=http, retry_policy=retries), rig
     )
 
 
@@ -245,7 +245,7 @@ def _create_workspace(root: Path, store: LevelDbStore, policy: ContextPolicy) ->
         "w",
         parts,
         policy,
-        create_model("openai-chat", ModelInfo("none", "yet"), "http://127.0.0.1:9", http=HttpClient()),
+        connect_model("openai-chat", ModelInfo("none", "yet"), "http://127.0.0.1:9", http=HttpClient()),
     )
 
 

@@ -23,7 +23,6 @@ from helix_desktop.domain.messages import (
     Usage,
 )
 from helix_desktop.providers.http import HttpClient
-from helix_desktop.providers.model_factory import create_model
 from helix_desktop.providers.streaming import StreamedModel
 from tests.support.model_contract import collect_stream, final_response
 from tests.support.model_servers.chat_server import (
@@ -42,6 +41,7 @@ from tests.support.model_servers.chat_server import (
     replies_in_order,
     text_reply,
 )
+from tests.support.model_servers.connect import connect_model
 from tests.support.model_servers.dialects import SleepRecorder
 from tests.support.model_servers.signed_thinking import SignedThinkingScript
 from tests.support.model_servers.wire_formats import AnthropicWireFormat
@@ -64,7 +64,7 @@ def serving(*replies: Reply) -> ChatServer:
 
 
 def model(server: ChatServer, http: HttpClient, info: ModelInfo = INFO) -> StreamedModel:
-    return create_model(
+    return connect_model(
         "anthropic", info, server.base_url, KEY, http=http, retry_policy=SleepRecorder().retry_policy
     )
 
@@ -96,7 +96,7 @@ async def test_headers_and_the_body_of_a_first_request(http: HttpClient) -> None
 
 async def test_an_address_without_its_version_is_completed(http: HttpClient) -> None:
     async with serving(text_reply("ok")) as server:
-        chat = create_model("anthropic", INFO, server.base_url.removesuffix("/v1") + "/", KEY, http=http)
+        chat = connect_model("anthropic", INFO, server.base_url.removesuffix("/v1") + "/", KEY, http=http)
         assert (await final_response(chat, ModelRequest(QUESTION))).text == "ok"
         assert server.requests[0].path == "/v1/messages"
 

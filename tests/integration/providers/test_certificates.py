@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from helix_desktop.domain.errors import ModelUnreachable
+from helix_desktop.providers.endpoint import Endpoint
 from helix_desktop.providers.http import HttpClient
 from helix_desktop.providers.model_list import list_models
 
@@ -39,7 +40,9 @@ async def test_an_authority_in_the_system_s_trust_store_counts(monkeypatch: pyte
     monkeypatch.setenv("SSL_CERT_FILE", str(TLS / "authority.pem"))
     http = HttpClient()
     async with tls_server("good") as port:
-        assert tuple(await list_models("here", f"https://127.0.0.1:{port}/v1", http=http)) == ("small",)
+        assert tuple(await list_models(Endpoint("here", f"https://127.0.0.1:{port}/v1", "", http))) == (
+            "small",
+        )
         async with http.send("GET", f"https://localhost:{port}/v1/models") as reply:
             assert reply.tls.startswith("TLSv1.")
     await http.aclose()
@@ -60,7 +63,7 @@ async def test_a_certificate_that_is_not_trusted_is_named(
     http = HttpClient()
     async with tls_server(certificate) as port:
         with pytest.raises(ModelUnreachable, match=why) as caught:
-            await list_models("here", f"https://127.0.0.1:{port}/v1", http=http)
+            await list_models(Endpoint("here", f"https://127.0.0.1:{port}/v1", "", http))
     assert fix in caught.value.fix
     await http.aclose()
 
@@ -70,5 +73,5 @@ async def test_an_authority_that_the_system_does_not_know_is_refused(monkeypatch
     http = HttpClient()
     async with tls_server("good") as port:
         with pytest.raises(ModelUnreachable, match="no authority that this system trusts"):
-            await list_models("here", f"https://127.0.0.1:{port}/v1", http=http)
+            await list_models(Endpoint("here", f"https://127.0.0.1:{port}/v1", "", http))
     await http.aclose()

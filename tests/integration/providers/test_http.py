@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from helix_desktop.domain.errors import ModelRequestRejected, ModelUnreachable
+from helix_desktop.providers.endpoint import Endpoint
 from helix_desktop.providers.http import HttpClient, is_loopback
 from helix_desktop.providers.model_list import list_models
 from tests.support.model_servers.chat_server import ChatServer, text_reply
@@ -42,10 +43,10 @@ async def test_the_systems_proxy_is_used_but_never_for_this_machine(monkeypatch:
     ):
         for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
             monkeypatch.setenv(name, proxy.base_url.removesuffix("/v1"))
-        assert tuple(await list_models("here", server.base_url, http=http)) == ("large", "small")
+        assert tuple(await list_models(Endpoint("here", server.base_url, "", http))) == ("large", "small")
         assert proxy.requests == []
         with pytest.raises(ModelRequestRejected):
-            await list_models("away", "http://model.test/v1", http=http)
+            await list_models(Endpoint("away", "http://model.test/v1", "", http))
         assert proxy.requests[0].path == "http://model.test/v1/models"
         await http.aclose()
 
@@ -71,7 +72,7 @@ async def test_hosts_that_the_system_wants_without_a_proxy_are_reached_directly(
         monkeypatch.setenv("HTTP_PROXY", proxy.base_url.removesuffix("/v1"))
         at = server.base_url.replace("127.0.0.1", "model.test")
         for _ in range(2):
-            assert tuple(await list_models("away", at, http=http)) == ("large", "small")
+            assert tuple(await list_models(Endpoint("away", at, "", http))) == ("large", "small")
         assert proxy.requests == []
     assert asked == ["model.test"]
     await http.aclose()
@@ -83,7 +84,7 @@ async def test_a_proxy_that_is_not_there_is_named_without_its_password(
     monkeypatch.setenv("HTTP_PROXY", "http://mara:secret@127.0.0.1:1")
     http = HttpClient()
     with pytest.raises(ModelUnreachable, match=r"through the system's proxy 127\.0\.0\.1:1") as caught:
-        await list_models("away", "http://model.invalid/v1", http=http)
+        await list_models(Endpoint("away", "http://model.invalid/v1", "", http))
     assert "secret" not in str(caught.value)
     assert "proxy" in caught.value.fix
     await http.aclose()
@@ -93,9 +94,9 @@ async def test_proxy_settings_that_cannot_be_used_are_said(monkeypatch: pytest.M
     monkeypatch.setenv("HTTP_PROXY", "gopher://nowhere")
     http = HttpClient()
     with pytest.raises(ModelUnreachable, match="proxy settings"):
-        await list_models("away", "http://model.test/v1", http=http)
+        await list_models(Endpoint("away", "http://model.test/v1", "", http))
     async with ChatServer(lambda _: text_reply("ok")) as server:
-        assert await list_models("here", server.base_url, http=http)
+        assert await list_models(Endpoint("here", server.base_url, "", http))
     await http.aclose()
 
 
@@ -108,7 +109,7 @@ async def test_https_to_a_server_without_it_is_explained() -> None:
     async with await asyncio.start_server(plain, "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
         with pytest.raises(ModelUnreachable, match="http:// or https://"):
-            await list_models("here", f"https://127.0.0.1:{port}/v1", http=http)
+            await list_models(Endpoint("here", f"https://127.0.0.1:{port}/v1", "", http))
     await http.aclose()
 
 

@@ -29,8 +29,8 @@ from helix_desktop.domain.messages import (
     ToolSpec,
     Usage,
 )
+from helix_desktop.providers.endpoint import Endpoint
 from helix_desktop.providers.http import HttpClient, Timeouts
-from helix_desktop.providers.model_factory import create_model
 from helix_desktop.providers.model_list import list_models
 from helix_desktop.providers.streaming import StreamedModel
 from tests.support.model_contract import collect_stream, final_response
@@ -54,6 +54,7 @@ from tests.support.model_servers.chat_server import (
     replies_in_order,
     text_reply,
 )
+from tests.support.model_servers.connect import connect_model
 from tests.support.model_servers.dialects import SleepRecorder
 
 KEY = "sk-very-secret-0123456789"
@@ -78,7 +79,7 @@ def model(
     server: ChatServer, http: HttpClient, naps: SleepRecorder | None = None, key: str = KEY
 ) -> StreamedModel:
     retries = (naps or SleepRecorder()).retry_policy
-    return create_model("openai-chat", INFO, server.base_url, key, http=http, retry_policy=retries)
+    return connect_model("openai-chat", INFO, server.base_url, key, http=http, retry_policy=retries)
 
 
 async def failure_of(*replies: Reply, http: HttpClient, naps: SleepRecorder | None = None) -> ModelError:
@@ -388,7 +389,7 @@ class TestNonsense:
         assert isinstance(failure, ModelRequestRejected)
 
     async def test_a_wrong_address_is_explained(self, http: HttpClient) -> None:
-        chat = create_model("openai-chat", INFO, "localhost-without-scheme", http=http)
+        chat = connect_model("openai-chat", INFO, "localhost-without-scheme", http=http)
         with pytest.raises(ModelUnreachable, match="https://host/v1"):
             await collect_stream(chat, QUESTION)
 
@@ -401,14 +402,14 @@ class TestNonsense:
 class TestListing:
     async def test_names_come_sorted(self, http: HttpClient) -> None:
         async with ChatServer(lambda _: text_reply("ok"), models=("b", "a")) as server:
-            assert tuple(await list_models("local", server.base_url + "/", KEY, http=http)) == ("a", "b")
+            assert tuple(await list_models(Endpoint("local", server.base_url + "/", KEY, http))) == ("a", "b")
             assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
 
     async def test_a_wrong_path_is_explained(self, http: HttpClient) -> None:
         async with ChatServer(lambda _: text_reply("ok")) as server:
             with pytest.raises(ModelRequestRejected, match="most end in /v1"):
-                await list_models("local", server.base_url.removesuffix("/v1"), http=http)
+                await list_models(Endpoint("local", server.base_url.removesuffix("/v1"), "", http))
 
     async def test_a_server_that_is_down(self, http: HttpClient) -> None:
         with pytest.raises(ModelUnreachable):
-            await list_models("local", "http://127.0.0.1:1/v1", http=http)
+            await list_models(Endpoint("local", "http://127.0.0.1:1/v1", "", http))

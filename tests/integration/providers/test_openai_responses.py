@@ -20,7 +20,6 @@ from helix_desktop.domain.messages import (
     Usage,
 )
 from helix_desktop.providers.http import HttpClient
-from helix_desktop.providers.model_factory import create_model
 from helix_desktop.providers.streaming import StreamedModel
 from tests.support.model_contract import collect_stream, final_response
 from tests.support.model_servers.chat_server import (
@@ -38,6 +37,7 @@ from tests.support.model_servers.chat_server import (
     replies_in_order,
     text_reply,
 )
+from tests.support.model_servers.connect import connect_model
 from tests.support.model_servers.dialects import SleepRecorder
 from tests.support.model_servers.wire_formats import ResponsesWireFormat
 
@@ -65,7 +65,7 @@ def serving(*replies: Reply) -> ChatServer:
 
 
 def model(server: ChatServer, http: HttpClient, name: str = "gpt-x") -> StreamedModel:
-    return create_model(
+    return connect_model(
         "openai-responses",
         ModelInfo("openai", name),
         server.base_url,

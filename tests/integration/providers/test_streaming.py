@@ -29,6 +29,7 @@ from helix_desktop.domain.messages import (
     ToolSpec,
     Usage,
 )
+from helix_desktop.providers.endpoint import Endpoint
 from helix_desktop.providers.http import HttpClient, Timeouts
 from helix_desktop.providers.model_list import list_models
 from helix_desktop.providers.streaming import StreamedModel
@@ -456,7 +457,7 @@ async def test_the_models_of_a_server_come_sorted(rig: Rig) -> None:
     async with ChatServer(
         lambda _: text_reply("ok"), models=("b", "a"), wire_format=rig.dialect.wire_format
     ) as server:
-        found = await list_models("local", server.base_url, KEY, http=rig.http, dialect=rig.dialect.name)
+        found = await list_models(Endpoint("local", server.base_url, KEY, rig.http, rig.dialect.name))
         assert tuple(found) == ("a", "b")
         assert KEY in server.requests[0].headers["authorization"]
 

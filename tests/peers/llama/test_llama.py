@@ -18,9 +18,10 @@ from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, TurnEnded
 from helix_desktop.domain.events.summary import HandoverMade
+from helix_desktop.providers.endpoint import Endpoint
 from helix_desktop.providers.http import HttpClient
-from helix_desktop.providers.model_factory import create_model
 from helix_desktop.providers.model_list import list_models
+from tests.support.model_servers.connect import connect_model
 from tests.support.peer_processes import PEERS, PeerServer, run_peer
 from tests.support.peer_rig import PeerRig, peer_rig, small_model_info
 
@@ -67,7 +68,7 @@ async def at_work(
     """A rig over a folder with one file. `window` is what we believe the server's to be."""
 
     def make(http: HttpClient) -> Model:
-        return create_model(
+        return connect_model(
             "openai-chat", small_model_info("made-by-hand", window), f"{server.address}/v1", key, http=http
         )
 
@@ -178,7 +179,8 @@ async def test_its_models_can_be_listed(server: PeerServer) -> None:
     http = HttpClient()
     try:
         assert [
-            Path(name).name for name in await list_models("local", f"{server.address}/v1", KEY, http=http)
+            Path(name).name
+            for name in await list_models(Endpoint("local", f"{server.address}/v1", KEY, http))
         ] == ["made-by-hand.gguf"]
     finally:
         await http.aclose()

@@ -10,10 +10,10 @@ from typing import Any
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.domain.model_spec import DialectName
 from helix_desktop.providers.http import HttpClient
-from helix_desktop.providers.model_factory import create_model
 from helix_desktop.providers.retry import RetryPolicy
 from helix_desktop.providers.streaming import STALL_S, StreamedModel
 from tests.support.model_servers.chat_server import ChatServer
+from tests.support.model_servers.connect import connect_model
 from tests.support.model_servers.wire_formats import (
     AnthropicWireFormat,
     ChatWireFormat,
@@ -57,7 +57,7 @@ class DialectCase:
     ) -> StreamedModel:
         """A model behind a test server; ids that it has to make are made_0, made_1 and so on."""
         ids = iter(range(1000))
-        return create_model(
+        return connect_model(
             self.name,
             info,
             server.base_url,

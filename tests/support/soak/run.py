@@ -26,9 +26,9 @@ from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.events.session import TurnEnded
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.providers.http import HttpClient, Timeouts
-from helix_desktop.providers.model_factory import create_model
 from helix_desktop.providers.retry import RetryPolicy
 from helix_desktop.services.app_services import AppServices
+from tests.support.model_servers.connect import connect_model
 from tests.support.model_servers.llmock import LlMock
 from tests.support.peer_rig import RecordingModel
 from tests.support.soak.plan import PlannedTurn, background_reply, plan_turns, write_project_files
@@ -128,7 +128,9 @@ class SoakRun:
         # Shorter waits than a person's: two thousand turns meet a thousand faults.
         paced = RetryPolicy(patience_s=1.0, first_wait_s=0.1)
         model = RecordingModel(
-            create_model("openai-chat", info, f"{self.server.address}/v1", "k", http=http, retry_policy=paced)
+            connect_model(
+                "openai-chat", info, f"{self.server.address}/v1", "k", http=http, retry_policy=paced
+            )
         )
         model.is_recording = False
         return model

@@ -14,11 +14,11 @@ from PySide6.QtWidgets import QApplication
 
 from helix_desktop.domain.events.session import BudgetSet, TurnEnded
 from helix_desktop.providers.http import HttpClient
-from helix_desktop.providers.model_factory import create_model
 from helix_desktop.ui.budget.dialog import BudgetDialog
 from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
 from helix_desktop.ui.design.form_field import FormField
 from tests.support.model_servers.chat_server import Call, ChatServer, Reply, StreamedReply, Text, TokenCounts
+from tests.support.model_servers.connect import connect_model
 from tests.support.window.buttons import press
 from tests.support.window.chat_geometry import action_names, press_action
 from tests.support.window.window_rig import WindowRig, open_window, until
@@ -129,7 +129,7 @@ async def test_dollars_show_where_prices_are_known(qapp: QApplication, tmp_path:
         await rig.use_server(server)
         info = msgspec.structs.replace(rig.workspace.model.info, price_in=100.0, price_out=1_000.0)
         http = HttpClient()
-        await rig.workspace.set_models(create_model("openai-chat", info, server.base_url, http=http))
+        await rig.workspace.set_models(connect_model("openai-chat", info, server.base_url, http=http))
         await rig.run_turn("Go")
         await http.aclose()
         assert rig.window.cost_line.text() == "Session usage: 2k tokens sent and received · $0.38"

@@ -19,9 +19,9 @@ from helix_desktop.domain.messages import (
     ReasoningDelta,
     TextDelta,
 )
-from helix_desktop.providers.model_factory import create_model
 from helix_desktop.providers.retry import RetryPolicy
 from tests.support.model_servers.canned_http import CannedHttp
+from tests.support.model_servers.connect import connect_model
 from tests.support.model_servers.dialects import DIALECTS, DialectCase
 from tests.support.model_servers.stream_parts import (
     Call,
@@ -71,7 +71,7 @@ def bytes_of(dialect: DialectCase, parts: list[StreamPart]) -> bytes:
 def told(dialect: DialectCase, pieces: list[bytes]) -> tuple[list[Any], ModelResponse]:
     """What a reader saw arriving, and the answer."""
     ids = iter(range(1000))
-    model = create_model(
+    model = connect_model(
         dialect.name,
         ModelInfo("here", "m"),
         "http://here.test/v1",

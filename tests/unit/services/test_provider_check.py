@@ -11,7 +11,6 @@ import pytest
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.providers.endpoint import Endpoint
 from helix_desktop.providers.http import HttpClient
-from helix_desktop.providers.model_factory import create_model
 from helix_desktop.services.provider_check import ProviderCheck
 from helix_desktop.services.provider_check_result import CheckStep
 from tests.support.model_servers.chat_server import (
@@ -23,6 +22,7 @@ from tests.support.model_servers.chat_server import (
     api_error,
     text_reply,
 )
+from tests.support.model_servers.connect import connect_model
 
 Script = Callable[[dict[str, Any]], Reply]
 
@@ -43,11 +43,9 @@ async def ticks(
     http = HttpClient()
     told: list[list[CheckStep]] = []
     info = ModelInfo("box", model)
-    asked = create_model("openai-chat", info, base_url, key, http=http) if model else None
+    asked = connect_model("openai-chat", info, base_url, key, http=http) if model else None
     try:
-        trial = ProviderCheck(
-            Endpoint("box", base_url, key, http), "/models", asked, lambda now: told.append([*now])
-        )
+        trial = ProviderCheck(Endpoint("box", base_url, key, http), asked, lambda now: told.append([*now]))
         return told, await trial.run()
     finally:
         await http.aclose()
