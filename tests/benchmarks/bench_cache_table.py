@@ -30,15 +30,15 @@ class Million:
     """A source that makes its rows from their digests."""
 
     def __init__(self, count: int) -> None:
-        self.held = b"".join(hashlib.sha256(b"%d" % number).digest() for number in range(count))
+        self.digests = b"".join(hashlib.sha256(b"%d" % number).digest() for number in range(count))
 
     async def ids(self, cache_filter: CacheFilter) -> bytes:
         """All of them."""
-        return self.held
+        return self.digests
 
     async def search(self, cache_filter: CacheFilter, cursor: str = "") -> CacheSearchResults:
         """All of them."""
-        return CacheSearchResults(self.held)
+        return CacheSearchResults(self.digests)
 
     async def tools(self) -> Sequence[str]:
         """One."""
@@ -58,7 +58,7 @@ class Million:
 
     async def totals(self) -> CacheTotals:
         """A round number."""
-        return CacheTotals(len(self.held) // 32, 10**10, 2 * 10**9)
+        return CacheTotals(len(self.digests) // 32, 10**10, 2 * 10**9)
 
 
 def main() -> list[tuple[str, float, str]]:

@@ -114,7 +114,7 @@ def _answer(chance: random.Random) -> str:
 
 
 def _paint(view: ChatView) -> None:
-    """Paint all that asked for it, as the event loop would next."""
+    """Paint all pending updates, as the event loop would next."""
     QCoreApplication.sendPostedEvents(view, QEvent.Type.UpdateRequest.value)
 
 
@@ -145,14 +145,14 @@ def _opening(view: ChatView, model: ChatModel) -> list[tuple[str, float, str]]:
 
 def _moving(view: ChatView) -> list[tuple[str, float, str]]:
     def frame(move: Callable[[], object]) -> float:
-        def shown() -> None:
+        def on_painted() -> None:
             move()
             _paint(view)
 
-        return _ms(shown)
+        return _ms(on_painted)
 
-    # What lives long is taken out of the collector's rounds, as the application should do after opening:
-    # one round over the rows of 100,000 messages takes 60 ms.
+    # Long-lived objects are frozen for the collector, as the application should do after opening: one
+    # collection over the rows of 100,000 messages takes 60 ms.
     gc.collect()
     gc.freeze()
     chance = random.Random(3)
@@ -186,7 +186,7 @@ def _streaming(view: ChatView, model: ChatModel, kilobytes: int) -> list[tuple[s
 
 
 def _long_rows(view: ChatView, model: ChatModel) -> list[tuple[str, float, str]]:
-    """Longest single hold-ups of the window while rows far taller than it are shown for the first time."""
+    """Return the longest single pauses of the window while rows far taller than it first appear."""
     chance = random.Random(5)
     text = ""
     while len(text) < 64 * 1024:
@@ -203,7 +203,9 @@ def _long_rows(view: ChatView, model: ChatModel) -> list[tuple[str, float, str]]
     for name, words in cases:
         row = AssistantRow(row_key("x"), words)
         slices = [_slices(view, partial(model.reset, [row])) for _ in range(3)]
-        results.append((f"chat: {name}, first frame", statistics.median(one[0] for one in slices), _SLICE))
+        results.append(
+            (f"chat: {name}, first frame", statistics.median(slice_[0] for slice_ in slices), _SLICE)
+        )
         results.append((f"chat: {name}, longest slice", statistics.median(map(max, slices)), _SLICE))
     model.reset([AssistantRow(row_key("x"), text)])
     for name, theme in (("dark", DARK), ("light", LIGHT)):
@@ -220,11 +222,11 @@ def _long_rows(view: ChatView, model: ChatModel) -> list[tuple[str, float, str]]
 def _slices(view: ChatView, action: Callable[[], object]) -> list[float]:
     """CPU of an action with its frame, then of each round of the event loop until all is built."""
 
-    def shown() -> None:
+    def on_painted() -> None:
         action()
         _paint(view)
 
-    costs = [_ms(shown)]
+    costs = [_ms(on_painted)]
     quiet = 0
     while quiet < _QUIET_ROUNDS:
         costs.append(_ms(QCoreApplication.processEvents))  # noqa: TID251 - turns the loop round by round

@@ -1,4 +1,4 @@
-"""First paint of the whole window beside a bare QMainWindow: whole processes, CPU time, in turn."""
+"""First paint of the complete window compared with a bare QMainWindow: full processes, CPU time, in turn."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ window = QMainWindow(); window.resize(1440, 900); window.show()
 app.exec()
 """
 )
-WHOLE = (
+COMPLETE = (
     _EXIT_ON_PAINT
     + """
 import helix_desktop.app.main as main
@@ -53,7 +53,7 @@ main.show_window(build_parser().parse_args(["--data-dir", os.environ["HELIX_BENC
 
 
 def _cpu(code: str, environ: dict[str, str]) -> tuple[float, str]:
-    """CPU milliseconds of one process, and what it printed."""
+    """Return the CPU milliseconds of one process, and its output."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(
         [sys.executable, "-c", code], env=environ, capture_output=True, check=True, text=True
@@ -68,13 +68,13 @@ def main() -> list[tuple[str, float, str]]:
     with tempfile.TemporaryDirectory() as place:
         environ = {**os.environ, "QT_QPA_PLATFORM": "offscreen", "HELIX_BENCH_DATA": place}
         environ["PYTHONPATH"] = str(Path(__file__).parents[2])
-        runs = [(_cpu(BARE, environ), _cpu(WHOLE, environ)) for _ in range(ROUNDS + 1)][1:]
-    bare = statistics.median(one[0][0] for one in runs)
-    whole = statistics.median(one[1][0] for one in runs)
-    early = {name for one in runs for name in one[1][1].split(",")} - {"-"}
+        runs = [(_cpu(BARE, environ), _cpu(COMPLETE, environ)) for _ in range(ROUNDS + 1)][1:]
+    bare = statistics.median(run[0][0] for run in runs)
+    total = statistics.median(run[1][0] for run in runs)
+    early = {name for run in runs for name in run[1][1].split(",")} - {"-"}
     return [
         ("first paint, bare QMainWindow", bare, "ms CPU"),
-        ("first paint, whole window", whole, "ms CPU"),
-        ("first paint, ratio", whole / bare, "x (target <= 2.5)"),
+        ("first paint, whole window", total, "ms CPU"),
+        ("first paint, ratio", total / bare, "x (target <= 2.5)"),
         ("of mcp, tiktoken, httpx imported before it", len(early), ", ".join(sorted(early)) or "none"),
     ]

@@ -1,4 +1,4 @@
-"""A session of 100,000 messages, from the disk to the chat: how long each part takes, and what it keeps."""
+"""A session of 100,000 messages, from the disk to the chat: the duration and memory of each part."""
 
 from __future__ import annotations
 
@@ -54,20 +54,20 @@ async def _store(place: Path) -> None:
     recorded = [RecordedEvent(seq, seq, event) for seq, event in enumerate(events(), 1)]
     for at in range(0, len(recorded), _BATCH):
         batch = recorded[at : at + _BATCH]
-        texts = [one.event.text.encode() for one in batch if isinstance(one.event, ToolAnswered)]
+        texts = [entry.event.text.encode() for entry in batch if isinstance(entry.event, ToolAnswered)]
         await store.commit(Commit("long", batch, [Content(digest_of(text), text) for text in texts]))
     await store.close()
 
 
 async def _read(place: Path) -> tuple[list[RecordedEvent], float, float]:
-    began = time.perf_counter()
+    started = time.perf_counter()
     store = await LevelDbStore.open(place, _WORKSPACE)
-    opened = time.perf_counter() - began
-    began = time.perf_counter()
+    opened = time.perf_counter() - started
+    started = time.perf_counter()
     log = await store.events("long")
-    took = time.perf_counter() - began
+    duration = time.perf_counter() - started
     await store.close()
-    return log, opened, took
+    return log, opened, duration
 
 
 def main() -> list[tuple[str, float, str]]:
@@ -75,19 +75,19 @@ def main() -> list[tuple[str, float, str]]:
     with tempfile.TemporaryDirectory() as place:
         asyncio.run(_store(Path(place)))
         log, opened, read = asyncio.run(_read(Path(place)))
-    began = time.perf_counter()
+    started = time.perf_counter()
     transcript = Transcript(log)
-    reduced = time.perf_counter() - began
-    began = time.perf_counter()
+    reduced = time.perf_counter() - started
+    started = time.perf_counter()
     _, rows = rows_from_log(log)
-    shown = time.perf_counter() - began
-    began = time.perf_counter()
+    shown_after = time.perf_counter() - started
+    started = time.perf_counter()
     project(transcript, ContextPolicy(), PromptFrame(ModelInfo("demo", "offline"), "system"))
-    projected = time.perf_counter() - began
+    projected = time.perf_counter() - started
     return [
         ("long session: open the store", opened * 1000, "ms"),
         (f"long session: read {len(log):,} events from LevelDB", read * 1000, "ms, in a thread"),
         ("long session: reduce them to a transcript", reduced * 1000, "ms"),
-        (f"long session: make {len(rows):,} chat rows", shown * 1000, "ms, in a thread"),
+        (f"long session: make {len(rows):,} chat rows", shown_after * 1000, "ms, in a thread"),
         ("long session: project a window of all of them", projected * 1000, "ms; handovers keep it small"),
     ]

@@ -1,4 +1,4 @@
-"""What each profile makes of recorded sessions: of those in the folder TRAJECTORIES, else of made-up ones."""
+"""The results of each profile on recorded sessions: those in the folder TRAJECTORIES, else synthetic ones."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ STEPS = (
 
 def main() -> str:
     """A table for all recordings, and one for each source if there are several."""
-    given = os.environ.get("TRAJECTORIES", "")
-    if given:
-        return _tables(find_recordings([Path(given)]))
+    recordings = os.environ.get("TRAJECTORIES", "")
+    if recordings:
+        return _tables(find_recordings([Path(recordings)]))
     with tempfile.TemporaryDirectory() as folder:
-        made = [make_session(seed, steps) for seed, steps in enumerate(STEPS)]
-        return _tables(write_recordings(Path(folder, "generated"), made))
+        sessions = [make_session(seed, steps) for seed, steps in enumerate(STEPS)]
+        return _tables(write_recordings(Path(folder, "generated"), sessions))
 
 
 def _tables(paths: list[Path]) -> str:
@@ -49,11 +49,11 @@ def _tables(paths: list[Path]) -> str:
             measured[name] = _measure(paths, profile, recalls)
             sys.stderr.write("".join(f"{name}: {line}\n" for line in warning_lines(measured[name])))
     sources = group_by_source(measured[MEASURED[0]])
-    found = [format_table({name: totals_of(ones) for name, ones in measured.items()}, "all")]
+    tables = [format_table({name: totals_of(ones) for name, ones in measured.items()}, "all")]
     for source in sources if len(sources) > 1 else ():
         column = {name: totals_of(group_by_source(ones)[source]) for name, ones in measured.items()}
-        found.append(format_table(column, source))
-    return "\n\n".join(found) + "\n"
+        tables.append(format_table(column, source))
+    return "\n\n".join(tables) + "\n"
 
 
 def _measure(paths: list[Path], profile: str, recalls: float | None) -> list[MeasuredRecording]:

@@ -1,7 +1,7 @@
 """Lists and searches of a full cache: pages in every order at any depth, hash prefixes, index against scan.
 
 Run as a script for a table; with a number, of that many entries (`1000000` takes some minutes and 5 GB).
-Contents are about 1 KB of code, so that the figures are of finding and not of reading; a scan of larger ones
+Contents are about 1 KB of code, so that the figures measure searching and not reading; a scan of larger ones
 is slower.
 """
 
@@ -35,37 +35,37 @@ Figure = tuple[str, float, str]
 
 
 def contents(count: int) -> list[Content]:
-    """Slices of Python's library, each with a number of its own; one in 10,000 holds a rare word."""
+    """Return slices of Python's library, each with its own number; one in 10,000 contains a rare word."""
     library = Path(statistics.__file__).parent
     pool = "\n".join(path.read_text(errors="replace") for path in sorted(library.glob("*.py")))
     rnd = random.Random(count)
-    made = []
+    batch = []
     for number in range(count):
         at, size = rnd.randrange(len(pool) - 4000), rnd.randrange(200, 2000)
         rare = "quetzalcoatl\n" if number % 10_000 == 77 else ""
         data = f"call {number}\n{rare}{pool[at : at + size]}".encode()
         target = f"src/{rnd.randrange(999)}/module_{rnd.randrange(99)}.py"
-        made.append(Content(digest_of(data), data, _TOOLS[number % 5], target, f"call {number}", size // 4))
-    return made
+        batch.append(Content(digest_of(data), data, _TOOLS[number % 5], target, f"call {number}", size // 4))
+    return batch
 
 
 async def fill(store: LevelDbStore, count: int) -> list[str]:
     """Store so many contents; some of their digests."""
-    made = contents(count)
+    batch = contents(count)
     for at in range(0, count, _AT_ONCE):
-        part = made[at : at + _AT_ONCE]
+        part = batch[at : at + _AT_ONCE]
         await store.commit(Commit(f"session-{at // 20_000}", contents=part, recalls=[part[at % 7].digest]))
-    return [one.digest for one in made[:: max(1, count // ROUNDS)]]
+    return [content.digest for content in batch[:: max(1, count // ROUNDS)]]
 
 
 async def milliseconds(work: Callable[[], Awaitable[object]], rounds: int = ROUNDS) -> float:
-    """The median of what a work takes."""
-    taken = []
+    """Return the median duration in milliseconds."""
+    durations = []
     for _ in range(rounds):
         start = time.perf_counter()
         await work()
-        taken.append((time.perf_counter() - start) * 1000)
-    return statistics.median(taken)
+        durations.append((time.perf_counter() - start) * 1000)
+    return statistics.median(durations)
 
 
 async def pages(store: LevelDbStore, count: int) -> list[Figure]:
@@ -81,12 +81,12 @@ async def pages(store: LevelDbStore, count: int) -> list[Figure]:
         ("newest never recalled", "newest", EntryFilter(unused=True)),
         ("largest of a tool", EntrySort("size", True), EntryFilter(tool="run_command")),
     ]
-    for name, order, wanted in listed:
-        top = await milliseconds(lambda: store.page("", 200, order, entry_filter=wanted))  # noqa: B023 - awaited here
+    for name, order, entry_filter in listed:
+        top = await milliseconds(lambda: store.page("", 200, order, entry_filter=entry_filter))  # noqa: B023 - awaited here
         figures.append((f"page of 200, {name}, p50 ms", top, "<= 1"))
-        if wanted == EntryFilter():
-            middle = (await store.page("", count // 2, order, entry_filter=wanted)).cursor
-            deep = await milliseconds(lambda: store.page(middle, 200, order, entry_filter=wanted))  # noqa: B023 - awaited here
+        if entry_filter == EntryFilter():
+            middle = (await store.page("", count // 2, order, entry_filter=entry_filter)).cursor
+            deep = await milliseconds(lambda: store.page(middle, 200, order, entry_filter=entry_filter))  # noqa: B023 - awaited here
             figures.append((f"page of 200, {name}, in the middle / at the top", deep / top, "<= 1.5"))
     path = EntryFilter(target="module_42")
     figures.append(
@@ -108,7 +108,7 @@ async def measure(folder: Path, count: int) -> list[Figure]:
     try:
         some = await fill(store, count)
         queries = {"rare": "quetzalcoatl", "common": "import self", "none": "xylophone zebra"}
-        # A scan for what is rare looks at everything; one for what is nowhere would take as long again.
+        # A scan for a rare word reads everything; one for a missing word would take as long again.
         scans = {name: await milliseconds(_searched(store, queries[name]), 1) for name in ("rare", "common")}
         start = time.perf_counter()
         await store.indexed()
@@ -123,17 +123,21 @@ async def measure(folder: Path, count: int) -> list[Figure]:
         )
         figures.append(("hash prefix, sorted by size, p50 ms", by_prefix, "<= 1"))
         for name, query in queries.items():
-            took = await milliseconds(_searched(store, query), 9)
-            figures.append((f"search, {name} words, p50 ms", took, ""))
+            duration = await milliseconds(_searched(store, query), 9)
+            figures.append((f"search, {name} words, p50 ms", duration, ""))
             if name in scans:
-                figures.append((f"scan / search, {name} words", scans[name] / took, ""))
+                figures.append((f"scan / search, {name} words", scans[name] / duration, ""))
         figures.append(("texts indexed per second", count / indexed, ""))
         size = (await store.totals()).size
     finally:
         await store.close()
     opened = await _opened(folder)
-    held = (folder / "search.db").stat().st_size
-    return [*figures, ("open with an index, ms", opened, "<= 300"), ("index / raw bytes", held / size, "")]
+    index_size = (folder / "search.db").stat().st_size
+    return [
+        *figures,
+        ("open with an index, ms", opened, "<= 300"),
+        ("index / raw bytes", index_size / size, ""),
+    ]
 
 
 def _searched(store: LevelDbStore, query: str) -> Callable[[], Awaitable[Any]]:
@@ -141,18 +145,18 @@ def _searched(store: LevelDbStore, query: str) -> Callable[[], Awaitable[Any]]:
 
 
 async def _opened(folder: Path) -> float:
-    taken = []
+    durations = []
     for _ in range(5):
         start = time.perf_counter()
         store = await LevelDbStore.open(folder, WORKSPACE)
         await store.page(order=EntrySort("size"))
-        taken.append((time.perf_counter() - start) * 1000)
+        durations.append((time.perf_counter() - start) * 1000)
         await store.close()
-    return statistics.median(taken)
+    return statistics.median(durations)
 
 
 def main(count: int = ENTRIES) -> list[Figure]:
-    """Name, value and target of each figure; takes some minutes."""
+    """Return name, value and target of each figure; takes some minutes."""
     folder = Path(tempfile.mkdtemp(prefix="bench-search-"))
     try:
         return asyncio.run(measure(folder, count))

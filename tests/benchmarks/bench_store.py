@@ -1,9 +1,9 @@
 """The durable store against other databases and plain SHA-256, on the same payloads in the same run.
 
-How the sides take turns stands in store_rounds.py. Where the disk takes a synced put in a tenth of a
-millisecond the ratios measure SHA-256, zstd and the way to another thread; so with a C compiler there are
-also ratios on a disk that is slowed down by 2 ms a sync. Where the processor has instructions for SHA-256 a
-put of what is stored measures all but SHA-256; so it is also measured without them. As a script,
+store_rounds.py explains how the sides take turns. Where the disk syncs a put in a tenth of a millisecond
+the ratios measure SHA-256, zstd and the way to another thread; so with a C compiler there are also ratios
+on a disk slowed down by 2 ms a sync. Where the processor has instructions for SHA-256 a repeated put
+measures everything except SHA-256; so it is also measured without them. As a script,
 `bench_store.py torture 100` kills a writing process a hundred times.
 """
 
@@ -28,12 +28,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.benchmarks.store_rounds import (
-    LEAST,
+    MINIMAL,
     ROUNDS,
     Figure,
     durable_puts,
-    known_puts,
     producers,
+    repeated_puts,
     some,
     verified_reads,
 )
@@ -90,17 +90,17 @@ async def stalls(store: LevelDbStore) -> list[Figure]:
 
 
 async def reading(folder: Path, others: list[ReferenceDatabase]) -> list[Figure]:
-    """Verified reads, and room on the disk, at ENTRIES entries."""
+    """Measure verified reads, and space on the disk, at ENTRIES entries."""
     store = await LevelDbStore.open(folder, WORKSPACE)
-    made = some(tool_outputs(2), ENTRIES)
+    outputs = some(tool_outputs(2), ENTRIES)
     for at in range(0, ENTRIES, 64):
-        await store.commit(Commit("s", contents=made[at : at + 64]))
+        await store.commit(Commit("s", contents=outputs[at : at + 64]))
         for peer in others:
-            peer.write(made[at : at + 64])
+            peer.write(outputs[at : at + 64])
     await store.close()
     stored = sum(path.stat().st_size for path in (folder / "db").iterdir())
-    figures = await verified_reads(folder, others, random.Random(3).sample(made, 1000))
-    return [*figures, ("disk / raw bytes", stored / sum(len(one.data) for one in made), "<= 0.30")]
+    figures = await verified_reads(folder, others, random.Random(3).sample(outputs, 1000))
+    return [*figures, ("disk / raw bytes", stored / sum(len(output.data) for output in outputs), "<= 0.30")]
 
 
 async def measure(folder: Path) -> list[Figure]:
@@ -108,7 +108,7 @@ async def measure(folder: Path) -> list[Figure]:
     store, others = await LevelDbStore.open(folder / "ours", WORKSPACE), open_reference_databases(folder)
     try:
         figures = await durable_puts(store, others)
-        figures += await known_puts(store, others[LEAST], some(tool_outputs(4)))
+        figures += await repeated_puts(store, others[MINIMAL], some(tool_outputs(4)))
         figures += await stalls(store)
         return figures + await reading(folder / "read", others)
     finally:
@@ -118,7 +118,7 @@ async def measure(folder: Path) -> list[Figure]:
 
 
 async def measure_slowly(folder: Path) -> list[Figure]:
-    """What writing is like on a slow disk."""
+    """Measure writes on a slow disk."""
     store = await LevelDbStore.open(folder / "ours", WORKSPACE)
     others: list[ReferenceDatabase] = [RawLevelDb(folder / "raw"), ContentAddressedLevelDb(folder / "least")]
     try:
@@ -130,16 +130,16 @@ async def measure_slowly(folder: Path) -> list[Figure]:
 
 
 async def measure_hashing(folder: Path) -> list[Figure]:
-    """Puts of what is stored: where SHA-256 is quick they measure all the rest."""
-    store, least = (
+    """Measure repeated puts: where SHA-256 is quick they measure all the rest."""
+    store, minimal = (
         await LevelDbStore.open(folder / "ours", WORKSPACE),
         ContentAddressedLevelDb(folder / "least"),
     )
     try:
-        return await known_puts(store, least, some(tool_outputs(4)))
+        return await repeated_puts(store, minimal, some(tool_outputs(4)))
     finally:
         await store.close()
-        least.close()
+        minimal.close()
 
 
 ELSEWHERE: dict[str, Callable[[Path], Coroutine[object, object, list[Figure]]]] = {
@@ -158,7 +158,7 @@ def elsewhere(name: str, folder: Path, added: dict[str, str]) -> list[Figure]:
 
 
 def slowed(folder: Path) -> list[Figure]:
-    """What writing is like where syncs take longer; nothing without a C compiler."""
+    """Measure writes with slower syncs; nothing without a C compiler."""
     compiler = shutil.which("cc")
     if sys.platform != "linux" or compiler is None:
         return []
@@ -170,7 +170,7 @@ def slowed(folder: Path) -> list[Figure]:
 
 
 def main() -> list[Figure]:
-    """Name, value and target of each figure; takes about four minutes."""
+    """Return name, value and target of each figure; takes about four minutes."""
     folder = Path(tempfile.mkdtemp(prefix="bench-store-"))
     try:
         for name in ("slow", "software"):
@@ -184,7 +184,7 @@ def main() -> list[Figure]:
 
 
 async def torture(rounds: int) -> int:
-    """Kill a writing process `rounds` times and check what it had acknowledged; how many commits."""
+    """Kill a writing process `rounds` times and check its acknowledged commits; return their number."""
     folder = Path(tempfile.mkdtemp(prefix="bench-store-"))
     count = 0
     try:
@@ -201,8 +201,8 @@ async def torture(rounds: int) -> int:
 
 if __name__ == "__main__":
     if sys.argv[1:2] and sys.argv[1] in ELSEWHERE:
-        found = asyncio.run(ELSEWHERE[sys.argv[1]](Path(sys.argv[2])))
-        Path(sys.argv[3]).write_text(json.dumps(found), encoding="utf-8")
+        measured = asyncio.run(ELSEWHERE[sys.argv[1]](Path(sys.argv[2])))
+        Path(sys.argv[3]).write_text(json.dumps(measured), encoding="utf-8")
         sys.exit()
     if sys.argv[1:2] == ["torture"]:
         kills = int(sys.argv[2])

@@ -1,9 +1,9 @@
-"""A store with many entries: lists and openings beside SQLite, puts and reads beside other databases of the
-same size, and what open workspaces that rest hold in memory.
+"""A store with many entries: lists and openings compared with SQLite, puts and reads compared with other
+databases of the same size, and the memory of idle open workspaces.
 
 Three sizes in one run, in about seven minutes; as a script it takes one: `bench_store_scale.py 1000000`. Most
-contents are short here, because lists read records and never contents; outputs of tools lie among them, to be
-read and put on top.
+contents are short here, because lists read records and never contents; outputs of tools are among them, to be
+read and stored again.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import CacheEntry, Content
 from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.benchmarks.store_rounds import (
-    LEAST,
+    MINIMAL,
     PER_ROUND,
     Figure,
     durable_puts,
-    known_puts,
+    repeated_puts,
     some,
     verified_reads,
 )
@@ -45,7 +45,7 @@ from tests.support.tool_outputs import tool_outputs
 SIZES = (10_000, 100_000, 1_000_000)
 LIMIT = 200
 ROUNDS = 50
-WORKSPACES, HELD = 20, 200
+WORKSPACES, ENTRIES_PER_WORKSPACE = 20, 200
 OUTPUTS = 2_000  # how many outputs of tools lie among the short contents
 COLUMNS = "digest, created, size, tokens, tool, target, first_line"
 
@@ -61,7 +61,7 @@ async def build(
 ) -> tuple[sqlite3.Connection, list[Content]]:
     """Fill a store, a table of SQLite with the same records, and other databases with the same contents.
 
-    What comes back: the table, and the outputs of tools that lie between the `entries` short contents.
+    Return the table, and the outputs of tools among the `entries` short contents.
     """
     store = await LevelDbStore.open(folder / "ours", WORKSPACE, TickingClock(step=1))
     peer = sqlite3.connect(folder / "peer.db")
@@ -69,22 +69,23 @@ async def build(
     peer.execute("CREATE INDEX newest ON entries (created DESC)")
     source, outputs = tool_outputs(2), list[Content]()
     for at in range(0, entries, 500):
-        made = [short(number) for number in range(at, min(entries, at + 500))]
-        outputs += (longer := some(source, OUTPUTS * len(made) // entries))
-        await store.commit(Commit("s", contents=[*made, *longer]))
+        new_rows = [short(number) for number in range(at, min(entries, at + 500))]
+        outputs += (longer := some(source, OUTPUTS * len(new_rows) // entries))
+        await store.commit(Commit("s", contents=[*new_rows, *longer]))
         rows = [
-            (one.digest, at, len(one.data), one.tokens, one.tool, one.target, one.first_line) for one in made
+            (row.digest, at, len(row.data), row.tokens, row.tool, row.target, row.first_line)
+            for row in new_rows
         ]
         peer.executemany("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
         for other in others:
-            other.write([*made, *longer])
+            other.write([*new_rows, *longer])
     await store.close()
     peer.commit()
     return peer, outputs
 
 
 def forget_cached(folder: Path) -> None:
-    """Ask the system to drop the files from its memory, where it can be asked."""
+    """Ask the system to drop the files from its memory, where that is possible."""
     if not hasattr(os, "posix_fadvise"):
         return
     for path in folder.iterdir():
@@ -92,8 +93,8 @@ def forget_cached(folder: Path) -> None:
             os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
-async def took(ask: Callable[[], object]) -> float:
-    """Milliseconds that a call takes, or what it returns takes to be awaited."""
+async def time_call(ask: Callable[[], object]) -> float:
+    """Return the milliseconds of a call, including the await of its result."""
     start = time.perf_counter()
     answer = ask()
     if asyncio.iscoroutine(answer):
@@ -111,33 +112,35 @@ async def listing(folder: Path, entries: int, peer: sqlite3.Connection) -> list[
         await store.close()
     forget_cached(folder / "ours" / "db")
     store = await LevelDbStore.open(folder / "ours", WORKSPACE)
-    cold = await took(store.page)
+    cold = await time_call(store.page)
     rnd = random.Random(7)
     prefixes = [short(rnd.randrange(entries)).digest[:8] for _ in range(ROUNDS)]
     middle = await depth(store, entries // 2)
     newest = f"SELECT * FROM entries ORDER BY created DESC LIMIT {LIMIT}"
-    peer_pages = [await took(lambda: _entries(peer, newest)) for _ in range(ROUNDS)]
-    pages = [await took(store.page) for _ in range(ROUNDS)]
-    deep = [await took(lambda: store.page(middle)) for _ in range(ROUNDS)]
-    found = [await took(partial(store.find, prefix)) for prefix in prefixes]
-    known = [await took(partial(store.entry, short(number).digest)) for number in range(ROUNDS)]
+    peer_pages = [await time_call(lambda: _entries(peer, newest)) for _ in range(ROUNDS)]
+    pages = [await time_call(store.page) for _ in range(ROUNDS)]
+    deep = [await time_call(lambda: store.page(middle)) for _ in range(ROUNDS)]
+    find_times = [await time_call(partial(store.find, prefix)) for prefix in prefixes]
+    entry_times = [await time_call(partial(store.entry, short(number).digest)) for number in range(ROUNDS)]
     await store.close()
     return [
         (f"newest page of {LIMIT}, p50 ms", statistics.median(pages), "<= 1"),
         ("the same from SQLite, p50 ms", statistics.median(peer_pages), "on the calling thread"),
         (f"page of {LIMIT} at half the depth, p50 ms", statistics.median(deep), "<= 1"),
         ("first page after opening, cold, ms", cold, "<= 100"),
-        ("hash prefix, p50 ms", statistics.median(found), "<= 1"),
-        ("one entry, p50 ms", statistics.median(known), ""),
+        ("hash prefix, p50 ms", statistics.median(find_times), "<= 1"),
+        ("one entry, p50 ms", statistics.median(entry_times), ""),
         ("clean open, p50 ms", statistics.median(opened), "<= 300"),
     ]
 
 
-async def beside_peers(folder: Path, others: list[ReferenceDatabase], outputs: list[Content]) -> list[Figure]:
-    """Puts and verified reads, when all sides hold as many entries."""
+async def compare_with_peers(
+    folder: Path, others: list[ReferenceDatabase], outputs: list[Content]
+) -> list[Figure]:
+    """Measure puts and verified reads when all sides have as many entries."""
     store = await LevelDbStore.open(folder / "ours", WORKSPACE)
     figures = await durable_puts(store, others, seed=5)
-    figures += await known_puts(store, others[LEAST], outputs[:PER_ROUND])
+    figures += await repeated_puts(store, others[MINIMAL], outputs[:PER_ROUND])
     await store.close()
     return figures + await verified_reads(folder / "ours", others, random.Random(3).sample(outputs, 1000))
 
@@ -149,7 +152,7 @@ async def scale(folder: Path, entries: int) -> list[Figure]:
         peer, outputs = await build(folder, entries, others)
         figures = await listing(folder, entries, peer)
         peer.close()
-        return figures + await beside_peers(folder, others, outputs)
+        return figures + await compare_with_peers(folder, others, outputs)
     finally:
         for other in others:
             other.close()
@@ -171,17 +174,17 @@ async def depth(store: LevelDbStore, entries: int) -> str:
 
 
 def resident() -> int:
-    """Bytes that this process holds in memory."""
+    """Return the resident bytes of this process."""
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 async def idle(folder: Path) -> list[float]:
-    """Megabytes that one of many open workspaces holds: just opened, and after some reads and writes."""
+    """Return the megabytes of one of many open workspaces: just opened, and after some reads and writes."""
     names = [folder / str(number) for number in range(WORKSPACES)]
     for name in names:
         store = await LevelDbStore.open(name, WORKSPACE)
-        await store.commit(Commit("s", contents=[short(number) for number in range(HELD)]))
+        await store.commit(Commit("s", contents=[short(number) for number in range(ENTRIES_PER_WORKSPACE)]))
         await store.close()
     warm = await LevelDbStore.open(folder / "warm", WORKSPACE)
     await warm.commit(Commit("s", contents=[short(1)]))
@@ -191,7 +194,7 @@ async def idle(folder: Path) -> list[float]:
     await asyncio.gather(*(store.page() for store in stores))
     opened = (resident() - before) / WORKSPACES / 1e6
     for store in stores:
-        await store.commit(Commit("s", contents=[short(HELD)]))
+        await store.commit(Commit("s", contents=[short(ENTRIES_PER_WORKSPACE)]))
         await store.get(short(1).digest)
     used = (resident() - before) / WORKSPACES / 1e6
     for store in [*stores, warm]:
@@ -200,12 +203,12 @@ async def idle(folder: Path) -> list[float]:
 
 
 def memory(folder: Path) -> list[Figure]:
-    """What open workspaces hold, in a process of their own."""
+    """Measure the memory of open workspaces, in its own process."""
     if not Path("/proc/self/statm").exists():
         return []
     line = [sys.executable, __file__, "idle", str(folder)]
-    said = subprocess.run(line, capture_output=True, check=True).stdout
-    opened, used = json.loads(said)
+    output = subprocess.run(line, capture_output=True, check=True).stdout
+    opened, used = json.loads(output)
     return [
         (f"each of {WORKSPACES} open workspaces, MB", opened, "<= 2"),
         (f"each of {WORKSPACES} after a put and a read, MB", used, "<= 2"),

@@ -1,4 +1,4 @@
-"""Counting tokens: speed on code, cost of loading, and how long the event loop is kept from running."""
+"""Counting tokens: speed on code, cost of loading, and how long the event loop is blocked."""
 
 from __future__ import annotations
 
@@ -65,14 +65,14 @@ async def _measure(name: str, sample: list[str]) -> list[Figure]:
 
 @asynccontextmanager
 async def _stalls() -> AsyncIterator[list[float]]:
-    """How much later than asked, in seconds, a timer of the event loop came back, each time."""
+    """Return how late a timer of the event loop was each time, in seconds."""
     late: list[float] = []
 
     async def tick() -> None:
         while True:
-            asked = time.perf_counter()
+            due = time.perf_counter()
             await asyncio.sleep(TICK_S)
-            late.append(max(0.0, time.perf_counter() - asked - TICK_S))
+            late.append(max(0.0, time.perf_counter() - due - TICK_S))
 
     async with asyncio.TaskGroup() as group:
         ticking = group.create_task(tick())
@@ -95,7 +95,7 @@ def _sample() -> list[str]:
 
 
 def _memory_mb() -> float:
-    """Resident now, where the system tells; else the most there was."""
+    """Return the resident memory now, where the system reports it; else the maximum."""
     statm = Path("/proc/self/statm")
     if statm.exists():
         return int(statm.read_text().split()[1]) * resource.getpagesize() / 1e6

@@ -1,8 +1,8 @@
-"""Runs every tests/benchmarks/bench_*.py in a process of its own and prints one table of their figures.
+"""Runs every tests/benchmarks/bench_*.py in its own process and prints one table of their figures.
 
 Each has `main() -> list[tuple[str, float, str]]`: name of the figure, figure, unit or meaning; or
-`main() -> str`: tables of its own, which stand behind the common one. Names given as arguments choose among
-them: `run.py chat store`. With `--trajectories DIR` the sessions recorded there are replayed; nothing else is
+`main() -> str`: its own tables, which follow the common one. Names as arguments select benchmarks:
+`run.py chat store`. With `--trajectories DIR` the sessions recorded there are replayed; nothing else is
 measured unless it is named.
 """
 
@@ -26,18 +26,18 @@ Figure = tuple[str, float, str]
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Measure and print; gives 1 when any benchmark failed."""
+    """Measure and print; return 1 if any benchmark failed."""
     if arguments[:1] == ["--one"]:
-        return _one(Path(arguments[1]), Path(arguments[2]))
+        return _run_benchmark(Path(arguments[1]), Path(arguments[2]))
     folder, names = _parted(arguments)
     if folder is not None and not os.path.isdir(folder):
         sys.stderr.write(f"There is no folder {folder!r}. Give one that holds recorded sessions.\n")
         return 2
-    chosen = [path for path in sorted(HERE.glob("bench_*.py")) if not names or path.stem[6:] in names]
+    benchmarks = [path for path in sorted(HERE.glob("bench_*.py")) if not names or path.stem[6:] in names]
     failed = []
     rows: list[tuple[str, str, str, str]] = []
     tables: list[str] = []
-    for path in chosen:
+    for path in benchmarks:
         sys.stderr.write(f"measuring {path.stem[6:]} ...\n")
         figures = _measure(path, folder)
         if figures is None:
@@ -49,11 +49,11 @@ def main(arguments: Sequence[str]) -> int:
     sys.stdout.write("\n".join([_table(rows), *tables] if rows or not tables else tables))
     if failed:
         sys.stdout.write(f"failed: {', '.join(failed)}\n")
-    return 1 if failed or not chosen else 0
+    return 1 if failed or not benchmarks else 0
 
 
 def _parted(arguments: Sequence[str]) -> tuple[str | None, Sequence[str]]:
-    """The folder of recordings, if one is given, and the names of benchmarks."""
+    """Return the folder of recordings, if there is one, and the names of benchmarks."""
     if arguments[:1] != ["--trajectories"]:
         return None, arguments
     folder, *names = arguments[1:] or [""]
@@ -69,7 +69,7 @@ def _measure(path: Path, recordings: str | None) -> list[Figure] | str | None:
         line = [sys.executable, str(HERE / "run.py"), "--one", str(path), str(answer)]
         limit = REPLAY_LIMIT_S if recordings else TIME_LIMIT_S
         try:
-            # What it prints goes beside the table, not into it.
+            # Its own output goes to standard error, not into the table.
             subprocess.run(line, env=environ, cwd=ROOT, stdout=sys.stderr, timeout=limit, check=True)
         except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
             sys.stderr.write(f"{path.name}: {error}\n")
@@ -80,7 +80,7 @@ def _measure(path: Path, recordings: str | None) -> list[Figure] | str | None:
         return [(name, figure, unit) for name, figure, unit in figures]
 
 
-def _one(path: Path, answer: Path) -> int:
+def _run_benchmark(path: Path, answer: Path) -> int:
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None:
         raise ImportError(f"{path} is no Python module")

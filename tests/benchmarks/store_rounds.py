@@ -1,8 +1,8 @@
 """Rounds in which the store and other databases take turns on the same payloads, and the figures they give.
 
 Payloads are outputs of tools (tests/support/tool_outputs.py). All sides put the same bytes under the same
-keys and sync every write. The peers keep the bytes as they are, on the calling thread; the store hashes,
-packs, indexes and verifies them on threads of its own. What its promises take at the least stands beside it:
+keys and sync every write. The peers store the bytes unchanged, on the calling thread; the store hashes,
+packs, indexes and verifies them on its own threads. The minimum that its guarantees cost is measured too:
 "the least" does SHA-256, zstd and a put, nothing else, on the calling thread; "the least, awaited" asks
 another thread for the same, because the window's own must not wait for a disk.
 
@@ -37,7 +37,7 @@ ROUNDS = 9
 PER_ROUND = 192
 PRODUCERS = 32
 GROUPS = {1: ">= 0.80", 16: ">= 0.75", 64: ">= 0.50"}
-RAW, LEAST = 0, 1  # where raw LevelDB and the least stand among the peers
+RAW, MINIMAL = 0, 1  # the indexes of raw LevelDB and of the minimum among the peers
 
 Figure = tuple[str, float, str]
 Work = Callable[[], Awaitable[object]]
@@ -53,7 +53,7 @@ def some(source: Iterator[bytes], count: int = PER_ROUND) -> list[Content]:
 
 
 async def seconds(work: Work) -> float:
-    """How long it takes."""
+    """Return the duration in seconds."""
     start = time.perf_counter()
     await work()
     return time.perf_counter() - start
@@ -61,94 +61,94 @@ async def seconds(work: Work) -> float:
 
 async def ratio(pairs: Sequence[tuple[Work, Work]]) -> float:
     """The median of base time over our time."""
-    found = []
+    ratios = []
     for number, (base, ours) in enumerate(pairs):
         if number % 2:
             our_s, base_s = await seconds(ours), await seconds(base)
         else:
             base_s, our_s = await seconds(base), await seconds(ours)
-        found.append(base_s / our_s)
-    return statistics.median(found)
+        ratios.append(base_s / our_s)
+    return statistics.median(ratios)
 
 
 class Awaited:
-    """A peer that is asked through another thread, as the event loop must ask a disk."""
+    """A peer called through another thread, as the event loop must call a disk."""
 
     def __init__(self, peer: ReferenceDatabase) -> None:
         self._peer = peer
         self._threads = ReaderThreads("bench-peer")
         self._delivery = LoopBridge(asyncio.get_running_loop())
 
-    async def write(self, made: list[Content], size: int) -> None:
+    async def write(self, outputs: list[Content], size: int) -> None:
         """Synced writes of `size` values, each awaited."""
-        for at in range(0, len(made), size):
-            part = made[at : at + size]
+        for at in range(0, len(outputs), size):
+            part = outputs[at : at + size]
             await self._threads.submit_async(self._delivery, partial(self._peer.write, part))
 
-    async def read(self, made: list[Content]) -> None:
+    async def read(self, outputs: list[Content]) -> None:
         """Every payload, each awaited."""
-        for one in made:
-            await self._threads.submit_async(self._delivery, partial(self._peer.read, one.digest))
+        for output in outputs:
+            await self._threads.submit_async(self._delivery, partial(self._peer.read, output.digest))
 
-    async def hash(self, made: list[Content], size: int) -> None:
+    async def hash(self, outputs: list[Content], size: int) -> None:
         """SHA-256 of every payload, `size` at a time, each such group awaited."""
-        for at in range(0, len(made), size):
-            await self._threads.submit_async(self._delivery, partial(_hash, made[at : at + size]))
+        for at in range(0, len(outputs), size):
+            await self._threads.submit_async(self._delivery, partial(_hash, outputs[at : at + size]))
 
     def close(self) -> None:
         """End the threads."""
         self._threads.close()
 
 
-async def peer_writes(peer: ReferenceDatabase, made: list[Content], size: int) -> None:
+async def peer_writes(peer: ReferenceDatabase, outputs: list[Content], size: int) -> None:
     """Synced writes of `size` values, one after the other."""
-    for at in range(0, len(made), size):
-        peer.write(made[at : at + size])
+    for at in range(0, len(outputs), size):
+        peer.write(outputs[at : at + size])
 
 
-async def commits(store: LevelDbStore, made: list[Content], size: int) -> None:
+async def commits(store: LevelDbStore, outputs: list[Content], size: int) -> None:
     """Commits of `size` contents, one after the other."""
-    for at in range(0, len(made), size):
-        await store.commit(Commit("s", contents=made[at : at + size]))
+    for at in range(0, len(outputs), size):
+        await store.commit(Commit("s", contents=outputs[at : at + size]))
 
 
-async def producers(store: LevelDbStore, made: list[Content], count: int = PRODUCERS) -> None:
+async def producers(store: LevelDbStore, outputs: list[Content], count: int = PRODUCERS) -> None:
     """Many callers at once, each with one content at a time."""
-    await asyncio.gather(*(commits(store, made[start::count], 1) for start in range(count)))
+    await asyncio.gather(*(commits(store, outputs[start::count], 1) for start in range(count)))
 
 
-async def hashes(made: list[Content]) -> None:
+async def hashes(outputs: list[Content]) -> None:
     """SHA-256 of every payload."""
-    _hash(made)
+    _hash(outputs)
 
 
-def _hash(made: list[Content]) -> None:
-    for one in made:
-        digest_of(one.data)
+def _hash(outputs: list[Content]) -> None:
+    for output in outputs:
+        digest_of(output.data)
 
 
-async def peer_reads(peer: ReferenceDatabase, made: list[Content]) -> None:
+async def peer_reads(peer: ReferenceDatabase, outputs: list[Content]) -> None:
     """Every payload."""
-    for one in made:
-        peer.read(one.digest)
+    for output in outputs:
+        peer.read(output.digest)
 
 
-async def reads(store: LevelDbStore, made: list[Content]) -> None:
+async def reads(store: LevelDbStore, outputs: list[Content]) -> None:
     """Every payload, verified, one after the other."""
-    for one in made:
-        await store.get(one.digest)
+    for output in outputs:
+        await store.get(output.digest)
 
 
-async def reads_at_once(store: LevelDbStore, made: list[Content]) -> None:
+async def reads_at_once(store: LevelDbStore, outputs: list[Content]) -> None:
     """Every payload, verified, as fast as the readers go."""
-    await asyncio.gather(*(store.get(one.digest) for one in made))
+    await asyncio.gather(*(store.get(output.digest) for output in outputs))
 
 
-async def reads_inside(files: OpenFiles, made: list[Content]) -> None:
-    """Every payload, verified, on the calling thread: what a reader thread does."""
+async def reads_inside(files: OpenFiles, outputs: list[Content]) -> None:
+    """Read every payload, verified, on the calling thread, like a reader thread."""
     contents = ContentStore(files.database, Quarantine(files.store_files.quarantine))
-    for one in made:
-        files.database.read(partial(contents.read, digest=one.digest))
+    for output in outputs:
+        files.database.read(partial(contents.read, digest=output.digest))
 
 
 async def fresh(source: Iterator[bytes], base: Side, ours: Side) -> float:
@@ -165,32 +165,32 @@ async def durable_puts(store: LevelDbStore, others: list[ReferenceDatabase], see
         ours = partial(commits, store, size=size)
         put = "durable put" if size == 1 else f"group of {size}"
         for peer in others:
-            said = target if peer is raw else "one thread, inline"
+            target_text = target if peer is raw else "one thread, inline"
             side = partial(peer_writes, peer, size=size)
-            figures.append((f"{put} / {peer.name}", await fresh(source, side, ours), said))
-        figures += await _least(source, others, ours, size, put)
+            figures.append((f"{put} / {peer.name}", await fresh(source, side, ours), target_text))
+        figures += await _minimal(source, others, ours, size, put)
     many = partial(producers, store)
-    for peer in others[: LEAST + 1]:
-        said = ">= 10" if peer is raw else "one thread, inline"
+    for peer in others[: MINIMAL + 1]:
+        target_text = ">= 10" if peer is raw else "one thread, inline"
         figure = await fresh(source, partial(peer_writes, peer, size=1), many)
-        figures.append((f"{PRODUCERS} producers / synced puts of {peer.name}", figure, said))
+        figures.append((f"{PRODUCERS} producers / synced puts of {peer.name}", figure, target_text))
     against_own = await fresh(source, partial(commits, store, size=1), many)
     return [*figures, (f"{PRODUCERS} producers / our puts one by one", against_own, "")]
 
 
-async def _least(
+async def _minimal(
     source: Iterator[bytes], others: list[ReferenceDatabase], ours: Side, size: int, put: str
 ) -> list[Figure]:
-    """What the promises take at the least, and our side against it."""
-    if len(others) <= LEAST:
+    """Measure the minimum that the guarantees cost, and our side against it."""
+    if len(others) <= MINIMAL:
         return []
     raw = partial(peer_writes, others[RAW], size=size)
-    awaited = Awaited(others[LEAST])
+    awaited = Awaited(others[MINIMAL])
     try:
         return [
             (
                 f"the least / {others[RAW].name}, by {size}",
-                await fresh(source, raw, partial(peer_writes, others[LEAST], size=size)),
+                await fresh(source, raw, partial(peer_writes, others[MINIMAL], size=size)),
                 "one thread, inline",
             ),
             (
@@ -208,15 +208,15 @@ async def _least(
         awaited.close()
 
 
-async def known_puts(
-    store: LevelDbStore, least: ReferenceDatabase, known: list[Content], size: int = 16
+async def repeated_puts(
+    store: LevelDbStore, minimal: ReferenceDatabase, outputs: list[Content], size: int = 16
 ) -> list[Figure]:
-    """Puts of what is stored."""
-    await commits(store, known, size)
-    base, awaited = partial(hashes, known), Awaited(least)
+    """Measure repeated puts."""
+    await commits(store, outputs, size)
+    base, awaited = partial(hashes, outputs), Awaited(minimal)
     try:
-        ours = await ratio([(base, partial(commits, store, known, size))] * ROUNDS)
-        bare = await ratio([(base, partial(awaited.hash, known, size))] * ROUNDS)
+        ours = await ratio([(base, partial(commits, store, outputs, size))] * ROUNDS)
+        bare = await ratio([(base, partial(awaited.hash, outputs, size))] * ROUNDS)
     finally:
         awaited.close()
     return [
@@ -232,30 +232,30 @@ async def verified_reads(
     raw = partial(hashes, sample)
     files = open_files(folder, WORKSPACE)
     inside = await ratio([(raw, partial(reads_inside, files, sample))] * ROUNDS)
-    alone = [await seconds(partial(reads_inside, files, [one])) * 1000 for one in sample]
+    alone = [await seconds(partial(reads_inside, files, [content])) * 1000 for content in sample]
     files.close()
-    store, awaited = await LevelDbStore.open(folder, WORKSPACE), Awaited(others[LEAST])
-    single = [await seconds(partial(store.get, one.digest)) * 1000 for one in sample]
-    least = [await seconds(partial(awaited.read, [one])) * 1000 for one in sample]
-    hashed = [await seconds(partial(hashes, [one])) * 1000 for one in sample]
+    store, awaited = await LevelDbStore.open(folder, WORKSPACE), Awaited(others[MINIMAL])
+    single = [await seconds(partial(store.get, content.digest)) * 1000 for content in sample]
+    minimal = [await seconds(partial(awaited.read, [content])) * 1000 for content in sample]
+    hashed = [await seconds(partial(hashes, [content])) * 1000 for content in sample]
 
     async def per(base: Work, ours: Work) -> float:
         return await ratio([(base, ours)] * ROUNDS)
 
-    one_by_one, at_once = partial(reads, store, sample), partial(reads_at_once, store, sample)
+    sequential, at_once = partial(reads, store, sample), partial(reads_at_once, store, sample)
     figures = [
         ("SHA-256 of one content, p50 ms", statistics.median(hashed), "the floor of a verified read"),
         ("verified read / SHA-256, in the reader", inside, ">= 0.25"),
-        ("verified read / SHA-256, one by one", await per(raw, one_by_one), ">= 0.25"),
+        ("verified read / SHA-256, one by one", await per(raw, sequential), ">= 0.25"),
         ("verified read / SHA-256, at once", await per(raw, at_once), ">= 0.25"),
         ("verified read in the reader, p50 ms", statistics.median(alone), "<= 0.05"),
         ("verified read through the event loop, p50 ms", statistics.median(single), "<= 0.05"),
-        ("the least, awaited, verified read, p50 ms", statistics.median(least), "as the window must"),
+        ("the least, awaited, verified read, p50 ms", statistics.median(minimal), "as the window must"),
     ]
     for peer in others:
-        said = "verified" if peer is others[LEAST] else "unchecked"
-        figure = await per(partial(peer_reads, peer, sample), one_by_one)
-        figures.append((f"verified read / {peer.name}", figure, said))
+        target_text = "verified" if peer is others[MINIMAL] else "unchecked"
+        figure = await per(partial(peer_reads, peer, sample), sequential)
+        figures.append((f"verified read / {peer.name}", figure, target_text))
     awaited.close()
     await store.close()
     return figures

@@ -18,7 +18,7 @@ import pytest
 from tests.support.atspi import headless_session
 from tests.support.cli_rig import ROOT
 
-if TYPE_CHECKING:  # what speaks D-Bus is there on Linux only
+if TYPE_CHECKING:  # D-Bus accessibility exists on Linux only
     from tests.support.atspi.client import AccessibilityBus, Node, NodeReference
 
 MISSING = headless_session.missing_requirements()
@@ -28,7 +28,7 @@ pytestmark = [
     pytest.mark.timeout(240),
 ]
 
-_LEAST_NODES = 3  # of the smallest dialog
+_MIN_NODES = 3  # of the smallest dialog
 CONTROLS = frozenset(
     {
         "push button", "check box", "radio button", "toggle button", "combo box", "spin button", "slider",
@@ -38,7 +38,7 @@ CONTROLS = frozenset(
 """Roles that are always operated; texts, lists and tables are if they can have the keyboard."""
 MOUSE_ONLY = ("QLineEditIconButton",)  # in a field, where a key does the same
 _COUNTDOWN = re.compile(r"\d+ s\b")  # in the name of a row
-ONE_OF_A_GROUP = frozenset({"radio button", "page tab"})  # Tab goes to one of them, arrows to the others
+GROUPED_ROLES = frozenset({"radio button", "page tab"})  # Tab reaches one of them, arrow keys the others
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class App:
     desktop: AccessibilityBus
 
     def ask(self, command: str) -> Any:
-        """Have it do something; what it answers. Raises AssertionError when it has ended."""
+        """Send a command; return its answer. Raise AssertionError if the app has ended."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.write(f"{command}\n")
@@ -68,8 +68,8 @@ class App:
         (bus_name, root) = self.desktop.apps()[-1]
         return bus_name, f"{root.rpartition('/')[0]}/{number}"
 
-    def shown(self, scene: str) -> list[Node]:
-        """Open a page or dialog and read all that is shown of it."""
+    def showing_nodes(self, scene: str) -> list[Node]:
+        """Open a page or dialog and read all its visible nodes."""
         return self.desktop.walk(self.reference(self.ask(f"open {scene}")), visible_only=True)
 
 
@@ -94,14 +94,14 @@ def app() -> Iterator[App]:
             ):
                 app = App(process, desktop)
                 assert app.answer() == "ready"
-                app.ask("work 2")  # enough for sweeps and folds, and for something to hand over
+                app.ask("work 2")  # enough for sweeps, folds and a handover
                 yield app
                 process.communicate(timeout=headless_session.TIMEOUT_S)
         assert process.returncode == 0
 
 
 def faults_of(node: Node) -> Iterator[str]:
-    """What a screen reader could not make sense of."""
+    """Return what a screen reader could not understand."""
     if node.name and node.role in {"filler", "unknown"}:
         yield f"text without a role: {node}"
     if "focusable" in node.states and (not node.name or node.role in {"filler", "unknown"}):
@@ -121,7 +121,7 @@ def unreached(nodes: list[Node], passed: set[str]) -> Iterator[str]:
         inside = node.parent if node.parent is not None and node.parent.role == "combo box" else node
         if reached_by(inside) in passed:
             continue
-        if node.role in ONE_OF_A_GROUP and node.parent is not None and node.parent.ref in groups:
+        if node.role in GROUPED_ROLES and node.parent is not None and node.parent.ref in groups:
             continue
         yield f"Tab does not come to {node}"
 
@@ -143,24 +143,26 @@ def reached_by(node: Node) -> str:
     return f"{_COUNTDOWN.sub('', node.parent.name)}: {node.last_id}"
 
 
-def test_all_that_is_shown_can_be_read_and_reached(app: App) -> None:
+def test_everything_visible_is_readable_and_reachable(app: App) -> None:
     """One test for all pages: each process of a divided run would start the app for its share of several."""
     from tests.support.atspi.scenes import SCENES
 
-    found = {scene: faults for scene in SCENES if (faults := faults_in(app, scene))}
-    assert not found, "\n".join(f"{scene}: {fault}" for scene in found for fault in found[scene])
+    all_faults = {scene: faults for scene in SCENES if (faults := faults_in(app, scene))}
+    assert not all_faults, "\n".join(
+        f"{scene}: {fault}" for scene in all_faults for fault in all_faults[scene]
+    )
 
 
 def faults_in(app: App, scene: str) -> list[str]:
-    """What is wrong with a page or dialog."""
-    nodes = app.shown(scene)
-    shown = [node for node in nodes if "showing" in node.states]
+    """Return the faults of a page or dialog."""
+    nodes = app.showing_nodes(scene)
+    showing = [node for node in nodes if "showing" in node.states]
     tab = app.ask("tab")
     passed = set(tab["passed"])
     app.ask("close")
-    faults = [fault for node in shown for fault in faults_of(node)] + list(unreached(nodes, passed))
+    faults = [fault for node in showing for fault in faults_of(node)] + list(unreached(nodes, passed))
     faults += [f"has the keyboard and does not show it: {unseen}" for unseen in tab["unseen"]]
-    if len(shown) <= _LEAST_NODES:
+    if len(showing) <= _MIN_NODES:
         faults.append("next to nothing is shown")
     if "nothing" in passed:
         faults.append("Tab takes the keyboard away from everything")
@@ -168,11 +170,11 @@ def faults_in(app: App, scene: str) -> list[str]:
 
 
 def by_id(nodes: list[Node], last_id: str) -> Node:
-    """The node that is shown with this id."""
+    """Return the visible node with this id."""
     return next(node for node in nodes if node.last_id == last_id and "showing" in node.states)
 
 
-def test_the_pages_are_tabs_one_of_which_is_selected(app: App) -> None:
+def test_the_pages_are_tabs_and_one_is_selected(app: App) -> None:
     window = app.reference(app.ask("open chat"))
     try:
         for page in ("cache", "timeline", "chat"):
@@ -182,13 +184,13 @@ def test_the_pages_are_tabs_one_of_which_is_selected(app: App) -> None:
             assert tab.parent.role == "page tab list"
             app.desktop.press(tab)
             tabs = app.desktop.walk(tab.parent.ref)[1:]
-            assert [one.last_id for one in tabs if "selected" in one.states] == [f"{page}_tab"]
+            assert [tab.last_id for tab in tabs if "selected" in tab.states] == [f"{page}_tab"]
     finally:
         app.ask("close")
 
 
-def test_a_row_tells_its_text(app: App) -> None:
-    nodes = app.shown("rows-first")
+def test_a_row_exposes_its_text(app: App) -> None:
+    nodes = app.showing_nodes("rows-first")
     try:
         rows = [node for node in nodes if node.parent and node.parent.last_id == "RowArea"]
         assert {(row.role, bool(row.name)) for row in rows} == {("list item", True)}
@@ -199,7 +201,7 @@ def test_a_row_tells_its_text(app: App) -> None:
 
 
 def test_a_button_of_a_row_is_pressed(app: App) -> None:
-    nodes = app.shown("rows-last")
+    nodes = app.showing_nodes("rows-last")
     try:
         rows = by_id(nodes, "RowArea")
         button = next(node for node in nodes if node.last_id == "open:card")
@@ -210,15 +212,15 @@ def test_a_button_of_a_row_is_pressed(app: App) -> None:
 
 
 def until(holds: Callable[[], bool]) -> None:
-    """Ask again until something holds: Qt lets a button go a tenth of a second after it was pressed."""
+    """Retry until a condition is true: Qt releases a button a tenth of a second after a press."""
     ends = time.monotonic() + headless_session.TIMEOUT_S
     while not holds():
         assert time.monotonic() < ends, "it never came to that"
 
 
-def test_rows_that_come_and_go_under_a_reader_do_no_harm(app: App) -> None:
+def test_rows_that_appear_and_vanish_during_a_read_do_no_harm(app: App) -> None:
     """The crash that a text interface made in Python caused came at the first question for a row's state."""
-    rows = by_id(app.shown("rows-first"), "RowArea")
+    rows = by_id(app.showing_nodes("rows-first"), "RowArea")
     try:
         app.ask("stir 100")
         assert sum(len(app.desktop.walk(rows.ref)) for _ in range(40)) > 400
@@ -231,11 +233,11 @@ def results(desktop: AccessibilityBus) -> list[str]:
     return [text for text in desktop.announcements() if re.fullmatch(r"[\d,]+ of [\d,]+", text)]
 
 
-def test_what_happens_out_of_sight_is_announced(app: App) -> None:
-    """The last test: while somebody listens, Qt asks them about each key before the app sees it."""
+def test_events_off_screen_are_announced(app: App) -> None:
+    """The last test: with a listener attached, Qt asks it about each key before the app sees it."""
     desktop = app.desktop
     desktop.listen("Announcement")
-    # The app learns from the registry that somebody listens, some time after it was said there.
+    # The app learns from the registry that there is a listener, some time after its registration.
     until(lambda: app.ask("announce Hello") == "Hello" and "Hello" in desktop.announcements())
     app.ask("open find-in-chat")
     until(lambda: len(results(desktop)) > 0)
@@ -245,6 +247,6 @@ def test_what_happens_out_of_sight_is_announced(app: App) -> None:
     until(lambda: len(results(desktop)) > count)
     app.ask("close")
     app.ask("work 1")
-    said = [text.partition(":")[0] for text in desktop.announcements()]
-    assert said[-1] == "Reply finished"
-    assert "Approval needed" in said
+    announced = [text.partition(":")[0] for text in desktop.announcements()]
+    assert announced[-1] == "Reply finished"
+    assert "Approval needed" in announced

@@ -1,4 +1,4 @@
-"""Bad input: one line that says what, why and what to do, exit code 2, and nothing lost."""
+"""Bad input: one line that states what, why and what to do, exit code 2, and nothing lost."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ URL = "http://127.0.0.1:9/v1"
 @pytest.fixture
 def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cli:
     """A data directory with one workspace, in which one turn was run."""
-    made = Cli.create(tmp_path)
-    (made.project / "a.txt").write_text("alpha")
+    new_cli = Cli.create(tmp_path)
+    (new_cli.project / "a.txt").write_text("alpha")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HELIX_DATA_DIR", str(made.data))
-    return made
+    monkeypatch.setenv("HELIX_DATA_DIR", str(new_cli.data))
+    return new_cli
 
 
 Refuse = Callable[..., str]
@@ -38,17 +38,17 @@ Refuse = Callable[..., str]
 
 @pytest.fixture
 def refuse(cli: Cli, capsys: pytest.CaptureFixture[str]) -> Refuse:
-    """Run a command in this process; asserts that it was refused in one line, and gives that line."""
+    """Run a command in this process; assert that it was refused in one line, and return that line."""
 
     def run(*words: str, code: int = 2) -> str:
         capsys.readouterr()
         assert say(*words) == code
-        said = capsys.readouterr()
-        assert said.out == ""
-        assert len(said.err.splitlines()) == 1, said.err
-        assert said.err.startswith("helix-desktop: ")
-        assert "Traceback" not in said.err
-        return said.err
+        captured = capsys.readouterr()
+        assert captured.out == ""
+        assert len(captured.err.splitlines()) == 1, captured.err
+        assert captured.err.startswith("helix-desktop: ")
+        assert "Traceback" not in captured.err
+        return captured.err
 
     return run
 
@@ -62,7 +62,7 @@ def say(*words: str) -> int:
 
 
 def turn(*words: str) -> tuple[str, ...]:
-    """A turn in the project, with more words."""
+    """Return the arguments of a turn in the project."""
     return ("run", "--workspace", "ws", "--trust", "--message", "hi", *words)
 
 
@@ -118,15 +118,15 @@ UNUSABLE = [
 ]
 
 
-def test_what_cannot_be_used_is_named_in_one_line(
+def test_invalid_input_is_named_in_one_line(
     cli: Cli, refuse: Refuse, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (cli.folder / "other").mkdir()
     assert say(*turn()) == 0
     before = sorted(cli.data.glob("workspaces/*"))
     for words, expected in UNUSABLE:
-        said = refuse(*words)
-        assert expected in said, (words, said)
+        message = refuse(*words)
+        assert expected in message, (words, message)
     assert sorted(cli.data.glob("workspaces/*")) == before
     assert sorted(path.name for path in cli.project.iterdir()) == ["a.txt"]
     capsys.readouterr()
@@ -134,7 +134,7 @@ def test_what_cannot_be_used_is_named_in_one_line(
     assert capsys.readouterr().out.startswith("hi  ("), "and the workspace is as it was"
 
 
-def test_a_prefix_that_fits_several_wants_more_digits(
+def test_an_ambiguous_prefix_needs_more_digits(
     cli: Cli, refuse: Refuse, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert say(*turn()) == 0
@@ -156,9 +156,9 @@ def test_a_prefix_that_fits_several_wants_more_digits(
 def test_a_file_in_the_place_of_the_data_directory(cli: Cli, refuse: Refuse) -> None:
     cli.data.write_text("mine")
     for words in (turn(), ("cache", "list", "--workspace", "ws"), ("timeline", "--workspace", "ws")):
-        said = refuse(*words)
-        assert f"The data directory {cli.data} cannot be used." in said
-        assert "--data-dir or HELIX_DATA_DIR" in said
+        message = refuse(*words)
+        assert f"The data directory {cli.data} cannot be used." in message
+        assert "--data-dir or HELIX_DATA_DIR" in message
     assert cli.data.read_text() == "mine"
 
 
@@ -168,35 +168,35 @@ def test_a_data_directory_without_the_right_to_write(cli: Cli, refuse: Refuse) -
     assert "Permission denied" in refuse(*turn())
 
 
-def test_damaged_settings_are_told_kept_and_not_answered_around(
+def test_damaged_settings_are_reported_kept_and_not_replaced_by_defaults(
     cli: Cli, refuse: Refuse, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert say(*turn()) == 0
     settings = cli.data / "settings.toml"
     settings.write_text('model = "openai/gpt')
-    said = refuse(*turn())
-    assert "settings.toml is damaged." in said
+    message = refuse(*turn())
+    assert "settings.toml is damaged." in message
     assert (cli.data / "settings.damaged-1.toml").read_text() == 'model = "openai/gpt'
     capsys.readouterr()
     assert say("timeline", "--workspace", "ws") == 0
-    told = capsys.readouterr()
-    assert told.out.startswith("hi  (")
-    assert len(told.err.splitlines()) == 1
-    assert "settings.toml is damaged." in told.err
+    captured = capsys.readouterr()
+    assert captured.out.startswith("hi  (")
+    assert len(captured.err.splitlines()) == 1
+    assert "settings.toml is damaged." in captured.err
     assert say(*turn("--model", "demo/offline")) == 0, "a model that is named needs no settings"
     assert settings.read_text() == 'model = "openai/gpt'
     settings.write_text("text_size = 9000\n")
     assert "text_size" in refuse(*turn())
 
 
-def test_a_damaged_policy_is_named_with_its_field(cli: Cli, refuse: Refuse) -> None:
+def test_a_damaged_policy_is_reported_with_its_field(cli: Cli, refuse: Refuse) -> None:
     assert say(*turn()) == 0
     (record,) = cli.data.glob("workspaces/*")
-    for text, named in (("handover_at = 7.0", "handover_at"), ("speed = 1", "speed"), ("= =", "damaged")):
+    for text, expected in (("handover_at = 7.0", "handover_at"), ("speed = 1", "speed"), ("= =", "damaged")):
         (record / "policy.toml").write_text(text)
-        said = refuse(*turn())
-        assert "policy.toml" in said
-        assert named in said
+        message = refuse(*turn())
+        assert "policy.toml" in message
+        assert expected in message
         assert (record / "policy.toml").read_text() == text
     (record / "policy.toml").unlink()
     assert say(*turn("--session", "last")) == 0
@@ -207,19 +207,19 @@ def test_a_damaged_record_does_not_hide_its_sessions_behind_a_second_one(
 ) -> None:
     assert say(*turn()) == 0
     (place,) = cli.data.glob("workspaces/*")
-    whole = (place / "workspace.toml").read_text()
+    original = (place / "workspace.toml").read_text()
     for text in ('path = "', "name = 3\npath = 4\n"):
         (place / "workspace.toml").write_text(text)
         for words in (turn(), ("cache", "list", "--workspace", "ws")):
             assert "workspace.toml" in refuse(*words)
     assert list(cli.data.glob("workspaces/*")) == [place]
-    (place / "workspace.toml").write_text(whole)
+    (place / "workspace.toml").write_text(original)
     capsys.readouterr()
     assert say("timeline", "--workspace", "ws") == 0
     assert capsys.readouterr().out.startswith("hi  (")
 
 
-def test_a_copy_of_a_record_beside_it_is_left_alone(cli: Cli, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_copy_of_a_record_next_to_it_is_ignored(cli: Cli, capsys: pytest.CaptureFixture[str]) -> None:
     assert say(*turn()) == 0
     (place,) = cli.data.glob("workspaces/*")
     for name in (f"{place.name}.bak", "0 old copy"):
@@ -229,7 +229,7 @@ def test_a_copy_of_a_record_beside_it_is_left_alone(cli: Cli, capsys: pytest.Cap
     assert capsys.readouterr().out.startswith('{"session":'), "the original goes on"
 
 
-def test_a_folder_that_vanished_is_named_and_what_is_stored_can_be_seen(
+def test_a_missing_folder_is_named_and_its_stored_data_is_readable(
     cli: Cli, refuse: Refuse, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert say(*turn()) == 0
@@ -243,16 +243,14 @@ def test_a_folder_that_vanished_is_named_and_what_is_stored_can_be_seen(
     assert say(*turn("--session", "last")) == 0
 
 
-def test_a_store_that_is_no_store_any_more_is_mended_and_kept_as_it_was(
-    cli: Cli, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_corrupt_store_is_repaired_and_a_copy_is_kept(cli: Cli, capsys: pytest.CaptureFixture[str]) -> None:
     assert say(*turn()) == 0
     (cli.store / "db" / "CURRENT").write_bytes(b"rubbish")
     capsys.readouterr()
     assert say("timeline", "--workspace", "ws") == 0
-    told = capsys.readouterr()
-    assert told.out.startswith("hi  ("), "the session is there"
-    assert "was damaged" in told.err
+    captured = capsys.readouterr()
+    assert captured.out.startswith("hi  ("), "the session is there"
+    assert "was damaged" in captured.err
     assert (cli.store / "kept" / "1" / "db" / "CURRENT").read_bytes() == b"rubbish"
     assert say("timeline", "--workspace", "ws") == 0
     assert capsys.readouterr().err == "", "it is told once"
@@ -265,7 +263,7 @@ async def test_arguments_that_are_no_text(cli: Cli) -> None:
     (await cli("run", "--workspace", odd, "--message", "hi")).assert_refused(2, "no UTF-8")
 
 
-async def test_an_output_that_nobody_reads_any_more_ends_the_turn_on_record(cli: Cli) -> None:
+async def test_an_output_without_reader_ends_the_turn_and_is_recorded(cli: Cli) -> None:
     closed = asyncio.Event()
     reader, writer = os.pipe()
     async with ChatServer(
@@ -275,15 +273,15 @@ async def test_an_output_that_nobody_reads_any_more_ends_the_turn_on_record(cli:
         process = await cli.start(*turn("--json", *address), stdout=writer)
         os.close(writer)
         await asyncio.wait_for(server.waiting.wait(), 30)
-        heard = os.read(reader, 65_536).decode()
+        output = os.read(reader, 65_536).decode()
         os.close(reader)
         closed.set()
         ran = await wait_for_exit(process)
     assert (ran.code, ran.err) == (1, "")
     store = await LevelDbStore.open(cli.store, cli.store.parent.name)
-    events = await store.events(heard.split('"')[3])
+    events = await store.events(output.split('"')[3])
     await store.close()
-    assert len(events) > len(heard.splitlines())
+    assert len(events) > len(output.splitlines())
     assert events[-1].event == TurnEnded("stopped")
 
 
@@ -311,7 +309,7 @@ async def _shell(cli: Cli, command: str) -> CommandResult:
 
 
 @pytest.mark.parametrize("name", ["data", "projects"])
-def test_the_demo_takes_no_folder_that_it_did_not_make(tmp_path: Path, refuse: Refuse, name: str) -> None:
+def test_the_demo_refuses_a_folder_that_it_did_not_create(tmp_path: Path, refuse: Refuse, name: str) -> None:
     precious = tmp_path / "mine" / name / "precious.txt"
     precious.parent.mkdir(parents=True)
     precious.write_text("kept")

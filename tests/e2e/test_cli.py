@@ -1,4 +1,4 @@
-"""The command line in processes of its own: what it says, what it stores, how it ends."""
+"""The command line in its own processes: its output, its stored data, its exit codes."""
 
 from __future__ import annotations
 
@@ -43,19 +43,19 @@ from tests.support.read_only_program import IGNORE_TEMP_BYTECODE
 from tests.support.store.damage import compact_tables, flip_bit_near
 
 PARTS = 20  # of the self-check
-BLOB = random.Random(5).randbytes(3000)  # incompressible: its bytes stand in the store's files as they are
+BLOB = random.Random(5).randbytes(3000)  # incompressible: its bytes are in the store's files unchanged
 
 
 @pytest.fixture
 def cli(tmp_path: Path) -> Cli:
     """Commands on an empty data directory and a small project."""
-    made = Cli.create(tmp_path)
-    (made.project / "a.txt").write_bytes("eins\r\nzwei é\n".encode())
-    (made.project / "blob.bin").write_bytes(BLOB)
-    return made
+    new_cli = Cli.create(tmp_path)
+    (new_cli.project / "a.txt").write_bytes("eins\r\nzwei é\n".encode())
+    (new_cli.project / "blob.bin").write_bytes(BLOB)
+    return new_cli
 
 
-async def test_a_turn_is_told_as_events_in_order_and_goes_on_in_its_session(cli: Cli) -> None:
+async def test_a_turn_is_reported_as_events_in_order_and_continues_its_session(cli: Cli) -> None:
     first = await cli.run("What is in this folder?", "--json")
     assert (first.code, first.err) == (0, "")
     lines = first.lines
@@ -80,10 +80,10 @@ async def test_a_turn_is_told_as_events_in_order_and_goes_on_in_its_session(cli:
     other = await cli.run("Hello", "--json")
     assert {line.session for line in other.lines} != {session}
     listed = await cli("timeline", "--workspace", "ws", "--json")
-    assert {one["session"] for one in listed.json} == {session, other.lines[0].session}
+    assert {row["session"] for row in listed.json} == {session, other.lines[0].session}
 
 
-async def test_calls_are_denied_unless_yes_is_said(cli: Cli) -> None:
+async def test_calls_are_denied_without_yes(cli: Cli) -> None:
     write = StreamedReply(Call("write_file", '{"path": "new.txt", "content": "made"}', id="w"))
     async with ChatServer(
         replies_in_order(write, text_reply("Not allowed."), write, text_reply("Made."))
@@ -96,8 +96,8 @@ async def test_calls_are_denied_unless_yes_is_said(cli: Cli) -> None:
         assert not (cli.project / "new.txt").exists()
         allowed = await cli.run_with_server(server.base_url, "Write.", "--yes")
         assert allowed.code == 0, allowed
-        given = [line.event.decision for line in allowed.lines if isinstance(line.event, ApprovalGiven)]
-        assert given == ["once"]
+        approvals = [line.event.decision for line in allowed.lines if isinstance(line.event, ApprovalGiven)]
+        assert approvals == ["once"]
         assert (cli.project / "new.txt").read_text() == "made"
 
 
@@ -105,10 +105,10 @@ async def test_a_server_gets_the_key_and_its_refusal_names_the_variable(cli: Cli
     key = "sk-of-the-environment"
     async with ChatServer(replies_in_order(api_error(401, f"bad key {key}"), text_reply("Hello."))) as server:
         refused = await cli.run_with_server(server.base_url, "Hello?", OPENAI_API_KEY=key)
-        sent, said = refused.err.splitlines()
+        sent, error = refused.err.splitlines()
         assert sent == f"helix-desktop: the key in OPENAI_API_KEY goes to {server.base_url.split('/')[2]}."
-        assert "local refused the key." in said
-        assert said.endswith("Set HELIX_LOCAL_KEY or OPENAI_API_KEY to the right key.")
+        assert "local refused the key." in error
+        assert error.endswith("Set HELIX_LOCAL_KEY or OPENAI_API_KEY to the right key.")
         assert refused.code == 1
         last = refused.lines[-1].event
         assert isinstance(last, TurnEnded)
@@ -117,33 +117,35 @@ async def test_a_server_gets_the_key_and_its_refusal_names_the_variable(cli: Cli
         well = await cli.run_with_server(server.base_url, "Hello?", "--session", "last", HELIX_LOCAL_KEY=key)
         assert well.code == 0
         assert server.requests[-1].headers["authorization"] == f"Bearer {key}"
-        assert [one["content"] for one in server.bodies[-1]["messages"][1:]] == ["Hello?", "Hello?"]
+        assert [body["content"] for body in server.bodies[-1]["messages"][1:]] == ["Hello?", "Hello?"]
     assert not [path for path in cli.data.rglob("*") if path.is_file() and key.encode() in path.read_bytes()]
 
 
-async def test_cached_outputs_are_listed_shown_byte_for_byte_and_verified(cli: Cli) -> None:
+async def test_cached_outputs_are_listed_printed_byte_for_byte_and_verified(cli: Cli) -> None:
     calls = StreamedReply(
         Call("read_file", '{"path": "a.txt"}', id="r"),
         Call("run_command", '{"command": "cat blob.bin"}', id="c"),
     )
     async with ChatServer(replies_in_order(calls, text_reply("Done."))) as server:
         assert (await cli.run_with_server(server.base_url, "Look.", "--yes")).code == 0
-    entries = {one["tool"]: one for one in (await cli("cache", "list", "--workspace", "ws", "--json")).json}
+    entries = {
+        entry["tool"]: entry for entry in (await cli("cache", "list", "--workspace", "ws", "--json")).json
+    }
     assert set(entries) == {"read_file", "run_command"}
     text = await cli("cache", "list", "--workspace", "ws")
-    assert all(one["digest"] in text.out.decode() for one in entries.values())
+    assert all(entry["digest"] in text.out.decode() for entry in entries.values())
 
-    shown = await cli("cache", "show", entries["read_file"]["digest"][:12], "--workspace", "ws")
-    assert shown.out == (cli.project / "a.txt").read_bytes()
+    content = await cli("cache", "show", entries["read_file"]["digest"][:12], "--workspace", "ws")
+    assert content.out == (cli.project / "a.txt").read_bytes()
     blob = entries["run_command"]["digest"]
-    shown = await cli("cache", "show", blob, "--workspace", "ws")
-    assert hashlib.sha256(shown.out).hexdigest() == blob
-    assert BLOB in shown.out
-    told = (await cli("cache", "show", blob, "--workspace", "ws", "--json")).json
-    assert (told["digest"], base64.b64decode(told["base64"])) == (blob, shown.out)
+    content = await cli("cache", "show", blob, "--workspace", "ws")
+    assert hashlib.sha256(content.out).hexdigest() == blob
+    assert BLOB in content.out
+    document = (await cli("cache", "show", blob, "--workspace", "ws", "--json")).json
+    assert (document["digest"], base64.b64decode(document["base64"])) == (blob, content.out)
 
-    whole = await cli("cache", "verify", "--workspace", "ws")
-    assert (whole.code, whole.out) == (0, b"2 verified, 0 damaged\n")
+    verified = await cli("cache", "verify", "--workspace", "ws")
+    assert (verified.code, verified.out) == (0, b"2 verified, 0 damaged\n")
     compact_tables(cli.store)
     assert flip_bit_near(cli.store, BLOB[100:120], 10) == 1
     damaged = await cli("cache", "verify", "--workspace", "ws", "--json")
@@ -166,7 +168,7 @@ async def test_the_cache_is_sorted_narrowed_and_searched(cli: Cli) -> None:
     at = ("--workspace", "ws")
 
     async def listed(*more: str) -> list[str]:
-        return [one["tool"] for one in (await cli("cache", "list", *at, "--json", *more)).json]
+        return [entry["tool"] for entry in (await cli("cache", "list", *at, "--json", *more)).json]
 
     assert await listed("--sort", "size") == ["run_command", "read_file"]
     assert await listed("--sort", "size", "--reverse", "--limit", "1") == ["read_file"]
@@ -177,18 +179,18 @@ async def test_the_cache_is_sorted_narrowed_and_searched(cli: Cli) -> None:
     assert len(await listed("--from-session", session[:8])) == 2
     (await cli("cache", "list", *at, "--from-session", "zz")).assert_refused(2, "no session 'zz'")
 
-    found = await cli("cache", "search", "tide IS", *at)
-    assert b"The Tide is high\n" in found.out
-    assert "1 entry, 0 handovers" in found.err
-    told = (await cli("cache", "search", '"tide is"', *at, "--json")).json
-    assert [(one["tool"], one["lines"]) for one in told["entries"]] == [("run_command", 1)]
-    assert told["more"] is False
+    matches = await cli("cache", "search", "tide IS", *at)
+    assert b"The Tide is high\n" in matches.out
+    assert "1 entry, 0 handovers" in matches.err
+    document = (await cli("cache", "search", '"tide is"', *at, "--json")).json
+    assert [(entry["tool"], entry["lines"]) for entry in document["entries"]] == [("run_command", 1)]
+    assert document["more"] is False
     none = await cli("cache", "search", "zebra", *at)
     assert (none.code, none.out) == (0, b"")
     (await cli("cache", "search", " ", *at)).assert_refused(2, "query is empty")
 
 
-async def test_a_damaged_store_is_repaired_and_says_what_was_lost(cli: Cli) -> None:
+async def test_a_damaged_store_is_repaired_and_the_loss_is_reported(cli: Cli) -> None:
     calls = StreamedReply(
         Call("read_file", '{"path": "a.txt"}', id="r"),
         Call("run_command", '{"command": "cat blob.bin"}', id="c"),
@@ -198,9 +200,9 @@ async def test_a_damaged_store_is_repaired_and_says_what_was_lost(cli: Cli) -> N
     sound = await cli("cache", "repair", "--workspace", "ws", "--json")
     assert (sound.code, sound.json) == (0, {"verified": 2, "damaged": [], "problems": [], "mended": None})
     blob = next(
-        one["digest"]
-        for one in (await cli("cache", "list", "--workspace", "ws", "--json")).json
-        if one["tool"] == "run_command"
+        entry["digest"]
+        for entry in (await cli("cache", "list", "--workspace", "ws", "--json")).json
+        if entry["tool"] == "run_command"
     )
     compact_tables(cli.store)
     assert flip_bit_near(cli.store, BLOB[100:120], 10) == 1
@@ -210,16 +212,16 @@ async def test_a_damaged_store_is_repaired_and_says_what_was_lost(cli: Cli) -> N
     repaired = await cli("cache", "repair", "--workspace", "ws", "--json")
     mended = repaired.json["mended"]
     assert (repaired.code, repaired.json["damaged"]) == (1, [blob])
-    assert [(one["digest"], one["tool"]) for one in mended["contents"]] == [(blob, "run_command")]
+    assert [(content["digest"], content["tool"]) for content in mended["contents"]] == [(blob, "run_command")]
     assert mended["copy"] == str(cli.store / "kept" / "1" / "db")
     again = await cli("cache", "repair", "--workspace", "ws")
     assert again.code == 1
     assert f"{blob}  LOST  run_command cat blob.bin" in again.out.decode()
-    told = await cli("cache", "list", "--workspace", "ws")
-    assert "mended" not in told.err  # it was told already
+    result = await cli("cache", "list", "--workspace", "ws")
+    assert "mended" not in result.err  # it was reported already
 
 
-async def test_what_a_guest_cannot_mend_is_said_with_what_to_do(cli: Cli) -> None:
+async def test_a_repair_that_a_guest_cannot_do_is_explained(cli: Cli) -> None:
     async with ChatServer(
         replies_in_order(StreamedReply(Call("read_file", '{"path": "a.txt"}')), text_reply("Done."))
     ) as server:
@@ -230,21 +232,21 @@ async def test_what_a_guest_cannot_mend_is_said_with_what_to_do(cli: Cli) -> Non
     db.close()
     form = msgspec.json.decode((cli.store / "format").read_bytes())
     owner = await SharedStore.open(cli.store, form["workspace"])
-    told = await cli("cache", "repair", "--workspace", "ws")
-    assert told.code == 1
-    assert b"it is missing in the index by time\n1 verified, 0 damaged" in told.out
-    assert "Close it there: it is mended when it is opened next." in told.err
+    result = await cli("cache", "repair", "--workspace", "ws")
+    assert result.code == 1
+    assert b"it is missing in the index by time\n1 verified, 0 damaged" in result.out
+    assert "Close it there: it is mended when it is opened next." in result.err
     await owner.close()
     mended = await cli("cache", "repair", "--workspace", "ws")
     assert mended.code == 0
     assert b"has been mended" in mended.out
 
 
-async def test_the_timeline_tells_handovers_in_text_and_json(cli: Cli) -> None:
+async def test_the_timeline_lists_handovers_in_text_and_json(cli: Cli) -> None:
     (cli.project / "notes.txt").write_text("some words to be read\n")
     left = list(range(9))
 
-    def talk_on(request: dict[str, object]) -> Reply:
+    def continue_conversation(request: dict[str, object]) -> Reply:
         if "tools" not in request:
             return api_error(400, "no summaries here")
         words = f"{left.pop(0)} and many words because it is so\n" * 100 if left else ""
@@ -254,39 +256,43 @@ async def test_the_timeline_tells_handovers_in_text_and_json(cli: Cli) -> None:
             else text_reply("Read.")
         )
 
-    async with ChatServer(talk_on) as server:
+    async with ChatServer(continue_conversation) as server:
         within = (
             "--window",
             "8000",
             "--budget-tokens",
             "1000000",
-        )  # without a budget nothing large is read beside
+        )  # without a budget no background work reads much
         ran = await cli.run_with_server(server.base_url, "Read.", *within)
     assert ran.code == 0, ran
     (session,) = (await cli("timeline", "--workspace", "ws", "--json")).json
-    made = [one["event"] for one in session["events"] if one["event"]["kind"] == "handover-made"]
-    assert made
-    assert all(one["after"] < one["before"] for one in made)
+    handovers = [entry["event"] for entry in session["events"] if entry["event"]["kind"] == "handover-made"]
+    assert handovers
+    assert all(handover["after"] < handover["before"] for handover in handovers)
     text = (await cli("timeline", "--workspace", "ws")).out.decode()
-    figures = f"{made[0]['messages']} messages, {made[0]['before']} -> {made[0]['after']} tokens"
+    figures = (
+        f"{handovers[0]['messages']} messages, {handovers[0]['before']} -> {handovers[0]['after']} tokens"
+    )
     assert f"handover (automatic at 85 %): {figures}" in text
     listed = (await cli("cache", "list", "--workspace", "ws", "--json")).json
-    assert {one["digest"] for one in listed if one["kind"] == "index"} == {one["index"] for one in made}
+    assert {content["digest"] for content in listed if content["kind"] == "index"} == {
+        handover["index"] for handover in handovers
+    }
 
 
-async def test_self_check_ends_well_or_names_what_is_wrong(cli: Cli, tmp_path: Path) -> None:
+async def test_self_check_passes_or_names_the_problem(cli: Cli, tmp_path: Path) -> None:
     well = await cli("self-check")
     assert (well.code, well.err) == (0, ""), well.out.decode()
     assert "all parts work" in well.out.decode()
     unkept = await cli("self-check", "--json", "--keyring")  # tests have no keychain
-    told = unkept.json
+    report = unkept.json
     assert unkept.code == 1
-    assert not told["ok"]
-    assert told["build"]["version"] == __version__
-    texts = {one["name"]: one["text"] for one in told["checks"]}
+    assert not report["ok"]
+    assert report["build"]["version"] == __version__
+    texts = {check["name"]: check["text"] for check in report["checks"]}
     assert len(texts) == PARTS
     assert all(texts.values())
-    (wrong,) = (one["name"] for one in told["checks"] if not one["ok"])
+    (wrong,) = (check["name"] for check in report["checks"] if not check["ok"])
     assert wrong == "keys"
     assert "The keychain does not take a key" in texts["keys"]
 
@@ -301,11 +307,11 @@ async def test_self_check_ends_well_or_names_what_is_wrong(cli: Cli, tmp_path: P
     vocabulary.write_bytes(vocabulary.read_bytes().replace(b"IQ== 0", b"IQ== 1", 1))
     # Its own interpreter, so that it is the broken copy that is imported.
     environ = {"PYTHONPATH": str(broken), "QT_QPA_PLATFORM": "nowhere"}
-    told = await wait_for_exit(await cli.start("self-check", environ=environ))
-    lines = told.out.decode().splitlines()
+    report = await wait_for_exit(await cli.start("self-check", environ=environ))
+    lines = report.out.decode().splitlines()
     failed = {line.split()[1]: line for line in lines if line.startswith("FAIL")}
-    assert told.code == 1
-    assert told.err == ""
+    assert report.code == 1
+    assert report.err == ""
     painted = {"window", "fonts", "icons", "pictures", "translations"}
     assert set(failed) == {"resources", "tokens", *painted}
     assert "icons/helix.svg missing" in failed["resources"]
@@ -314,17 +320,17 @@ async def test_self_check_ends_well_or_names_what_is_wrong(cli: Cli, tmp_path: P
 
 
 async def test_help_and_version(cli: Cli) -> None:
-    told = await wait_for_exit(await cli.start("--help"))  # as it is started: `python -m helix_desktop`
-    assert told.code == 0
+    result = await wait_for_exit(await cli.start("--help"))  # as it is started: `python -m helix_desktop`
+    assert result.code == 0
     assert all(
-        f" {name} " in told.out.decode() for name in ("run", "cache", "timeline", "self-check", "demo")
+        f" {name} " in result.out.decode() for name in ("run", "cache", "timeline", "self-check", "demo")
     )
-    told = await cli("--version")
-    assert (told.code, told.out.decode()) == (0, f"Helix Desktop {__version__} (from a checkout)\n")
+    result = await cli("--version")
+    assert (result.code, result.out.decode()) == (0, f"Helix Desktop {__version__} (from a checkout)\n")
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-async def test_a_workspace_in_use_names_its_owner_who_can_be_stopped(
+async def test_a_workspace_in_use_names_its_owner_and_the_owner_can_be_stopped(
     cli: Cli, number: signal.Signals, code: int
 ) -> None:
     async with ChatServer(replies_in_order(StreamedReply(Text("I think"), Hang()))) as server:
@@ -343,12 +349,12 @@ async def test_a_workspace_in_use_names_its_owner_who_can_be_stopped(
     store = await LevelDbStore.open(cli.store, cli.store.parent.name)
     events = await store.events(last.session)
     await store.close()
-    assert [one.event for one in events] == [line.event for line in stopped.lines]
-    said = [one.event.text for one in events if isinstance(one.event, AssistantSpoke)]
-    assert said == ["I think"]
+    assert [event.event for event in events] == [line.event for line in stopped.lines]
+    texts = [event.event.text for event in events if isinstance(event.event, AssistantSpoke)]
+    assert texts == ["I think"]
 
 
-async def written(path: Path) -> str:
+async def read_text(path: Path) -> str:
     """The first line of a file that another process writes, once it is there."""
     for _ in range(1_000):
         with contextlib.suppress(FileNotFoundError):
@@ -370,7 +376,7 @@ async def test_stopping_ends_the_command_that_a_tool_started(cli: Cli) -> None:
         assert process.stdout is not None
         while b"approval-given" not in await process.stdout.readline():
             pass
-        await written(cli.project / "pid")
+        await read_text(cli.project / "pid")
         process.terminate()
         stopped = await wait_for_exit(process)
     assert (stopped.code, stopped.err) == (143, "")
@@ -381,12 +387,12 @@ async def test_stopping_ends_the_command_that_a_tool_started(cli: Cli) -> None:
     assert not await asyncio.to_thread(is_process_running, "sleep", UNIQUE_SLEEP_S)
 
 
-async def test_what_is_shipped_is_told_with_its_terms(cli: Cli) -> None:
+async def test_bundled_software_is_listed_with_its_licenses(cli: Cli) -> None:
     listed = await cli("licences")
     assert (listed.code, listed.err) == (0, "")
     assert listed.out.decode().splitlines()[0] == f"Helix Desktop  {__version__}  MIT"
     parts = (await cli("licences", "--json", "--texts")).json
     assert len(parts) == len(listed.out.splitlines())
-    assert all(one["name"] and one["licence"] and one["text"] for one in parts)
+    assert all(part["name"] and part["licence"] and part["text"] for part in parts)
     texts = (await cli("licences", "--texts")).out.decode()
     assert "GNU LESSER GENERAL PUBLIC LICENSE" in texts

@@ -1,4 +1,4 @@
-"""A session's budget on the command line: set, told, a clear end, and gone on with."""
+"""A session's budget on the command line: set, displayed, a clear end, and a continuation."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tests.support.model_servers.chat_server import Call, ChatServer, StreamedRe
 
 
 def script(request: dict[str, list[dict[str, str]]]) -> StreamedReply:
-    """Three reads, then an answer; each step takes 1,000 tokens."""
-    done = sum(one["role"] == "assistant" for one in request["messages"])
+    """Three reads, then an answer; each step costs 1,000 tokens."""
+    done = sum(message["role"] == "assistant" for message in request["messages"])
     if done < 3:
         return StreamedReply(
             Call("list_directory", json.dumps({"path": "."}), id=f"r{done}"), usage=TokenCounts(900, 100)
@@ -23,7 +23,7 @@ def script(request: dict[str, list[dict[str, str]]]) -> StreamedReply:
 
 
 async def test_a_turn_ends_where_the_budget_does(tmp_path: Path) -> None:
-    """It fails with what, why and what to do; with a larger one the session goes on."""
+    """It fails with what, why and what to do; with a larger one the session continues."""
     cli = Cli.create(tmp_path)
     async with ChatServer(script) as server:
         url = server.base_url
@@ -33,7 +33,7 @@ async def test_a_turn_ends_where_the_budget_does(tmp_path: Path) -> None:
         assert "--budget-tokens" in first.err
         events = [line.event for line in first.lines]
         assert BudgetSet(2_000, 0.5) in events
-        assert [one.cause for one in events if isinstance(one, TurnEnded)] == ["budget"]
+        assert [event.cause for event in events if isinstance(event, TurnEnded)] == ["budget"]
         again = await cli.run_with_server(url, "Go on", "--session", "last", "--budget-tokens", "0")
         assert (again.code, again.err) == (0, "")
         assert again.lines[0].event == BudgetSet(0, 0.5)
@@ -43,7 +43,7 @@ async def test_a_turn_ends_where_the_budget_does(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("option", "value"), [("--budget-tokens", "-1"), ("--budget-usd", "nan"), ("--budget-usd", "a lot")]
 )
-async def test_what_is_no_budget_is_refused(tmp_path: Path, option: str, value: str) -> None:
+async def test_an_invalid_budget_is_refused(tmp_path: Path, option: str, value: str) -> None:
     """Nothing is run then."""
     ran = await Cli.create(tmp_path).run("Go", f"{option}={value}")
     assert ran.code == 2

@@ -25,13 +25,13 @@ SECRET = "sk-live-Zq83hd02jfQ"
 
 @pytest.fixture
 def cli(tmp_path: Path) -> Cli:
-    made = Cli.create(tmp_path)
-    (made.project / "env.txt").write_text(f"PORT=1\nKEY={SECRET}\n")
-    (made.project / "plain.txt").write_text("plain words\n")
-    return made
+    new_cli = Cli.create(tmp_path)
+    (new_cli.project / "env.txt").write_text(f"PORT=1\nKEY={SECRET}\n")
+    (new_cli.project / "plain.txt").write_text("plain words\n")
+    return new_cli
 
 
-async def one_turn(cli: Cli, *paths: str) -> None:
+async def run_turn(cli: Cli, *paths: str) -> None:
     """A turn that reads these files."""
     calls = StreamedReply(
         *(Call("read_file", f'{{"path": "{path}"}}', id=f"c{n}") for n, path in enumerate(paths))
@@ -41,20 +41,20 @@ async def one_turn(cli: Cli, *paths: str) -> None:
 
 
 async def litter(cli: Cli) -> list[str]:
-    """Put old contents that nobody names, and a session, into the store; the contents' digests."""
+    """Store old unreferenced contents, and a session; return the contents' digests."""
     form = msgspec.json.decode((cli.store / "format").read_bytes())
     store = await LevelDbStore.open(cli.store, form["workspace"], TickingClock())
-    made = [make_content(f"litter {number}".encode() * 200) for number in range(3)]
+    contents = [make_content(f"litter {number}".encode() * 200) for number in range(3)]
     await store.commit(
-        Commit("old", [user_message_event(1)], made, summary=make_summary("old", title="An old one"))
+        Commit("old", [user_message_event(1)], contents, summary=make_summary("old", title="An old one"))
     )
     await store.retention.trash_session("old")
     await store.close()
-    return [one.digest for one in made]
+    return [content.digest for content in contents]
 
 
-async def test_what_nobody_names_goes_to_the_trash_and_comes_back(cli: Cli) -> None:
-    await one_turn(cli, "plain.txt")
+async def test_unreferenced_content_goes_to_the_trash_and_is_restored(cli: Cli) -> None:
+    await run_turn(cli, "plain.txt")
     loose = await litter(cli)
     here = ("--workspace", "ws")
     planned = (await cli("cache", "gc", *here, "--dry-run", "--json")).json
@@ -71,78 +71,80 @@ async def test_what_nobody_names_goes_to_the_trash_and_comes_back(cli: Cli) -> N
     assert len((await cli("cache", "list", *here, "--json")).json) == 1
     lying = await cli("cache", "trash", *here)
     assert b"An old one" in lying.out
-    assert all(one.encode() in lying.out for one in loose)
+    assert all(content.encode() in lying.out for content in loose)
     back = await cli("cache", "restore", loose[0][:12], "old", *here, "--json")
     assert back.json == {"digests": [loose[0]], "sessions": ["old"]}
     (await cli("cache", "restore", loose[0], *here)).assert_refused(2, "Nothing in the trash")
     (await cli("cache", "restore", *here)).assert_refused(2, "--all")
     emptied = (await cli("cache", "trash", *here, "--empty", "--json")).json
     assert sorted(emptied["digests"]) == sorted(loose[1:])
-    left = {one["digest"] for one in (await cli("cache", "list", *here, "--json")).json}
+    left = {entry["digest"] for entry in (await cli("cache", "list", *here, "--json")).json}
     assert loose[0] in left
     assert len(left) == 2
 
 
-async def test_a_secret_is_shown_first_and_gone_on_the_word(cli: Cli) -> None:
-    await one_turn(cli, "env.txt", "plain.txt")
+async def test_a_secret_is_previewed_and_removed_after_confirmation(cli: Cli) -> None:
+    await run_turn(cli, "env.txt", "plain.txt")
     here = ("--workspace", "ws")
     (await cli("cache", "forget", *here)).assert_refused(2, "Nothing to forget was named")
-    shown = await cli.run_with_stdin(SECRET.encode() + b"\n", "cache", "forget", "--stdin", *here)
-    assert shown.code == 0
-    assert b"1 cached output: removed for good" in shown.out
-    assert "nothing was changed" in shown.err
+    preview = await cli.run_with_stdin(SECRET.encode() + b"\n", "cache", "forget", "--stdin", *here)
+    assert preview.code == 0
+    assert b"1 cached output: removed for good" in preview.out
+    assert "nothing was changed" in preview.err
     digest = next(
-        one["digest"] for one in (await cli("cache", "list", *here, "--json")).json
-        if one["target"] == "env.txt"
+        entry["digest"] for entry in (await cli("cache", "list", *here, "--json")).json
+        if entry["target"] == "env.txt"
     )  # fmt: skip
     owner = await SharedStore.open(cli.store, cli.store.parent.name)
-    beside = await cli.run_with_stdin(SECRET.encode(), "cache", "forget", "--stdin", "--yes", *here)
-    beside.assert_refused(3, "open in another Helix Desktop", "Forget it in that window")
+    unrelated = await cli.run_with_stdin(SECRET.encode(), "cache", "forget", "--stdin", "--yes", *here)
+    unrelated.assert_refused(3, "open in another Helix Desktop", "Forget it in that window")
     assert (await owner.entry(digest)).size
     await owner.close()
     done = await cli.run_with_stdin(SECRET.encode(), "cache", "forget", "--stdin", "--yes", *here, "--json")
     assert done.json["forgotten"] is True
     assert done.json["contents"] == [digest]
-    assert not [one for one in cli.data.rglob("*") if one.is_file() and SECRET.encode() in one.read_bytes()]
+    assert not [
+        path for path in cli.data.rglob("*") if path.is_file() and SECRET.encode() in path.read_bytes()
+    ]
     (await cli("cache", "show", digest, *here)).assert_refused(2, "was forgotten on the person's word on")
     again = await cli.run_with_stdin(SECRET.encode(), "cache", "forget", "--stdin", *here)
     assert again.out == b"it stands nowhere in this workspace\n"
 
-    await one_turn(cli, "env.txt")
-    assert digest not in {one["digest"] for one in (await cli("cache", "list", *here, "--json")).json}
+    await run_turn(cli, "env.txt")
+    assert digest not in {entry["digest"] for entry in (await cli("cache", "list", *here, "--json")).json}
     lifted = await cli("cache", "forget", "--lift", digest, *here, "--json")
     assert lifted.json == {"lifted": [digest]}
-    await one_turn(cli, "env.txt")
-    assert digest in {one["digest"] for one in (await cli("cache", "list", *here, "--json")).json}
+    await run_turn(cli, "env.txt")
+    assert digest in {entry["digest"] for entry in (await cli("cache", "list", *here, "--json")).json}
 
 
-async def test_what_cannot_be_meant_is_refused(cli: Cli) -> None:
+async def test_invalid_arguments_are_refused(cli: Cli) -> None:
     for words in (("--quota", "many"), ("--older-than", "soon"), ("--quota", "0")):
         (await cli("cache", "gc", "--workspace", "ws", *words)).assert_refused(2, "is no")
 
 
-async def test_names_that_steer_a_terminal_are_shown_as_codes(cli: Cli) -> None:
-    await one_turn(cli, "plain.txt")
+async def test_names_with_terminal_escapes_are_printed_escaped(cli: Cli) -> None:
+    await run_turn(cli, "plain.txt")
     form = msgspec.json.decode((cli.store / "format").read_bytes())
     store = await LevelDbStore.open(cli.store, form["workspace"], TickingClock())
     steering = "a\x1b[31m\nb\u202e"
-    made = [msgspec.structs.replace(make_content(data), target=steering) for data in (b"one", b"two")]
+    contents = [msgspec.structs.replace(make_content(data), target=steering) for data in (b"one", b"two")]
     await store.commit(
-        Commit("old", [user_message_event(1)], made, summary=make_summary("old", title=steering))
+        Commit("old", [user_message_event(1)], contents, summary=make_summary("old", title=steering))
     )
     await store.retention.trash_session("old")
     await store.close()
     here = ("--workspace", "ws")
-    shown = r"a\u001b[31m\u000ab\u202e"
+    escaped = r"a\u001b[31m\u000ab\u202e"
     for words in (("list",), ("search", "one"), ("gc",), ("trash",)):
         ran = await cli("cache", *words, *here)
-        assert shown in ran.out.decode(), words
+        assert escaped in ran.out.decode(), words
         assert b"\x1b" not in ran.out, words
     listed = (await cli("cache", "list", *here, "--json")).json
-    assert listed == [one for one in listed if one["target"] != steering]  # both went to the trash
+    assert listed == [entry for entry in listed if entry["target"] != steering]  # both went to the trash
     lying = (await cli("cache", "trash", *here, "--json")).json
-    assert {one["target"] for one in lying["entries"]} == {steering}  # JSON says it as it is
+    assert {entry["target"] for entry in lying["entries"]} == {steering}  # JSON has it verbatim
     assert (await cli("cache", "restore", "old", *here)).code == 0
-    told = await cli("timeline", *here)
-    assert shown in told.out.decode()
-    assert b"\x1b" not in told.out
+    timeline = await cli("timeline", *here)
+    assert escaped in timeline.out.decode()
+    assert b"\x1b" not in timeline.out

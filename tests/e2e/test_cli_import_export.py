@@ -1,4 +1,4 @@
-"""Workspaces carried into files and back by the command line, also beside an owner."""
+"""Workspaces exported to files and imported, also while an owner runs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from helix_desktop.workspaces.registry import WorkspaceRegistry
 from tests.support.cli_rig import Cli
 from tests.support.store.builders import TickingClock, make_content, make_summary, tool_answer_event
 
-ONE = make_content(b"some words")
+CONTENT = make_content(b"some words")
 
 
 @dataclass
@@ -35,17 +35,17 @@ class Here:
     def __call__(self, *words: str) -> tuple[int, str, str]:
         """Run a command; its code, output and errors."""
         code = main([*words[:1], "--data-dir", str(self.folder / "data"), *words[1:]])
-        told = self.capture.readouterr()
-        return code, told.out, told.err
+        captured = self.capture.readouterr()
+        return code, captured.out, captured.err
 
     def cache(self, verb: str, *words: str) -> tuple[int, str, str]:
         """Run a verb of `cache`."""
         code = main(["cache", verb, "--data-dir", str(self.folder / "data"), *words])
-        told = self.capture.readouterr()
-        return code, told.out, told.err
+        captured = self.capture.readouterr()
+        return code, captured.out, captured.err
 
     def json(self, verb: str, workspace: str, *words: str) -> Any:
-        """What a verb of `cache` prints as JSON when all went well."""
+        """Return what a verb of `cache` prints as JSON on success."""
         code, out, err = self.cache(verb, "--workspace", str(self.folder / workspace), "--json", *words)
         assert (code, err) == (0, "")
         return json.loads(out)
@@ -64,7 +64,10 @@ def here(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Here:
         store = await SharedStore.open(registry.store_folder(record.id), record.id, TickingClock())
         await store.commit(
             Commit(
-                "s", [tool_answer_event(1, ONE.data)], [ONE, make_content(b"2")], summary=make_summary("s")
+                "s",
+                [tool_answer_event(1, CONTENT.data)],
+                [CONTENT, make_content(b"2")],
+                summary=make_summary("s"),
             )
         )
         await store.close()
@@ -73,25 +76,25 @@ def here(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Here:
     return Here(tmp_path, capsys)
 
 
-def test_a_workspace_goes_into_a_file_and_comes_back_elsewhere(here: Here, tmp_path: Path) -> None:
+def test_a_workspace_is_exported_and_imported_elsewhere(here: Here, tmp_path: Path) -> None:
     file, other = str(tmp_path / "out.helix"), tmp_path / "other"
-    written = here.json("export", "ws", file)
-    assert (written["path"], written["held"]["entries"], written["held"]["sessions"]) == (file, 2, 1)
+    exported = here.json("export", "ws", file)
+    assert (exported["path"], exported["held"]["entries"], exported["held"]["sessions"]) == (file, 2, 1)
     assert (tmp_path / "out.helix").stat().st_mode & 0o077 == 0
     code, _, err = here.cache("import", file, "--workspace", str(other))
     assert (code, "is not a folder" in err) == (2, True)
     other.mkdir()
-    taken = here.json("import", "other", file)
-    assert (taken["added"], taken["new"]) == (2, ["s"])
+    imported = here.json("import", "other", file)
+    assert (imported["added"], imported["new"]) == (2, ["s"])
     assert here.json("list", "other") == here.json("list", "ws")
     assert here.json("export", "ws", str(tmp_path / "without"))["path"] == str(tmp_path / "without.helix")
-    told = here.cache("import", file, "--workspace", str(other))
-    assert told == (0, "0 entries added, 2 known. Sessions: 1 known.\n", "")
+    result = here.cache("import", file, "--workspace", str(other))
+    assert result == (0, "0 entries added, 2 known. Sessions: 1 known.\n", "")
     verified = here.json("verify", "other")
     assert (verified["verified"], verified["damaged"]) == (2, [])
 
 
-def test_a_file_that_cannot_be_used_is_named_and_changes_nothing(here: Here, tmp_path: Path) -> None:
+def test_an_unusable_file_is_named_and_changes_nothing(here: Here, tmp_path: Path) -> None:
     here.json("export", "ws", str(tmp_path / "out.helix"))
     data = (tmp_path / "out.helix").read_bytes()
     (tmp_path / "cut.helix").write_bytes(data[:-30])
@@ -116,7 +119,7 @@ def test_a_pipe_is_refused_at_once(here: Here, tmp_path: Path) -> None:
     assert "It is a pipe or a device" in err
 
 
-def test_a_backup_holds_every_workspace(here: Here, tmp_path: Path) -> None:
+def test_a_backup_contains_every_workspace(here: Here, tmp_path: Path) -> None:
     assert here("backup", str(tmp_path / "saved"), "--workspace", str(tmp_path))[0] == 2
     code, out, err = here("backup", str(tmp_path / "saved"))
     (file,) = (tmp_path / "saved").iterdir()
@@ -128,7 +131,7 @@ def test_a_backup_holds_every_workspace(here: Here, tmp_path: Path) -> None:
     assert (code, "nothing to back up" in err) == (2, True)
 
 
-async def test_all_of_it_is_done_beside_an_owner(tmp_path: Path) -> None:
+async def test_all_of_it_works_with_a_running_owner(tmp_path: Path) -> None:
     cli = Cli.create(tmp_path)
     data = DataDir(cli.data)
     data.ensure()
@@ -136,7 +139,9 @@ async def test_all_of_it_is_done_beside_an_owner(tmp_path: Path) -> None:
     record = registry.add(cli.project)
     owner = await SharedStore.open(registry.store_folder(record.id), record.id)
     owner.set_open_sessions(lambda session: session == "open")
-    await owner.commit(Commit("open", [tool_answer_event(1, ONE.data)], [ONE], summary=make_summary("open")))
+    await owner.commit(
+        Commit("open", [tool_answer_event(1, CONTENT.data)], [CONTENT], summary=make_summary("open"))
+    )
     refused = await cli.run("And here", "--session", "open")
     assert refused.code == 1
     assert "is open in the window" in refused.err

@@ -30,12 +30,12 @@ async def owned(cli: Cli) -> SharedStore:
 
 @pytest.fixture
 def cli(tmp_path: Path) -> Cli:
-    made = Cli.create(tmp_path)
-    (made.project / "plain.txt").write_text("plain words\n")
-    return made
+    new_cli = Cli.create(tmp_path)
+    (new_cli.project / "plain.txt").write_text("plain words\n")
+    return new_cli
 
 
-async def test_a_turn_outlives_the_command_that_owned_the_store_when_it_began(cli: Cli) -> None:
+async def test_a_turn_outlives_the_command_that_owned_the_store_at_its_start(cli: Cli) -> None:
     async with ChatServer(replies_in_order(text_reply("Hello."))) as server:
         assert (await cli.run_with_server(server.base_url, "Hi.")).code == 0
     owner = await owned(cli)
@@ -49,15 +49,15 @@ async def test_a_turn_outlives_the_command_that_owned_the_store_when_it_began(cl
         go_on.set()
         ran = await wait_for_exit(turn)
     assert (ran.code, ran.err) == (0, "")
-    told = [one.event for one in ran.lines]
+    events = [line.event for line in ran.lines]
     store = await owned(cli)
-    kept = [one.event for one in await store.events(ran.lines[0].session)]
-    assert kept == told
+    stored = [event.event for event in await store.events(ran.lines[0].session)]
+    assert stored == events
     assert (await store.totals()).entries == 1
     await store.close()
 
 
-async def test_commands_that_come_and_go_at_once_all_end_well(cli: Cli) -> None:
+async def test_concurrent_commands_all_succeed(cli: Cli) -> None:
     async with ChatServer(replies_in_order(text_reply("Hello."))) as server:
         assert (await cli.run_with_server(server.base_url, "Hi.")).code == 0
     store = await owned(cli)
@@ -68,5 +68,5 @@ async def test_commands_that_come_and_go_at_once_all_end_well(cli: Cli) -> None:
     verbs = (("list",), ("verify",), ("import", "all.helix"), ("export", "again"), ("trash",), ("repair",))
     for _ in range(2):
         ran = await asyncio.gather(*(cli("cache", *verb, *here) for verb in verbs))
-        assert [one.code for one in ran] == [0] * len(verbs), ran
-        assert all(one.json is not None for one in ran)
+        assert [result.code for result in ran] == [0] * len(verbs), ran
+        assert all(result.json is not None for result in ran)

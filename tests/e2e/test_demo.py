@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.read_only_program import ReadOnlyProgram
 
-LONGEST_S = 280.0  # ten times what it takes: a busy machine is no failure
+LONGEST_S = 280.0  # ten times the usual duration: a busy machine is no failure
 
 # Every process that inherits this refuses each address that is not a file's, and notes it: code that retries
 # or hides a refusal is found out all the same.
@@ -68,12 +68,12 @@ async def test_the_guided_demo_keeps_its_promises_offline(tmp_path: Path) -> Non
     )
     try:
         async with asyncio.timeout(LONGEST_S):
-            said, complaints = await process.communicate()
+            output, complaints = await process.communicate()
     finally:
         if process.returncode is None:
             process.kill()
             await process.wait()
-    text = said.decode()
+    text = output.decode()
     assert process.returncode == 0, text + complaints.decode()
     assert complaints.decode() == ""
     assert not (tmp_path / "refused").exists(), (tmp_path / "refused").read_text()
@@ -88,38 +88,38 @@ async def test_the_guided_demo_keeps_its_promises_offline(tmp_path: Path) -> Non
 def check_findings(text: str) -> None:
     """Assert that each thing promised was found, with its numbers."""
     assert "FAIL" not in text
-    found = {
+    counts = {
         line[6:34].strip(): line[34:].strip() for line in text.splitlines() if line[:4] in {"ok  ", "    "}
     }
-    assert int(found["tool calls"].split()[0]) >= 80
-    assert int(found["handovers"].split()[0]) >= 1
-    for before, after in re.findall(r"([\d,]+) -> ([\d,]+)", found["handovers"]):
+    assert int(counts["tool calls"].split()[0]) >= 80
+    assert int(counts["handovers"].split()[0]) >= 1
+    for before, after in re.findall(r"([\d,]+) -> ([\d,]+)", counts["handovers"]):
         assert int(after.replace(",", "")) < int(before.replace(",", "")) * 0.9
-    assert int(found["sweeps"].split(":")[0]) >= 2
-    assert re.search(r"\d outputs and the arguments of [1-9]\d* steps?", found["sweeps"])
-    folds = re.match(r"(\d+): (\d+) steps became notes, ([\d,]+) tokens saved", found["folds"])
+    assert int(counts["sweeps"].split(":")[0]) >= 2
+    assert re.search(r"\d outputs and the arguments of [1-9]\d* steps?", counts["sweeps"])
+    folds = re.match(r"(\d+): (\d+) steps became notes, ([\d,]+) tokens saved", counts["folds"])
     assert folds is not None
     assert int(folds[1]) >= 2
     assert int(folds[2]) >= int(folds[1])
     assert int(folds[3].replace(",", "")) >= 1_000
-    observed = re.match(r"(\d+) prepared with (\d+) facts, (\d+) put in place", found["observations"])
+    observed = re.match(r"(\d+) prepared with (\d+) facts, (\d+) put in place", counts["observations"])
     assert observed is not None
     assert min(int(number) for number in observed.groups()) >= 1
-    assert int(found["outputs cached"].split()[0]) >= 40
-    read_back = re.match(r"(\d+) of (\d+) read back by SHA-256", found["byte for byte"])
+    assert int(counts["outputs cached"].split()[0]) >= 40
+    read_back = re.match(r"(\d+) of (\d+) read back by SHA-256", counts["byte for byte"])
     assert read_back is not None
     same, of = read_back.groups()
     assert same == of
     assert int(of) >= 80
-    assert re.match(r"([1-9]\d*) of \1 are those of their calls", found["arguments byte for byte"])
-    assert int(found["recalled by the agent"].split()[0]) >= 2
+    assert re.match(r"([1-9]\d*) of \1 are those of their calls", counts["arguments byte for byte"])
+    assert int(counts["recalled by the agent"].split()[0]) >= 2
     for kind in ("handover", "sweep", "fold"):
-        steps = re.match(r"([\d,]+) -> ([\d,]+) -> ([\d,]+) tokens", found[f"{kind} undone and redone"])
+        steps = re.match(r"([\d,]+) -> ([\d,]+) -> ([\d,]+) tokens", counts[f"{kind} undone and redone"])
         assert steps is not None
         before, undone, redone = (int(part.replace(",", "")) for part in steps.groups())
         assert before == redone < undone
-    assert found["other workspace"].startswith("0 of the first one's")
-    assert float(found["time"].split()[0]) < LONGEST_S
+    assert counts["other workspace"].startswith("0 of the first one's")
+    assert float(counts["time"].split()[0]) < LONGEST_S
 
 
 def check_pictures(out: Path) -> None:

@@ -17,7 +17,7 @@ _MOMENT_S = 2.0
 
 
 @pytest.mark.slow
-async def test_a_first_start_from_a_read_only_place_makes_its_data_directory_alone(tmp_path: Path) -> None:
+async def test_a_first_start_from_a_read_only_place_creates_only_its_data_directory(tmp_path: Path) -> None:
     program = ReadOnlyProgram.copy_into(tmp_path)
     home = program.home
     window = await asyncio.create_subprocess_exec(
@@ -32,8 +32,8 @@ async def test_a_first_start_from_a_read_only_place_makes_its_data_directory_alo
     pid = int(next(home.glob("data/workspaces/*/store/owner.lock")).read_text().split()[0])
     os.kill(pid, signal.SIGTERM)  # the program itself: bubblewrap would only pass on that it was killed
     async with asyncio.timeout(_LONGEST_S):
-        said = await window.communicate()
-    assert (window.returncode, said) == (0, (b"", b""))
+        output = await window.communicate()
+    assert (window.returncode, output) == (0, (b"", b""))
     assert program.home_entries() == {"data"}
     program.assert_untouched()
     assert sorted(os.listdir(tmp_path)) == ["home", "program", "scratch"]

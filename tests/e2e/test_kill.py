@@ -1,4 +1,4 @@
-"""kill -9 in the middle of turns: what was told is there, the turn is marked, and work goes on."""
+"""kill -9 in the middle of turns: reported events are stored, the turn is marked, and work continues."""
 
 from __future__ import annotations
 
@@ -29,35 +29,35 @@ DEMO = ROOT / "resources" / "demo"
 
 
 async def kill_a_turn(cli: Cli, message: str, rnd: random.Random, *words: str) -> CommandResult:
-    """Begin a turn and kill its process at a random moment after it began to tell."""
+    """Start a turn and kill its process at a random moment after its first output."""
     turn = ("run", "--workspace", "ws", "--trust", "--message", message, "--yes", "--json", *words)
     process = await cli.start(*turn)
     assert process.stdout is not None
-    heard = b""
+    output = b""
     for _ in range(rnd.randint(3, 24)):
         line = await process.stdout.readline()
-        heard += line
+        output += line
         if b'"kind":"turn-ended"' in line or not line:
             break
     await asyncio.sleep(rnd.uniform(0.0, 0.03))  # the moment itself, no synchronisation
     if process.returncode is None:
         process.kill()
     rest = await wait_for_exit(process)
-    heard += rest.out
-    return CommandResult(rest.code, heard[: heard.rfind(b"\n") + 1], rest.err)
+    output += rest.out
+    return CommandResult(rest.code, output[: output.rfind(b"\n") + 1], rest.err)
 
 
 async def stored(cli: Cli, session: str) -> list[RecordedEvent]:
-    """A session's events as the store gives them to a process that opens it anew, each content verified."""
-    # Waiting as a person's next start does: a child that the killed process was just making holds the lock
-    # until it runs its program.
+    """Return a session's events as the store returns them to a new process, each content verified."""
+    # Waiting like a user's next start: a child that the killed process was just creating holds the lock until
+    # it executes its program.
     store = await open_as_owner(cli.store, cli.store.parent.name)
     try:
         assert store.health.report is None
         events = await store.events(session)
-        listed = {one.id: one for one in await store.sessions()}
+        listed = {session.id: session for session in await store.sessions()}
         assert listed[session].events == len(events)
-        for digest in {digest for one in events for digest in digests_in(one.event)}:
+        for digest in {digest for event in events for digest in digests_in(event.event)}:
             assert digest_of(await store.get(digest)) == digest
         return events
     finally:
@@ -66,56 +66,58 @@ async def stored(cli: Cli, session: str) -> list[RecordedEvent]:
 
 def unanswered(events: list[RecordedEvent]) -> set[str]:
     """The calls that were made and have no answer."""
-    made = {call.id for one in events if isinstance(one.event, AssistantSpoke) for call in one.event.calls}
-    return made - {one.event.call_id for one in events if isinstance(one.event, ToolAnswered)}
+    call_ids = {
+        call.id for event in events if isinstance(event.event, AssistantSpoke) for call in event.event.calls
+    }
+    return call_ids - {event.event.call_id for event in events if isinstance(event.event, ToolAnswered)}
 
 
 def at_rest(events: list[RecordedEvent]) -> bool:
-    """Whether no turn runs; what is written after a turn, such as observations, does not begin one."""
-    turns = [one.event for one in events if isinstance(one.event, TurnEnded | UserSpoke)]
+    """Return True if no turn runs; events after a turn, such as observations, do not start one."""
+    turns = [event.event for event in events if isinstance(event.event, TurnEnded | UserSpoke)]
     return isinstance(turns[-1], TurnEnded)
 
 
 def check_marked(before: list[RecordedEvent], lines: list[JsonLine]) -> None:
-    """Assert that going on first answers what was open, then marks the turn, then begins the next one."""
+    """Assert that continuing first answers open calls, then marks the turn, then starts the next one."""
     if at_rest(before):
         assert lines[0].event != TurnEnded("interrupted")
         return
     marked = next(n for n, line in enumerate(lines) if line.event == TurnEnded("interrupted"))
     answers = [line.event for line in lines[:marked]]
-    assert all(isinstance(one, ToolAnswered) and one.outcome == "interrupted" for one in answers)
-    assert {one.call_id for one in answers if isinstance(one, ToolAnswered)} == unanswered(before)
+    assert all(isinstance(answer, ToolAnswered) and answer.outcome == "interrupted" for answer in answers)
+    assert {answer.call_id for answer in answers if isinstance(answer, ToolAnswered)} == unanswered(before)
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
-async def test_kill_9_loses_nothing_that_was_told(tmp_path: Path) -> None:
+async def test_kill_9_loses_nothing_that_was_reported(tmp_path: Path) -> None:
     rnd = random.Random(20)
     cli = Cli.create(tmp_path)
     shutil.copytree(DEMO / "tidewatch", cli.project, dirs_exist_ok=True)
-    asks = next(one for one in read_scripts(DEMO) if one.name == "tidewatch").user_messages
-    told: list[JsonLine] = []
+    asks = next(script for script in read_scripts(DEMO) if script.name == "tidewatch").user_messages
+    reported: list[JsonLine] = []
     cut_off = 0
     for number in range(ROUNDS):
-        again = ("--session", "last") if told else ()
+        again = ("--session", "last") if reported else ()
         killed = await kill_a_turn(cli, asks[number % len(asks)], rnd, *again)
         assert killed.err == ""
-        told += killed.lines
-        assert [line.seq for line in told] == list(range(1, len(told) + 1))
+        reported += killed.lines
+        assert [line.seq for line in reported] == list(range(1, len(reported) + 1))
 
-        events = await stored(cli, told[0].session)
-        assert [line.event for line in told] == [one.event for one in events[: len(told)]]
+        events = await stored(cli, reported[0].session)
+        assert [line.event for line in reported] == [event.event for event in events[: len(reported)]]
         cut_off += not at_rest(events)
 
-        # Some facts had no time to be told.
-        told = [JsonLine(told[0].session, one.seq, one.at, one.event) for one in events]
+        # Some events had no time to be reported.
+        reported = [JsonLine(reported[0].session, event.seq, event.at, event.event) for event in events]
         went_on = await cli.run(asks[-1], "--yes", "--json", "--session", "last")
         assert (went_on.code, went_on.err) == (0, "")
         assert TurnEnded("done") in [line.event for line in went_on.lines]  # a handover may come after it
         check_marked(events, went_on.lines)
-        told += went_on.lines
+        reported += went_on.lines
     assert cut_off >= ROUNDS // 2, "most kills were to come in the middle of a turn"
-    assert not unanswered(await stored(cli, told[0].session))
+    assert not unanswered(await stored(cli, reported[0].session))
     verified = await cli("cache", "verify", "--workspace", "ws")
     assert verified.code == 0, verified
     timeline = await cli("timeline", "--workspace", "ws", "--json")
@@ -123,5 +125,5 @@ async def test_kill_9_loses_nothing_that_was_told(tmp_path: Path) -> None:
         *("handover-made", "handover-failed", "sweep-made", "fold-made", "form-chosen"),
         *("observations-made", "observations-placed", "observations-failed"),
     )
-    expected = [line.seq for line in told if type(line.event).__struct_config__.tag in rewrites]
-    assert [one["seq"] for one in timeline.json[0]["events"]] == expected
+    expected = [line.seq for line in reported if type(line.event).__struct_config__.tag in rewrites]
+    assert [entry["seq"] for entry in timeline.json[0]["events"]] == expected

@@ -1,4 +1,4 @@
-"""kill -9 in a turn with subagents, with messages that wait and one that steers: one click goes on."""
+"""kill -9 in a turn with subagents, with queued messages and one that steers: one click continues."""
 
 from __future__ import annotations
 
@@ -39,26 +39,28 @@ TASKS = ("Read the first half", "Read the second half")
 
 
 class Slow:
-    """Gives out two tasks that read a file each and then never come to an end; later it only answers."""
+    """Delegates two tasks that read a file each and then never end; later it only answers."""
 
     def __init__(self) -> None:
         self.never, self.killed = asyncio.Event(), False
 
     def __call__(self, request: dict[str, Any]) -> Reply:
-        """Give out, do, or answer."""
+        """Delegate, read, or answer."""
         messages = request["messages"]
         if self.killed:
             return text_reply("Going on.")
         if messages[1]["content"] == "Go":
-            tasks = [json.dumps({"task": one, "title": one}) for one in TASKS]
-            return StreamedReply(*(Call("delegate", one, id=f"c{n}") for n, one in enumerate(tasks)))
+            tasks = [json.dumps({"task": task, "title": task}) for task in TASKS]
+            return StreamedReply(
+                *(Call("delegate", arguments, id=f"c{n}") for n, arguments in enumerate(tasks))
+            )
         if messages[-1]["role"] == "user":
             return StreamedReply(Text("I look."), Call("read_file", '{"path": "a.txt"}', id="r1"))
         return StreamedReply(Text("It begins with "), Wait(self.never))
 
 
 async def killed_after(folder: Path, server: ChatServer, *signs: str) -> str:
-    """Run the person's process until each of these signs was told, and kill it; the session."""
+    """Run the user's process until each of these signs was reported, and kill it; return the session."""
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, str(ROOT / "tests" / "support" / "kill_target.py")),
         *(str(folder / "data"), str(folder / "ws"), server.base_url),
@@ -73,7 +75,7 @@ async def killed_after(folder: Path, server: ChatServer, *signs: str) -> str:
             line = (await process.stdout.readline()).decode()
             assert line, "it ended by itself"
             session = line.split()[0]
-            missing = [one for one in missing if one not in line]
+            missing = [word for word in missing if word not in line]
     process.kill()
     await process.communicate()
     return session
@@ -81,21 +83,21 @@ async def killed_after(folder: Path, server: ChatServer, *signs: str) -> str:
 
 def facts(log: list[RecordedEvent], kind: type[Any]) -> list[Any]:
     """The events of one kind, in order."""
-    return [one.event for one in log if isinstance(one.event, kind)]
+    return [entry.event for entry in log if isinstance(entry.event, kind)]
 
 
-async def at_rest(talk: Conversation) -> None:
+async def at_rest(conversation: Conversation) -> None:
     """Wait until nothing runs and nothing waits."""
-    told = asyncio.Event()
-    leave = talk.session.listen(lambda _: told.set())
+    idle = asyncio.Event()
+    leave = conversation.session.listen(lambda _: idle.set())
     async with asyncio.timeout(COMMAND_TIMEOUT_S):
-        while talk.is_running or talk.session.transcript.queued_messages:
-            told.clear()
-            await asyncio.sleep(0)  # the turn's own end comes right after it was told
-            if talk.is_running:
-                await told.wait()
+        while conversation.is_running or conversation.session.transcript.queued_messages:
+            idle.clear()
+            await asyncio.sleep(0)  # the turn's own end comes right after its update
+            if conversation.is_running:
+                await idle.wait()
     leave()
-    await talk.wait_for_background_work()
+    await conversation.wait_for_background_work()
 
 
 @pytest.mark.slow
@@ -109,7 +111,9 @@ async def at_rest(talk: Conversation) -> None:
     ],
     ids=["before its first step", "as it begins", "between its steps"],
 )
-async def test_a_turn_with_subagents_is_gone_on_with(tmp_path: Path, signs: tuple[str, ...]) -> None:
+async def test_an_interrupted_turn_with_subagents_is_continued(
+    tmp_path: Path, signs: tuple[str, ...]
+) -> None:
     """It is marked, its calls name their subagents, nothing typed is lost, and all of it is sent in order."""
     (tmp_path / "ws").mkdir()
     (tmp_path / "ws" / "a.txt").write_text("words\n")
@@ -117,48 +121,48 @@ async def test_a_turn_with_subagents_is_gone_on_with(tmp_path: Path, signs: tupl
     async with ChatServer(slow) as server:
         session = await killed_after(tmp_path, server, *signs)
         slow.killed = True
-        desk = AppServices(DataDir(tmp_path / "data"), {})
-        room = await kill_target.open_project_workspace(desk, tmp_path / "ws", server.base_url)
-        talk = await room.open_session(session)
-        log = talk.session.log
+        services = AppServices(DataDir(tmp_path / "data"), {})
+        workspace = await kill_target.open_project_workspace(services, tmp_path / "ws", server.base_url)
+        conversation = await workspace.open_session(session)
+        log = conversation.session.log
         assert facts(log, TurnEnded) == [TurnEnded("interrupted")]
-        began = {one.call_id: one.session for one in facts(log, SubagentStarted)}
+        sessions = {fact.call_id: fact.session for fact in facts(log, SubagentStarted)}
         answers = facts(log, ToolAnswered)
-        assert {one.call_id for one in answers} == {"c0", "c1"}
-        assert all(one.outcome == "interrupted" for one in answers)
-        assert all(one.subagent == began.get(one.call_id, "") for one in answers)
-        assert began
-        waiting = [(one.text, one.steer) for one in talk.queue.pending]
+        assert {answer.call_id for answer in answers} == {"c0", "c1"}
+        assert all(answer.outcome == "interrupted" for answer in answers)
+        assert all(answer.subagent == sessions.get(answer.call_id, "") for answer in answers)
+        assert sessions
+        waiting = [(message.text, message.steer) for message in conversation.queue.pending]
         assert waiting == [
             ("Then the tests.", False),
             ("Only the headers.", True),
             ("And the changelog.", False),
         ]
-        for child in began.values():
-            opened = await room.open_session(child)
+        for child in sessions.values():
+            opened = await workspace.open_session(child)
             assert not opened.session.transcript.turn_open
             assert facts(opened.session.log, TurnEnded) in ([], [TurnEnded("interrupted")])
 
-        await talk.continue_turn(CONTINUE)
-        await at_rest(talk)
-        said = [(one.text, one.steered) for one in facts(talk.session.log, UserSpoke)]
-        assert said == [
+        await conversation.continue_turn(CONTINUE)
+        await at_rest(conversation)
+        messages = [(fact.text, fact.steered) for fact in facts(conversation.session.log, UserSpoke)]
+        assert messages == [
             ("Go", False),
             (CONTINUE, False),
             ("Only the headers.", True),
             ("Then the tests.", False),
             ("And the changelog.", False),
         ]
-        assert [one.how for one in facts(talk.session.log, TurnEnded)] == [
+        assert [fact.how for fact in facts(conversation.session.log, TurnEnded)] == [
             "interrupted",
             "done",
             "done",
             "done",
         ]
-        for child in began.values():
-            opened = await room.open_session(child)
+        for child in sessions.values():
+            opened = await workspace.open_session(child)
             await opened.continue_turn(CONTINUE)
             await at_rest(opened)
             assert opened.session.log[-1].event == TurnEnded("done")
         assert all(lint_wire(body["messages"]) == [] for body in server.bodies)
-        await desk.close()
+        await services.close()

@@ -26,7 +26,7 @@ from helix_desktop.workspaces.registry import WorkspaceRegistry
 from tests.support.cli_rig import Cli, wait_for_exit
 from tests.support.store.builders import make_content
 
-ONE = make_content(b"one line\n")
+CONTENT = make_content(b"one line\n")
 TOKEN = "a-token-of-this-test-0123456789"
 INITIALIZE = {
     "jsonrpc": "2.0",
@@ -41,7 +41,7 @@ INITIALIZE = {
 ACCEPT = {"Accept": "application/json, text/event-stream"}
 
 
-def said(result: CallToolResult) -> str:
+def result_text(result: CallToolResult) -> str:
     (block,) = result.content
     assert isinstance(block, TextContent)
     return block.text
@@ -49,12 +49,12 @@ def said(result: CallToolResult) -> str:
 
 @pytest.fixture
 async def cli(tmp_path: Path) -> Cli:
-    """A workspace that holds one content."""
+    """A workspace with one content."""
     cli = Cli.create(tmp_path)
     registry = WorkspaceRegistry(cli.data / "workspaces", TomlFiles(), wall_clock_ms)
     record = registry.add(cli.project)
     store = await open_as_owner(registry.store_folder(record.id), record.id)
-    await store.commit(Commit("s1", contents=[ONE]))
+    await store.commit(Commit("s1", contents=[CONTENT]))
     await store.close()
     return cli
 
@@ -68,9 +68,9 @@ async def http(cli: Cli, *words: str) -> AsyncIterator[tuple[str, asyncio.subpro
     assert process.stdout is not None
     try:
         async with asyncio.timeout(60):
-            told = json.loads(await process.stdout.readline())
-        assert set(told) == {"url"}  # a token that was given is not said back
-        yield told["url"], process
+            address = json.loads(await process.stdout.readline())
+        assert set(address) == {"url"}  # a configured token is not printed
+        yield address["url"], process
     finally:
         if process.returncode is None:
             process.send_signal(signal.SIGTERM)
@@ -82,25 +82,36 @@ async def test_a_program_recalls_through_pipes(cli: Cli) -> None:
     words = ["-m", "helix_desktop", "mcp", "--workspace", str(cli.project)]
     server = StdioServerParameters(command=sys.executable, args=words, env=environment)
     async with Client(server) as client:
-        assert said(await client.call_tool("recall_cached_content", {"hash": ONE.digest})) == "one line\n"
-        assert ONE.digest in said(await client.call_tool("search_cached_content", {"query": "one line"}))
+        assert (
+            result_text(await client.call_tool("recall_cached_content", {"hash": CONTENT.digest}))
+            == "one line\n"
+        )
+        assert CONTENT.digest in result_text(
+            await client.call_tool("search_cached_content", {"query": "one line"})
+        )
         owner = await open_as_owner(cli.store, cli.store.parent.name)  # as the window opens it, meanwhile
         try:
-            assert said(await client.call_tool("recall_cached_content", {"hash": ONE.digest})) == "one line\n"
-            assert (await owner.entry(ONE.digest)).recalls == 2
+            assert (
+                result_text(await client.call_tool("recall_cached_content", {"hash": CONTENT.digest}))
+                == "one line\n"
+            )
+            assert (await owner.entry(CONTENT.digest)).recalls == 2
         finally:
             await owner.close()
-        # The owner went away while its guest still held on: the next call finds the store by itself.
-        assert said(await client.call_tool("recall_cached_content", {"hash": ONE.digest})) == "one line\n"
+        # The owner ended while its guest was connected: the next call opens the store by itself.
+        assert (
+            result_text(await client.call_tool("recall_cached_content", {"hash": CONTENT.digest}))
+            == "one line\n"
+        )
 
 
-async def test_what_is_no_message_is_answered_and_the_next_one_served(cli: Cli) -> None:
+async def test_an_invalid_message_is_answered_and_the_next_one_served(cli: Cli) -> None:
     process = await cli.start("mcp", "--workspace", "ws", stdin=asyncio.subprocess.PIPE)
     typed = b"this is no JSON\n\n" + json.dumps(INITIALIZE).encode() + b"\n"
     ran = await wait_for_exit(process, typed)
-    told = [json.loads(line) for line in ran.out.splitlines()]
+    replies = [json.loads(line) for line in ran.out.splitlines()]
     assert ran.code == 0, ran.err
-    assert told[-1]["result"]["serverInfo"]["name"] == "builtin_context_cache"
+    assert replies[-1]["result"]["serverInfo"]["name"] == "builtin_context_cache"
 
 
 async def test_a_signal_ends_it_while_it_waits_for_input(cli: Cli) -> None:
@@ -121,10 +132,13 @@ async def test_a_program_with_the_token_recalls_over_http(cli: Cli) -> None:
         httpx2.AsyncClient(headers={"Authorization": f"Bearer {TOKEN}"}) as carrying,
         Client(streamable_http_client(url, http_client=carrying)) as client,
     ):
-        assert said(await client.call_tool("recall_cached_content", {"hash": ONE.digest})) == "one line\n"
+        assert (
+            result_text(await client.call_tool("recall_cached_content", {"hash": CONTENT.digest}))
+            == "one line\n"
+        )
 
 
-async def test_only_who_holds_the_token_and_means_this_address_passes(cli: Cli) -> None:
+async def test_only_requests_with_the_token_and_this_address_are_served(cli: Cli) -> None:
     right = f"Bearer {TOKEN}"
     gates: list[tuple[dict[str, str], int]] = [
         ({}, 401),
@@ -145,8 +159,8 @@ async def test_only_who_holds_the_token_and_means_this_address_passes(cli: Cli) 
         text = {**carrying, "Content-Type": "text/plain"}
         assert (await client.post(url, content=b"x", headers=text)).status_code in (400, 415)
         port = url.removesuffix("/mcp").rpartition(":")[2]
-        taken = await cli("mcp", "--workspace", "ws", "--http", "--port", port)
-        taken.assert_refused(2, f"Port {port}", "Choose another one")
+        refused = await cli("mcp", "--workspace", "ws", "--http", "--port", port)
+        refused.assert_refused(2, f"Port {port}", "Choose another one")
 
 
 async def test_an_address_that_nobody_reads_is_one_plain_line(cli: Cli) -> None:

@@ -1,4 +1,4 @@
-"""The data directory moves: whole, or not at all, whenever it is cut off."""
+"""The data directory moves completely, or not at all, wherever the move is interrupted."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from helix_desktop.store.remote.shared_store import SharedStore
 from helix_desktop.workspaces.registry import WorkspaceRegistry
 from tests.support.store.builders import TickingClock, make_content, make_summary, tool_answer_event
 
-ONE = make_content(b"kept" * 1000)
+CONTENT = make_content(b"kept" * 1000)
 
 
 class Stop(Exception):
@@ -38,22 +38,24 @@ class Stop(Exception):
 @pytest.fixture
 def data(tmp_path: Path) -> DataDir:
     """A data directory with a workspace, the guided sample, settings and logs."""
-    made = DataDir(tmp_path / "old")
-    made.ensure()
-    made.settings_file.write_text('theme = "dark"\n')
-    (made.logs_dir / "app.log").write_text("said\n")
+    new_data = DataDir(tmp_path / "old")
+    new_data.ensure()
+    new_data.settings_file.write_text('theme = "dark"\n')
+    (new_data.logs_dir / "app.log").write_text("said\n")
     (tmp_path / "ws").mkdir()
-    registry = WorkspaceRegistry(made.workspaces_dir, TomlFiles(), TickingClock())
+    registry = WorkspaceRegistry(new_data.workspaces_dir, TomlFiles(), TickingClock())
     record = registry.add(tmp_path / "ws")
-    add_sample(registry, made.root / "samples", SAMPLES[0])
+    add_sample(registry, new_data.root / "samples", SAMPLES[0])
 
     async def fill() -> None:
         store = await SharedStore.open(registry.store_folder(record.id), record.id, TickingClock())
-        await store.commit(Commit("s", [tool_answer_event(1, ONE.data)], [ONE], summary=make_summary("s")))
+        await store.commit(
+            Commit("s", [tool_answer_event(1, CONTENT.data)], [CONTENT], summary=make_summary("s"))
+        )
         await store.close()
 
     asyncio.run(fill())
-    return made
+    return new_data
 
 
 def located(place: Path) -> DataDir:
@@ -61,7 +63,7 @@ def located(place: Path) -> DataDir:
     return DataDir.locate(place, {})
 
 
-def held(root: Path) -> dict[str, bytes]:
+def files_in(root: Path) -> dict[str, bytes]:
     """Every file that is data, by its relative path."""
     paths = (Path(folder) / name for folder, _, names in os.walk(root) for name in names)
     return {
@@ -71,41 +73,43 @@ def held(root: Path) -> dict[str, bytes]:
     }
 
 
-def is_whole(data: DataDir) -> bool:
+def is_complete(data: DataDir) -> bool:
     """Whether the workspace's content can be read, and the sample lies in this data directory."""
     data.ensure()
     registry = WorkspaceRegistry(data.workspaces_dir, TomlFiles(), TickingClock())
-    sample, ours = sorted(registry.list_workspaces(), key=lambda one: not one.demo)
+    sample, ours = sorted(registry.list_workspaces(), key=lambda record: not record.demo)
 
     async def read() -> bytes:
         store = await SharedStore.open(registry.store_folder(ours.id), ours.id)
         try:
-            return await store.get(ONE.digest)
+            return await store.get(CONTENT.digest)
         finally:
             await store.close()
 
     there = Path(sample.path).is_relative_to(data.root.resolve()) and Path(sample.path).is_dir()
-    return there and asyncio.run(read()) == ONE.data and data.settings_file.read_text() == 'theme = "dark"\n'
+    return (
+        there and asyncio.run(read()) == CONTENT.data and data.settings_file.read_text() == 'theme = "dark"\n'
+    )
 
 
 def quiet(done: int, size: int) -> None:
-    """Nobody listens."""
+    """Ignore progress."""
 
 
 @pytest.mark.parametrize("remove", [False, True])
-def test_it_moves_and_is_found_there(
+def test_it_moves_and_is_found_at_the_new_place(
     data: DataDir, tmp_path: Path, capsys: pytest.CaptureFixture[str], remove: bool
 ) -> None:
-    before = held(data.root)
+    before = files_in(data.root)
     options = ["--remove-old"] if remove else []
     words = ["move-data", str(tmp_path / "new" / "place"), "--data-dir", str(data.root), "--json", *options]
     assert main(words) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert (told["to"], told["removed"]) == (str(tmp_path / "new" / "place"), remove)
+    report = json.loads(capsys.readouterr().out)
+    assert (report["to"], report["removed"]) == (str(tmp_path / "new" / "place"), remove)
     moved = located(data.root)
     assert moved.root == tmp_path / "new" / "place"
-    assert held(moved.root) == before
-    assert is_whole(moved)
+    assert files_in(moved.root) == before
+    assert is_complete(moved)
     assert (moved.root.stat().st_mode & 0o077) == 0
     left = {path.name for path in data.root.iterdir()}
     assert left == {POINTER_FILE} if remove else {"settings.toml", "workspaces"} < left
@@ -116,13 +120,13 @@ def test_it_moves_back(data: DataDir, tmp_path: Path) -> None:
     back = move_data_dir(located(data.root), data.root, quiet)
     assert located(data.root).root == data.root
     assert located(tmp_path / "new").root == data.root
-    assert is_whole(located(data.root))
+    assert is_complete(located(data.root))
     back.remove_old()
     assert {path.name for path in (tmp_path / "new").iterdir()} == {POINTER_FILE}
 
 
 @pytest.mark.parametrize("share", [0.0, 0.2, 0.49, 0.51, 0.9, 1.0])
-def test_cut_off_anywhere_the_old_one_is_used_and_it_can_begin_again(
+def test_interrupted_anywhere_the_old_folder_is_used_and_the_move_can_restart(
     data: DataDir, tmp_path: Path, share: float
 ) -> None:
     def cut(done: int, size: int) -> None:
@@ -132,14 +136,14 @@ def test_cut_off_anywhere_the_old_one_is_used_and_it_can_begin_again(
     with pytest.raises(Stop):
         move_data_dir(data, tmp_path / "new", cut)
     assert located(data.root) == data
-    assert is_whole(data)
+    assert is_complete(data)
     move_data_dir(data, tmp_path / "new", quiet)
     assert located(data.root).root == tmp_path / "new"
-    assert is_whole(located(data.root))
+    assert is_complete(located(data.root))
 
 
 @pytest.mark.parametrize("step", ["_relocate_samples", "write_pointer", "unlink"])
-def test_cut_off_around_the_switch_one_of_both_is_whole(
+def test_interrupted_around_the_switch_one_folder_is_complete(
     data: DataDir, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     def stop(*_: object, **__: object) -> None:
@@ -150,12 +154,12 @@ def test_cut_off_around_the_switch_one_of_both_is_whole(
     elif step == "write_pointer":
         monkeypatch.setattr(moves, step, stop)
     else:
-        whole: Callable[..., None] = Path.unlink
+        unlink_file: Callable[..., None] = Path.unlink
 
         def unlink(path: Path, missing_ok: bool = False) -> None:
             if path.name == MARK_FILE and (data.root / POINTER_FILE).exists():
                 raise Stop
-            whole(path, missing_ok)
+            unlink_file(path, missing_ok)
 
         monkeypatch.setattr(Path, "unlink", unlink)
     with pytest.raises(Stop):
@@ -163,34 +167,34 @@ def test_cut_off_around_the_switch_one_of_both_is_whole(
     monkeypatch.undo()
     used = located(data.root)
     assert used.root == (tmp_path / "new" if step == "unlink" else data.root)
-    assert is_whole(used)
+    assert is_complete(used)
     if step != "unlink":
         move_data_dir(used, tmp_path / "new", quiet)
-        assert is_whole(located(data.root))
+        assert is_complete(located(data.root))
 
 
-def test_not_while_somebody_uses_it(
+def test_it_does_not_move_while_in_use(
     data: DataDir, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     store = next(data.workspaces_dir.glob("*/store"))
 
-    async def try_beside() -> None:
+    async def try_to_move() -> None:
         owner = await SharedStore.open(store, store.parent.name)
         with pytest.raises(StoreLocked):
             await asyncio.to_thread(move_data_dir, data, tmp_path / "new", quiet)
         await owner.close()
 
-    asyncio.run(try_beside())
+    asyncio.run(try_to_move())
     window = QLockFile(str(data.root / LOCK_FILE))
     assert window.tryLock(0)
     assert main(["move-data", str(tmp_path / "new"), "--data-dir", str(data.root)]) == 3
     assert "The window of Helix Desktop is open." in capsys.readouterr().err
     window.unlock()
     assert not (tmp_path / "new").exists()
-    assert is_whole(data)
+    assert is_complete(data)
 
 
-def test_places_that_will_not_do_are_named_before_anything_happens(
+def test_unsuitable_targets_are_refused_before_anything_happens(
     data: DataDir, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "full").mkdir()
@@ -216,20 +220,20 @@ def test_places_that_will_not_do_are_named_before_anything_happens(
 def test_a_copy_that_reads_otherwise_is_not_used(
     data: DataDir, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = moves._hash_file
-    monkeypatch.setattr(moves, "_hash_file", lambda path, *rest: (b"other", whole(path, *rest)[1]))
+    hash_file = moves._hash_file
+    monkeypatch.setattr(moves, "_hash_file", lambda path, *rest: (b"other", hash_file(path, *rest)[1]))
     with pytest.raises(DataDirUnavailable, match="reads otherwise"):
         move_data_dir(data, tmp_path / "new", quiet)
     monkeypatch.undo()
     assert located(data.root) == data
-    assert is_whole(data)
+    assert is_complete(data)
 
 
-def test_a_new_place_that_is_gone_is_told_not_made_anew(data: DataDir, tmp_path: Path) -> None:
+def test_a_missing_new_folder_is_reported_and_not_recreated(data: DataDir, tmp_path: Path) -> None:
     move_data_dir(data, tmp_path / "new", quiet).remove_old()
     (tmp_path / "new").rename(tmp_path / "unplugged")
     with pytest.raises(DataDirUnavailable, match=r"was moved to .*new, and is not there"):
         located(data.root).ensure()
     assert not (tmp_path / "new").exists()
     (tmp_path / "unplugged").rename(tmp_path / "new")
-    assert is_whole(located(data.root))
+    assert is_complete(located(data.root))

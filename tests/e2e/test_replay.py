@@ -1,4 +1,4 @@
-"""`helix-desktop replay`: recorded sessions under a policy, and what the context manager made of them."""
+"""`helix-desktop replay`: recorded sessions under a policy, and the results of the context manager."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ Document = dict[str, Any]
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two sources: a session that presses on a window of 16,000 tokens, and a short one."""
-    made = tmp_path_factory.mktemp("recorded")
-    write_recordings(made / "long", [make_session(1, 40)])
-    write_recordings(made / "short", [make_session(2, 6)])
-    return made
+    new_folder = tmp_path_factory.mktemp("recorded")
+    write_recordings(new_folder / "long", [make_session(1, 40)])
+    write_recordings(new_folder / "short", [make_session(2, 6)])
+    return new_folder
 
 
 @pytest.fixture
@@ -31,10 +31,10 @@ def figures(folder: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., D
 
     def run(*words: str) -> Document:
         assert main(["replay", str(folder), "--window", "16000", "--json", *words]) == 0
-        said = capsys.readouterr()
-        assert only_progress(said.err)
-        told: Document = json.loads(said.out)
-        return told
+        captured = capsys.readouterr()
+        assert only_progress(captured.err)
+        document: Document = json.loads(captured.out)
+        return document
 
     return run
 
@@ -48,10 +48,10 @@ def refuse(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
             code = main(["replay", *words])
         except SystemExit as left:  # argparse leaves by itself
             code = int(left.code or 0)
-        said = capsys.readouterr()
-        assert (code, said.out) == (2, "")
+        captured = capsys.readouterr()
+        assert (code, captured.out) == (2, "")
         # A good recording may be measured before a bad one is read.
-        *progress, refusal = said.err.splitlines()
+        *progress, refusal = captured.err.splitlines()
         assert only_progress("\n".join(progress))
         assert refusal.startswith("helix-desktop: ")
         return refusal
@@ -59,48 +59,50 @@ def refuse(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
     return run
 
 
-def only_progress(said: str) -> bool:
-    """Whether nothing is said but how far it is, which a slow machine gives time for."""
-    return all(line.endswith(" recordings measured") for line in said.splitlines())
+def only_progress(text: str) -> bool:
+    """Return True if the output is only progress, which appears on a slow machine."""
+    return all(line.endswith(" recordings measured") for line in text.splitlines())
 
 
 def deterministic(document: Document) -> str:
     """The figures without the times."""
-    kept = {
-        "files": [{key: one[key] for key in one if "cpu" not in key} for one in document["files"]],
+    stable = {
+        "files": [{key: entry[key] for key in entry if "cpu" not in key} for entry in document["files"]],
         "total": {key: value for key, value in document["total"].items() if "cpu" not in key},
     }
-    return json.dumps(kept, sort_keys=True)
+    return json.dumps(stable, sort_keys=True)
 
 
-def test_the_default_policy_keeps_the_promises(figures: Callable[..., Document]) -> None:
-    told = figures("--reach-every", "5")
-    long, short = told["files"]
-    assert [long["source"], short["source"]] == list(told["sources"]) == ["long", "short"]
+def test_the_default_policy_meets_its_targets(figures: Callable[..., Document]) -> None:
+    document = figures("--reach-every", "5")
+    long, short = document["files"]
+    assert [long["source"], short["source"]] == list(document["sources"]) == ["long", "short"]
     assert (long["heavy"], short["heavy"]) == (True, False)
     assert long["unmanaged"]["peak_window"] > 16_000 >= long["managed"]["peak_window"]
     assert long["managed"]["input_tokens"] < long["unmanaged"]["input_tokens"]
     assert long["counts"]["sweeps"] > 0
-    for one in told["files"]:
-        assert one["faults"] == {"by_rules": 0, "by_grammar": 0, "not_made": 0, "reasons": []}
-        assert one["managed"]["over_window"] == 0
-        assert one["reachable"] == one["least_reachable"] == 1.0
-        assert one["reach_checks"] > 1
-        assert one["managed"]["requests"] == one["unmanaged"]["requests"]
+    for entry in document["files"]:
+        assert entry["faults"] == {"by_rules": 0, "by_grammar": 0, "not_made": 0, "reasons": []}
+        assert entry["managed"]["over_window"] == 0
+        assert entry["reachable"] == entry["least_reachable"] == 1.0
+        assert entry["reach_checks"] > 1
+        assert entry["managed"]["requests"] == entry["unmanaged"]["requests"]
 
 
-def test_the_same_figures_each_time_and_with_several_processes(figures: Callable[..., Document]) -> None:
+def test_the_figures_are_reproducible_and_independent_of_the_process_count(
+    figures: Callable[..., Document],
+) -> None:
     first = figures()
     assert deterministic(figures()) == deterministic(figures("--jobs", "2")) == deterministic(first)
 
 
 def test_off_changes_nothing(figures: Callable[..., Document]) -> None:
-    for one in figures("--policy", "off", "--recalls", "--window", "1000000")["files"]:
-        assert one["managed"] == one["unmanaged"] | {"rewrites": 0}
-        assert one["recalls"] == {"calls": 0, "contents": 0, "failed": 0}
+    for entry in figures("--policy", "off", "--recalls", "--window", "1000000")["files"]:
+        assert entry["managed"] == entry["unmanaged"] | {"rewrites": 0}
+        assert entry["recalls"] == {"calls": 0, "contents": 0, "failed": 0}
 
 
-def test_off_says_where_it_does_not_fit(figures: Callable[..., Document]) -> None:
+def test_off_reports_what_does_not_fit(figures: Callable[..., Document]) -> None:
     long, short = figures("--policy", "off")["files"]
     assert (long["faults"]["not_made"] > 0, short["faults"]["not_made"]) == (True, 0)
     assert long["managed"]["peak_window"] <= 16_000
@@ -120,16 +122,16 @@ def test_every_profile_loses_nothing_and_stays_within_the_window(
 def test_recalls_are_put_in_and_paid(figures: Callable[..., Document]) -> None:
     without, with_them = figures(), figures("--recalls")
     more = figures("--recall-rate", "0.5")
-    calls = [one["total"]["recalls"]["calls"] for one in (without, with_them, more)]
+    calls = [document["total"]["recalls"]["calls"] for document in (without, with_them, more)]
     assert calls[0] == 0 < calls[1] < calls[2]
-    bills = [one["total"]["billed"] for one in (without, with_them, more)]
+    bills = [document["total"]["billed"] for document in (without, with_them, more)]
     assert bills == sorted(bills)
     assert more["total"]["recalls"]["failed"] == 0
     assert more["total"]["requests"] == without["total"]["requests"] + calls[2]
     assert more["total"]["reachable"] == 1.0
 
 
-def test_a_policy_of_ones_own(figures: Callable[..., Document], tmp_path: Path) -> None:
+def test_a_custom_policy(figures: Callable[..., Document], tmp_path: Path) -> None:
     own = tmp_path / "own.toml"
     own.write_text('profile = "balanced"\nprotect_steps = 3\nprotect_tokens = 1000\n', encoding="utf-8")
     assert figures("--policy", str(own))["total"]["input_tokens"] < figures()["total"]["input_tokens"]
@@ -143,7 +145,7 @@ async def test_a_table_without_json(folder: Path, tmp_path: Path) -> None:
     head, _, *rows = ran.out.decode().splitlines()
     assert head.split() == ["all", "long", "short"]
     assert rows[0].split() == ["recordings", "2", "1", "1"]
-    assert not cli.data.exists()  # nothing of it is kept
+    assert not cli.data.exists()  # nothing of it is stored
 
 
 def test_bad_input_is_refused_in_one_line(
@@ -184,4 +186,4 @@ def test_a_bad_policy_is_refused(folder: Path, tmp_path: Path, refuse: Callable[
         assert words in refuse(good, "--policy", str(own))
     own.write_bytes(b"profile = '\xe9'")
     assert "is no policy" in refuse(good, "--policy", str(own))
-    assert [one.name for one in tmp_path.iterdir()] == ["own.toml"]
+    assert [path.name for path in tmp_path.iterdir()] == ["own.toml"]

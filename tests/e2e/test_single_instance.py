@@ -24,7 +24,7 @@ LONGEST_END_S = 8.0
 
 
 async def until(holds: Callable[[], bool], what: str) -> None:
-    """Wait for something that only the file system tells."""
+    """Wait for a condition that only the file system reveals."""
     ends = time.monotonic() + LONGEST_S
     while not holds():
         assert time.monotonic() < ends, f"it never came to that: {what}"
@@ -54,11 +54,11 @@ async def window(cli: Cli, *words: str | Path) -> AsyncIterator[asyncio.subproce
 
 def children_of(pid: int) -> list[int]:
     """The living processes that a process started."""
-    found = Path(f"/proc/{pid}/task/{pid}/children")
-    return [int(one) for one in found.read_text().split()] if found.exists() else []
+    children = Path(f"/proc/{pid}/task/{pid}/children")
+    return [int(pid) for pid in children.read_text().split()] if children.exists() else []
 
 
-async def test_a_second_start_tells_the_first_window_and_leaves(tmp_path: Path) -> None:
+async def test_a_second_start_notifies_the_first_window_and_exits(tmp_path: Path) -> None:
     cli = Cli.create(tmp_path)
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
@@ -80,11 +80,11 @@ async def test_a_second_start_tells_the_first_window_and_leaves(tmp_path: Path) 
             )
             assert apart.returncode is None
 
-        began = time.monotonic()
+        started_at = time.monotonic()
         first.send_signal(signal.SIGTERM)
         assert children_of(first.pid) == []
         ran = await wait_for_exit(first)
-        assert time.monotonic() - began < LONGEST_END_S
+        assert time.monotonic() - started_at < LONGEST_END_S
         assert (ran.code, ran.out, ran.err) == (0, b"", "")
     assert (await cli("cache", "list", "--workspace", "two")).code == 0
     log = cli.data / "logs" / "helix-desktop.log"
@@ -92,13 +92,13 @@ async def test_a_second_start_tells_the_first_window_and_leaves(tmp_path: Path) 
     assert not (cli.data / LOCK_FILE).exists()
 
 
-async def test_of_several_starts_at_once_one_window_stays(tmp_path: Path) -> None:
+async def test_only_one_of_several_concurrent_starts_stays(tmp_path: Path) -> None:
     cli = Cli.create(tmp_path)
     started = await asyncio.gather(*(cli.start("--workspace", "ws") for _ in range(3)))
     ends = [asyncio.gather(wait_for_exit(process)) for process in started]
     try:
         await until(lambda: opened(cli.data, cli.project), "a window opens the folder")
-        await until(lambda: sum(one.returncode is None for one in started) == 1, "the others leave")
+        await until(lambda: sum(process.returncode is None for process in started) == 1, "the others leave")
     finally:
         for process in started:
             if process.returncode is None:
@@ -107,7 +107,7 @@ async def test_of_several_starts_at_once_one_window_stays(tmp_path: Path) -> Non
         assert (ran.code, ran.err) == (0, "")
 
 
-async def test_after_kill_9_a_window_starts_as_if_nothing_was(tmp_path: Path) -> None:
+async def test_after_kill_9_a_window_starts_normally(tmp_path: Path) -> None:
     cli = Cli.create(tmp_path)
     async with window(cli, "--workspace", "ws") as first:
         await until(lambda: opened(cli.data, cli.project), "the window opens its folder")
@@ -125,7 +125,7 @@ async def test_after_kill_9_a_window_starts_as_if_nothing_was(tmp_path: Path) ->
         await until(lambda: lock.read_text().strip() == str(second.pid), "the next one opens it again")
 
 
-async def test_a_window_that_hangs_is_waited_for_and_then_named(tmp_path: Path) -> None:
+async def test_a_hanging_window_is_waited_for_and_then_named(tmp_path: Path) -> None:
     cli = Cli.create(tmp_path)
     (tmp_path / "two").mkdir()
     async with window(cli, "--workspace", "ws") as first:
@@ -149,7 +149,7 @@ async def test_a_window_that_hangs_is_waited_for_and_then_named(tmp_path: Path) 
         assert (ran.code, ran.err) == (0, "")
 
 
-async def test_a_start_while_the_window_ends_opens_one_of_its_own(tmp_path: Path) -> None:
+async def test_a_start_while_the_window_closes_opens_a_new_one(tmp_path: Path) -> None:
     cli = Cli.create(tmp_path)
     (tmp_path / "two").mkdir()
     async with window(cli, "--workspace", "ws") as first:
@@ -169,7 +169,7 @@ async def test_a_link_and_a_file_reach_the_window_that_is_open(tmp_path: Path) -
         packed = tmp_path / "Ünd so weiter.helix"
         assert (await cli("cache", "export", packed, "--workspace", "ws")).code == 0
         for target in (f"helix:open?workspace={identity}", "helix:nonsense", packed, packed.as_uri()):
-            began = time.monotonic()
+            started_at = time.monotonic()
             ran = await cli(target)
             assert (ran.code, ran.out, ran.err) == (0, b"", ""), target
-            assert time.monotonic() - began < LONGEST_END_S
+            assert time.monotonic() - started_at < LONGEST_END_S

@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def succeed(*command: str | Path, cwd: Path, **environ: str) -> str:
-    """Run a command and give its output; fails the test with both its streams."""
+    """Run a command and return its output; fail the test with both its streams."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHONPATH", "PIP_"))}
     done = subprocess.run(
         [str(part) for part in command],
@@ -44,7 +44,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The bin folder of an environment that holds the wheel and borrows this one's libraries."""
+    """Return the bin folder of an environment with the wheel and this environment's libraries."""
     folder = tmp_path_factory.mktemp("elsewhere")
     succeed(sys.executable, "-m", "venv", "--without-pip", folder / "env", cwd=folder)
     (packages,) = (folder / "env" / "lib").glob("python3.*/site-packages")
@@ -64,7 +64,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return python.parent
 
 
-def test_the_wheel_carries_each_resource_once(wheel: Path) -> None:
+def test_the_wheel_contains_each_resource_once(wheel: Path) -> None:
     """Fonts, icons, vocabularies and licences are inside the package, and nowhere twice."""
     names = zipfile.ZipFile(wheel).namelist()
     listed = subprocess.run(
@@ -80,9 +80,9 @@ def test_the_wheel_carries_each_resource_once(wheel: Path) -> None:
 def test_the_installed_package_finds_its_resources(installed: Path, tmp_path: Path) -> None:
     """Outside the checkout, the resources are those inside the installed package."""
     ask = "from helix_desktop.config.paths import resources_dir; print(resources_dir())"
-    found = Path(succeed(installed / "python", "-c", ask, cwd=tmp_path).strip())
-    assert found.is_relative_to(installed.parent)
-    assert found.parent.name == "helix_desktop"
+    resources = Path(succeed(installed / "python", "-c", ask, cwd=tmp_path).strip())
+    assert resources.is_relative_to(installed.parent)
+    assert resources.parent.name == "helix_desktop"
 
 
 def test_the_installed_command_checks_itself(installed: Path, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A full disk: settings, workspaces, events, handovers and drafts stay as they were, and it is said."""
+"""A full disk: settings, workspaces, events, handovers and drafts stay unchanged, and it is reported."""
 
 from __future__ import annotations
 
@@ -36,26 +36,26 @@ def disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def files_in(folder: Path) -> dict[str, bytes]:
-    """Everything that is kept there."""
-    return {one.name: one.read_bytes() for one in folder.rglob("*.toml*")}
+    """Return every file there."""
+    return {path.name: path.read_bytes() for path in folder.rglob("*.toml*")}
 
 
 def refused(call: pytest.ExceptionInfo[HelixError]) -> None:
-    """The error says what, why and what to do."""
+    """Assert that the error states what, why and what to do."""
     error = call.value
     assert "saved" in error.what
     assert "No space left" in error.why
     assert "room" in error.fix
 
 
-async def test_settings_workspaces_and_policies_stay_as_they_were(disk: Path) -> None:
+async def test_settings_workspaces_and_policies_stay_unchanged(disk: Path) -> None:
     data, project, late = disk / "data", disk / "project", disk / "late"
     project.mkdir()
     late.mkdir()
     settings = SettingsFile(data / "settings.toml")
     await settings.save(Settings(model="first/one"))
     registry = WorkspaceRegistry(data / "workspaces", TomlFiles(), lambda: 1)
-    known = registry.add(project)
+    record = registry.add(project)
     before = files_in(data)
     ballast = disk / "ballast"
     fill_disk(ballast)
@@ -63,13 +63,13 @@ async def test_settings_workspaces_and_policies_stay_as_they_were(disk: Path) ->
         await settings.save(Settings(model="second/one"))
     refused(caught)
     with pytest.raises(HelixError) as caught:
-        registry.change(known.id, name="Renamed")
+        registry.change(record.id, name="Renamed")
     refused(caught)
     with pytest.raises(HelixError) as caught:
-        registry.save_policy(known.id, ContextPolicy(enabled=False))
+        registry.save_policy(record.id, ContextPolicy(enabled=False))
     refused(caught)
     with pytest.raises(HelixError) as caught:
-        await SavedRules(registry, known.id).add(PermissionRule("run_command", "make"))
+        await SavedRules(registry, record.id).add(PermissionRule("run_command", "make"))
     refused(caught)
     with pytest.raises(HelixError) as caught:
         registry.add(late)
@@ -78,22 +78,22 @@ async def test_settings_workspaces_and_policies_stay_as_they_were(disk: Path) ->
     assert (
         registry.list_workspaces()
         == WorkspaceRegistry(data / "workspaces", TomlFiles(), lambda: 1).list_workspaces()
-        == [known]
+        == [record]
     )
     ballast.unlink()
     await settings.save(Settings(model="third/one"))
     assert settings.load()[0].model == "third/one"
-    assert registry.change(known.id, name="Renamed").name == "Renamed"
+    assert registry.change(record.id, name="Renamed").name == "Renamed"
     assert len((registry.add(late), registry.list_workspaces())[1]) == 2
 
 
-async def test_a_folder_that_takes_no_writes_is_named_and_left_as_it_is(disk: Path) -> None:
+async def test_an_unwritable_folder_is_named_and_left_unchanged(disk: Path) -> None:
     data, project = disk / "data", disk / "project"
     project.mkdir()
     settings = SettingsFile(data / "settings.toml")
     await settings.save(Settings(model="first/one"))
     registry = WorkspaceRegistry(data / "workspaces", TomlFiles(), lambda: 1)
-    known = registry.add(project)
+    record = registry.add(project)
     store = await LevelDbStore.open(disk / "store", WORKSPACE)
     await store.commit(Commit("s", [user_message_event(1)]))
     await store.close()
@@ -102,7 +102,7 @@ async def test_a_folder_that_takes_no_writes_is_named_and_left_as_it_is(disk: Pa
     with pytest.raises(HelixError, match="saved"):
         await settings.save(Settings(model="second/one"))
     with pytest.raises(HelixError, match="saved"):
-        registry.change(known.id, name="Renamed")
+        registry.change(record.id, name="Renamed")
     with pytest.raises(DataDirUnavailable, match="Make the folder writable"):
         await LevelDbStore.open(disk / "store", WORKSPACE)
     assert files_in(data) == before
@@ -112,7 +112,7 @@ async def test_a_folder_that_takes_no_writes_is_named_and_left_as_it_is(disk: Pa
     await store.close()
 
 
-async def test_events_handovers_and_drafts_stay_as_they_were(disk: Path) -> None:
+async def test_events_handovers_and_drafts_stay_unchanged(disk: Path) -> None:
     store = await LevelDbStore.open(disk / "store", WORKSPACE)
     index = b"an index of what was"
     log = [user_message_event(1), tool_answer_event(2, b"found"), handover_event(3, index)]
@@ -132,7 +132,7 @@ async def test_events_handovers_and_drafts_stay_as_they_were(disk: Path) -> None
         await store.save_draft("s", "not kept")
     assert await store.events("s") == log
     assert (await store.draft("s")).text == "typed"
-    assert [one.id for one in await store.sessions()] == ["s"]
+    assert [session.id for session in await store.sessions()] == ["s"]
     ballast.unlink()
     await store.commit(Commit("s", [late], [make_content(b"later index")]))
     await store.close()

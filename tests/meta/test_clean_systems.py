@@ -1,4 +1,4 @@
-"""What the checks in clean systems are made of: ways to registries, tables, what counts as a stray."""
+"""The parts of the checks in clean systems: registry settings, tables, stray files."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ MIRROR = Source("http://mirror.invalid/debian", ("bookworm", "bookworm-updates")
 
 
 def test_sources_of_fields_and_of_lines_are_read() -> None:
-    """What is switched off, and sources of sources, stay out."""
+    """Disabled entries, and deb-src entries, are left out."""
     assert list(host.sources([FIELDS])) == [MIRROR]
     of_tools = Source("http://tools.invalid/apt", ("tools-bookworm",), ("main",))
     plain = Source("http://mirror.invalid/debian", ("bookworm",), ("main", "contrib"))
@@ -62,7 +62,7 @@ def test_the_mirror_is_that_of_the_systems_own_main() -> None:
     assert host.mirror(host.sources([LINES]), "trixie") is None
 
 
-def test_only_what_leads_to_registries_is_carried() -> None:
+def test_only_variables_for_registries_are_passed_on() -> None:
     """Hooks of this machine's apt, and places on its disk, do not come into a clean system."""
     dump = (
         'Acquire::http::Proxy "http://proxy.invalid:3128";\n'
@@ -85,8 +85,8 @@ def test_only_what_leads_to_registries_is_carried() -> None:
     }
 
 
-def test_a_table_goes_on_after_what_went_wrong(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """Each step stands there with what was seen; Ctrl+C is no step that failed."""
+def test_a_table_continues_after_a_failure(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Each step is listed with its result; Ctrl+C is no failed step."""
     table = Table("deb trixie")
     with table.step("first") as step:
         step.detail = "as | wanted"
@@ -95,17 +95,17 @@ def test_a_table_goes_on_after_what_went_wrong(capsys: pytest.CaptureFixture[str
     with pytest.raises(KeyboardInterrupt), table.step("third"):
         raise KeyboardInterrupt
     assert table.failures == 2
-    told = capsys.readouterr().out.splitlines()
-    assert told[0].endswith("first: as | wanted")
-    assert told[1].startswith("deb trixie       FAIL")
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].endswith("first: as | wanted")
+    assert lines[1].startswith("deb trixie       FAIL")
     table.write(tmp_path / "new" / "table.md")
     assert "| ok | first | as \\| wanted | 0.0 |" in (tmp_path / "new" / "table.md").read_text(
         encoding="utf-8"
     )
 
 
-def test_what_a_start_leaves_is_told_apart() -> None:
-    """Its own folder may grow; caches of libraries are named; everything else is wrong."""
+def test_files_left_by_a_start_are_reported_apart() -> None:
+    """Its own folder may grow; caches of libraries are listed; everything else is wrong."""
     new = {
         "home/ada/.local/share/helix-desktop/settings.toml",
         "home/ada/.cache",
@@ -120,7 +120,7 @@ def test_what_a_start_leaves_is_told_apart() -> None:
 
 
 def test_nothing_that_is_mounted_is_deleted(tmp_path: Path) -> None:
-    """A folder without mounts goes; what is mounted is found below its folder only."""
+    """A folder without mounts is deleted; mounts are found only below its folder."""
     (tmp_path / "room" / "root").mkdir(parents=True)
     discard(tmp_path / "room")
     assert not (tmp_path / "room").exists()
@@ -128,7 +128,7 @@ def test_nothing_that_is_mounted_is_deleted(tmp_path: Path) -> None:
     assert "/proc" in mounted_below(Path("/"))
 
 
-def test_without_rights_one_line_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_privileges_are_reported_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     """A check that cannot be made is refused before anything is built."""
     monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
     monkeypatch.setattr(namespace, "DEBIANS_KEYS", Path("/"))
@@ -142,20 +142,20 @@ def test_without_rights_one_line_says_so(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_an_unknown_word_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    """Exit 2, and what there is."""
+    """Exit code 2, and the list of commands."""
     assert check(["sarge"]) == 2
     assert "not 'sarge'" in capsys.readouterr().err
 
 
-def test_a_room_tells_how_a_command_ended(tmp_path: Path) -> None:
-    """The code, and the end of what was said."""
+def test_a_chroot_reports_how_a_command_ended(tmp_path: Path) -> None:
+    """The code, and the end of the output."""
     done = Room(tmp_path, "bookworm").run("true")  # nothing is in there, and only root may go there
     with pytest.raises(Wrong, match=r"^exit code \d+ instead of 0: "):
         done.must()
     assert done.must(done.code) is done
 
 
-def test_the_doors_line_is_taken_as_it_stands() -> None:
+def test_the_printed_command_is_extracted() -> None:
     """One line, one command; a second line is wrong."""
     line = "helix: no Python that fits was found. Call this again:  sudo apt-get install -y python3\n"
     assert _one_line(Done(1, line, 0.1)) == "apt-get install -y python3"
@@ -163,28 +163,30 @@ def test_the_doors_line_is_taken_as_it_stands() -> None:
         _one_line(Done(1, f"{line}and more\n", 0.1))
 
 
-def test_a_self_check_is_believed_only_whole() -> None:
-    """What it says of itself is given; anything but all parts is wrong."""
+def test_only_a_complete_self_check_counts() -> None:
+    """Its report is returned; anything but all parts is wrong."""
     well = "ok    versions       Helix Desktop 1\nok    window         xcb, 5 font families\nall parts work\n"
     assert ran_well(well) == "Helix Desktop 1; xcb, 5 font families"
     with pytest.raises(Wrong):
         ran_well("ok    versions       Helix Desktop 1\nFAIL  window  no display\n1 of 9 parts do not work\n")
 
 
-def test_the_model_has_one_command_run_and_ends() -> None:
-    """The second request carries what the command gave."""
+def test_the_model_runs_one_command_and_ends() -> None:
+    """The second request has the output of the command."""
     with serving("env") as model:
-        asked = [{"role": "user", "content": "What is set?"}]
-        assert '\\"command\\": \\"env\\"' in _posted(model.address, asked)
-        asked += [{"role": "assistant"}, {"role": "tool", "content": "PATH=/bin"}]
-        assert "Done." in _posted(model.address, asked)
+        messages = [{"role": "user", "content": "What is set?"}]
+        assert '\\"command\\": \\"env\\"' in _posted(model.address, messages)
+        messages += [{"role": "assistant"}, {"role": "tool", "content": "PATH=/bin"}]
+        assert "Done." in _posted(model.address, messages)
     assert model.outputs() == ["PATH=/bin"]
 
 
 def _posted(address: str, messages: list[dict[str, str]]) -> str:
     body = json.dumps({"messages": messages, "tools": [{"type": "function"}], "stream": True}).encode()
-    asked = urllib.request.Request(f"{address}/chat/completions", body, {"Content-Type": "application/json"})
-    with urllib.request.urlopen(asked, timeout=10) as reply:
-        said: str = reply.read().decode().replace('\\\\"', '\\"')
-    assert said.endswith("data: [DONE]\n\n")
-    return said
+    request = urllib.request.Request(
+        f"{address}/chat/completions", body, {"Content-Type": "application/json"}
+    )
+    with urllib.request.urlopen(request, timeout=10) as reply:
+        text: str = reply.read().decode().replace('\\\\"', '\\"')
+    assert text.endswith("data: [DONE]\n\n")
+    return text

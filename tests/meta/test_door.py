@@ -1,4 +1,4 @@
-"""The one door: commands, clear refusals, and set-up that is done once."""
+"""The `helix` script: commands, clear refusals, and one-time set-up."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def helix(
 
 
 def lonely(folder: Path, **programs: str) -> str:
-    """Make a place for programs that holds dirname and the given scripts only."""
+    """Make a folder for programs with only dirname and the given scripts."""
     place = folder / "bin"
     place.mkdir()
     (place / "dirname").symlink_to(shutil.which("dirname") or "/usr/bin/dirname")
@@ -64,7 +64,7 @@ APT = "sudo apt-get install -y --no-install-recommends"
 
 
 @pytest.mark.parametrize(
-    ("system", "told"),
+    ("system", "expected"),
     [
         (DEBIAN_12, f"{APT} python3 python3-venv libgl1 "),
         (DEBIAN_13, f"{APT} python3 python3-venv python3-plyvel libgl1 "),
@@ -76,16 +76,18 @@ APT = "sudo apt-get install -y --no-install-recommends"
     ],
     ids=["debian-12", "debian-13", "mint", "fedora", "arch", "gentoo", "nameless"],
 )
-def test_without_any_python_one_line_says_what_to_install(tmp_path: Path, system: str, told: str) -> None:
-    """No Python that fits, or only one that does not run: one line with all that is needed, and exit 1."""
+def test_without_any_python_one_line_names_what_to_install(
+    tmp_path: Path, system: str, expected: str
+) -> None:
+    """No suitable Python, or only one that does not run: one line with all that is needed, and exit 1."""
     done = helix(tmp_path, "run", path=lonely(tmp_path, python3="exit 127"), system=system)
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
-    assert told in done.stderr
+    assert expected in done.stderr
     assert "libxcb" not in done.stderr
 
 
-def test_the_display_and_the_command_decide_what_the_line_holds(tmp_path: Path) -> None:
+def test_the_display_and_the_command_decide_the_packages(tmp_path: Path) -> None:
     """A run on a display needs its libraries, a test X11's and Xvfb, a check of types none."""
     path = lonely(tmp_path)
     assert "libxcb-cursor0" in helix(tmp_path, "run", path=path, DISPLAY=":0").stderr
@@ -94,8 +96,8 @@ def test_the_display_and_the_command_decide_what_the_line_holds(tmp_path: Path) 
     assert helix(tmp_path, "check", path=path).stderr.endswith(" python3 python3-venv\n")
 
 
-def test_a_python_that_does_not_fit_is_named(tmp_path: Path) -> None:
-    """Where the system's own Python is too new, its package is no help: the line says what is."""
+def test_an_unsupported_python_is_named(tmp_path: Path) -> None:
+    """Where the system's own Python is too new, its package does not help: the line names one that does."""
     done = helix(
         tmp_path, "run", path=lonely(tmp_path, python3='case "$2" in *exit*) exit 1;; *) echo 3.14;; esac')
     )
@@ -103,15 +105,15 @@ def test_a_python_that_does_not_fit_is_named(tmp_path: Path) -> None:
     assert "needs Python 3.11, 3.12 or 3.13 with venv; the system's is 3.14. Get 3.12 with uv" in done.stderr
 
 
-def test_root_without_apt_is_told_the_same_without_sudo(tmp_path: Path) -> None:
+def test_root_without_apt_gets_the_same_line_without_sudo(tmp_path: Path) -> None:
     """Root needs no sudo; without apt nothing is tried."""
     done = helix(tmp_path, "run", path=lonely(tmp_path, id="echo 0"))
     assert done.returncode == 1
     assert "then call this again:  apt-get install" in done.stderr
 
 
-def test_root_has_apt_install_what_is_needed(tmp_path: Path) -> None:
-    """As root on Debian, Python comes by itself; what still does not run is said."""
+def test_root_with_apt_installs_the_packages(tmp_path: Path) -> None:
+    """As root on Debian, Python is installed automatically; what still does not run is reported."""
     path = lonely(tmp_path, id="echo 0", **{"apt-get": f'echo "$@" >> {tmp_path}/called'})
     done = helix(tmp_path, "run", path=path)
     called = (tmp_path / "called").read_text(encoding="utf-8").splitlines()
@@ -141,14 +143,14 @@ def test_an_unknown_command_is_refused_in_one_line(capsys: pytest.CaptureFixture
 def test_help_lists_every_command(
     arguments: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each command stands there with what it does."""
+    """Each command is listed with its purpose."""
     monkeypatch.chdir(ROOT)
     assert door.main(arguments) == 0
     listed = re.findall(r"^  ([\w-]+) +(\w.+\.)$", capsys.readouterr().out, re.MULTILINE)
     assert [name for name, _ in listed] == list(door.COMMANDS)
 
 
-def test_make_offers_what_helix_offers() -> None:
+def test_make_offers_the_same_commands_as_helix() -> None:
     """The Makefile is a wrapper: same names, each listed by `make help`."""
     targets = re.findall(r"^([a-z-]+): ## ", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
     assert set(targets) == set(door.COMMANDS) | {"clean"}
@@ -156,14 +158,14 @@ def test_make_offers_what_helix_offers() -> None:
 
 
 def lacking(monkeypatch: pytest.MonkeyPatch, system: dict[str, str]) -> None:
-    """Let a library be wanted that no system has, and the system be another one."""
-    wanted = (
+    """Require a library that no system has, and pretend another system."""
+    names = (
         Piece("offscreen", "libnowhere-helix.so.1", "libnowhere1", "nowhere"),
         Piece("x11", "libnowhere-x.so.1", "x", "nowhere-x"),
         Piece("wayland", "libnowhere-w.so.1", "wayland", "nowhere-w"),
         Piece("test", "no-such-program", "program", "nowhere-program"),
     )
-    monkeypatch.setattr(qt_libraries, "pieces", lambda: wanted)
+    monkeypatch.setattr(qt_libraries, "pieces", lambda: names)
     monkeypatch.setattr(qt_libraries, "os_release", lambda: system)
 
 
@@ -180,7 +182,7 @@ def lacking(monkeypatch: pytest.MonkeyPatch, system: dict[str, str]) -> None:
 def test_missing_libraries_are_named_with_the_exact_command(
     monkeypatch: pytest.MonkeyPatch, system: dict[str, str], line: str
 ) -> None:
-    """Without rights nothing is tried: the message is a line to copy, in the words of the system."""
+    """Without privileges nothing is tried: the message is a line to copy, with the system's own command."""
     lacking(monkeypatch, system)
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
@@ -210,7 +212,7 @@ def test_the_doctor_names_what_is_missing_in_one_line(
 
 
 def test_the_facts_about_systems_can_be_read() -> None:
-    """Every library has a package everywhere; a system that is named gives a line, or says it has none."""
+    """Every library has a package everywhere; a known system has a line, or none."""
     assert {piece.when for piece in pieces()} == {"offscreen", "x11", "wayland", "test"}
     for manager in INSTALL:
         assert all(piece.package(manager) for piece in pieces())
@@ -223,7 +225,7 @@ def test_the_facts_about_systems_can_be_read() -> None:
     assert known_pythons({"ID": "pop", "VERSION_ID": "22.04", "ID_LIKE": "ubuntu debian"})[0] == "apt"
 
 
-def test_from_python_3_13_on_the_lock_goes_without_the_binding() -> None:
+def test_from_python_3_13_on_the_lock_leaves_out_the_binding() -> None:
     """PyPI has no wheel of it there; nothing else of the lock is left out."""
     assert leveldb.has_wheel(sys.executable) == (sys.version_info[:2] < (3, 13))
     for name in LOCKS.values():
@@ -242,14 +244,14 @@ def test_the_systems_binding_is_linked_into_an_environment(tmp_path: Path) -> No
     for _ in range(2):
         leveldb.link(binding, tmp_path)
     assert (packages / "plyvel" / "__init__.py").is_file()
-    (found,) = importlib.metadata.distributions(name="plyvel", path=[str(packages)])
-    assert found.version == binding.version
+    (distribution,) = importlib.metadata.distributions(name="plyvel", path=[str(packages)])
+    assert distribution.version == binding.version
     assert (
         "Redistribution and use" in (packages / f"plyvel-{binding.version}.dist-info" / "LICENSE").read_text()
     )
 
 
-def test_a_python_without_the_binding_is_said_so(tmp_path: Path) -> None:
+def test_a_python_without_the_binding_is_reported(tmp_path: Path) -> None:
     """The message names the Python."""
     bare = tmp_path / "python"
     bare.write_text("#!/bin/sh\necho '[]'\n", encoding="utf-8")
@@ -269,7 +271,7 @@ def checkout(folder: Path) -> Environment:
     return there
 
 
-def test_what_the_tests_need_holds_what_a_run_needs(tmp_path: Path) -> None:
+def test_installing_for_tests_covers_a_run(tmp_path: Path) -> None:
     """After `make test`, `make run` has nothing to install; not the other way round."""
     there = checkout(tmp_path)
     assert not there.holds("run")
@@ -301,15 +303,15 @@ def test_the_command_of_a_checkout_starts_the_app_from_there(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("changed", ["requirements-dev.txt", "pyproject.toml"])
-def test_a_changed_lock_is_installed_again(tmp_path: Path, changed: str) -> None:
-    """What was installed from another lock does not count."""
+def test_a_changed_lock_is_reinstalled(tmp_path: Path, changed: str) -> None:
+    """An installation from another lock does not count."""
     there = checkout(tmp_path)
     there.mark("test")
     (tmp_path / changed).write_text("changed", encoding="utf-8")
     assert not there.holds("test")
 
 
-def test_two_set_ups_take_turns(tmp_path: Path) -> None:
+def test_two_set_ups_run_one_after_the_other(tmp_path: Path) -> None:
     """The second waits until the first is through."""
     order: list[str] = []
     entered = threading.Event()

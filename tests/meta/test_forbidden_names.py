@@ -1,4 +1,4 @@
-"""Names say what a thing is: words of a private dialect do not come back."""
+"""Names say what a thing is: forbidden words do not return."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LIST = Path(__file__).with_name("forbidden_names.txt")
 
 
-def test_forbidden_names_do_not_come_back() -> None:
+def test_forbidden_names_do_not_return() -> None:
     allowed = _allowed()
     counts = Counter(
         name
@@ -29,7 +29,7 @@ def test_forbidden_names_do_not_come_back() -> None:
     assert not fewer, f"bring the numbers in {LIST.name} down: {fewer}"
 
 
-def test_a_forbidden_name_is_found_wherever_it_is_bound() -> None:
+def test_a_forbidden_name_is_found_at_every_binding() -> None:
     """As a parameter, variable, attribute, function or class, with or without underscores around it."""
     code = "def told(wanted, *, given):\n    _kept = [one for one in wanted]\n    self.held_ = 1\n"
     code += "class Heard: ...\n"

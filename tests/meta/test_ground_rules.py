@@ -1,4 +1,4 @@
-"""The rules of tests/conftest.py hold: each guard fails a test that breaks its rule, and only that one."""
+"""The rules of tests/conftest.py work: each guard fails a test that breaks its rule, and only that one."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ COMPLAINTS = [
 ]
 
 
-def test_breaking_a_rule_fails_and_says_which(pytester: pytest.Pytester) -> None:
+def test_breaking_a_rule_fails_with_its_name(pytester: pytest.Pytester) -> None:
     """Each test itself passes; its guard fails it, once, with the reason."""
     pytester.makeconftest(CONFTEST.read_text(encoding="utf-8"))
     pytester.makepyfile(BREAKING)
@@ -51,7 +51,7 @@ def test_breaking_a_rule_fails_and_says_which(pytester: pytest.Pytester) -> None
 
 
 def test_keeping_the_rules_passes(pytester: pytest.Pytester) -> None:
-    """Joined threads, closed windows, named errors, loopback, and signals to children are fine."""
+    """Joined threads, closed windows, typed errors, loopback, and signals to children are allowed."""
     pytester.makeconftest(CONFTEST.read_text(encoding="utf-8"))
     pytester.makepyfile("""
         import logging, signal, socket, subprocess, sys, threading
@@ -93,7 +93,7 @@ def test_data_goes_into_the_tests_own_folder(tmp_path: Path) -> None:
 
 @pytest.mark.qt_loop
 async def test_coroutines_run_on_the_qt_loop(qtbot: QtBot) -> None:
-    """The marker qt_loop gives timers, signals and sockets one loop."""
+    """The marker qt_loop runs timers, signals and sockets on one loop."""
     from PySide6.QtCore import QTimer
 
     loop = asyncio.get_running_loop()
@@ -104,7 +104,7 @@ async def test_coroutines_run_on_the_qt_loop(qtbot: QtBot) -> None:
 
 
 @pytest.mark.qt_loop
-async def test_the_qt_loop_is_made_anew_for_each_test() -> None:
+async def test_each_test_gets_a_new_qt_loop() -> None:
     """A second Qt loop in one process works, with sockets and threads too."""
 
     async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

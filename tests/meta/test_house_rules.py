@@ -1,4 +1,4 @@
-"""The house rules that no linter knows: sizes, docstrings, reasons beside exceptions, words that stay out."""
+"""The house rules that no linter knows: sizes, docstrings, reasons for exceptions, forbidden words."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ IMPURE = {"open", "input", "print", ".now", ".utcnow", ".today", ".uuid4"}
 
 @cache
 def tracked() -> tuple[Path, ...]:
-    """List the files of the project: what git tracks, or would."""
+    """Return the files of the project: tracked by git, or about to be."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT, capture_output=True, text=True, check=True,
@@ -45,7 +45,7 @@ def tracked() -> tuple[Path, ...]:
 
 
 def sources(*rooms: str) -> list[Path]:
-    """List the Python files of the named top-level folders."""
+    """Return the Python files of the given top-level folders."""
     return [path for path in tracked() if path.suffix == ".py" and path.relative_to(ROOT).parts[0] in rooms]
 
 
@@ -95,7 +95,7 @@ def _called(call: ast.Call) -> str:
 
 
 def texts() -> Iterator[tuple[Path, str]]:
-    """Give every tracked text file with its text; licences and what is not text stay out."""
+    """Yield every tracked text file with its text; licenses and binary files are left out."""
     for path in tracked():
         if path.parent.name == "licences" or path.suffix in {".tiktoken", ".ttf", ".png"}:
             continue
@@ -110,13 +110,13 @@ def where(path: Path, node: ast.stmt | ast.expr | None = None) -> str:
     return f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 1)}"
 
 
-def found(pattern: str, flags: re.RegexFlag = re.NOFLAG) -> list[str]:
+def matches(pattern: str, flags: re.RegexFlag = re.NOFLAG) -> list[str]:
     """List the places in the project's texts where a pattern occurs."""
-    wanted = re.compile(pattern, flags)
+    regex = re.compile(pattern, flags)
     return [
         f"{path.relative_to(ROOT)}:{text.count(chr(10), 0, hit.start()) + 1}: {hit.group()}"
         for path, text in texts()
-        for hit in wanted.finditer(text)
+        for hit in regex.finditer(text)
     ]
 
 
@@ -131,12 +131,12 @@ def test_functions_are_short() -> None:
     assert not [place for path in _all_sources() for place in findings(path).long]
 
 
-def test_modules_say_what_they_are() -> None:
-    """Each module that holds anything opens with a docstring."""
+def test_modules_have_docstrings() -> None:
+    """Each module with content starts with a docstring."""
     assert not [place for path in _all_sources() for place in findings(path).undocumented_module]
 
 
-def test_public_names_say_what_they_are() -> None:
+def test_public_names_have_docstrings() -> None:
     """Each public function, class and method of the product has a docstring."""
     product = sources("helix_desktop", "packaging")
     assert not [place for path in product for place in findings(path).undocumented]
@@ -146,17 +146,17 @@ def test_no_nested_event_loops() -> None:
     """A dialog's exec() in a coroutine hangs every other task, and processEvents re-enters slots."""
     nested = [place for path in sources("helix_desktop") for place in findings(path).nested_loops]
     # The application's own loop, before there is any other: it runs until the first frame.
-    assert [one for one in nested if not one.startswith("helix_desktop/app/main.py:")] == []
+    assert [location for location in nested if not location.startswith("helix_desktop/app/main.py:")] == []
 
 
 def test_context_reads_no_clock_and_opens_no_file() -> None:
-    """import-linter keeps modules out of context; these come without an import of their own."""
+    """import-linter keeps modules out of context; these calls need no import."""
     context = [path for path in sources("helix_desktop") if path.is_relative_to(PRODUCT / "context")]
     assert not [place for path in context for place in findings(path).impure]
 
 
-def test_every_exception_from_a_rule_has_its_reason() -> None:
-    """`# noqa: RULE - reason` and `# type: ignore[code] - reason`, on the line, never for a whole file."""
+def test_every_exception_from_a_rule_has_a_reason() -> None:
+    """`# noqa: RULE - reason` and `# type: ignore[code] - reason`, on the line, never for a complete file."""
     bare = [
         f"{where(path)}:{number} {line.strip()}"
         for path in _all_sources()
@@ -171,22 +171,24 @@ def test_every_exception_from_a_rule_has_its_reason() -> None:
 
 
 def test_no_registry_and_no_machine_is_named() -> None:
-    """The project names what it needs, never where one machine fetched or kept it."""
-    assert not found(REGISTRIES)
-    assert not found(MACHINE)
+    """The project names what it needs, never from where one machine fetched it or where it stored it."""
+    assert not matches(REGISTRIES)
+    assert not matches(MACHINE)
 
 
-def test_nothing_is_left_for_later() -> None:
-    """No notes to oneself, no filler text, no words about how the project was made."""
-    assert not found(LEFTOVERS)
-    assert not found(MAKING, re.IGNORECASE)
+def test_there_are_no_todos() -> None:
+    """No notes to oneself, no filler text, no text about how the project was made."""
+    assert not matches(LEFTOVERS)
+    assert not matches(MAKING, re.IGNORECASE)
 
 
-def test_every_floor_below_the_window_is_kept_free_of_qt() -> None:
-    """The contract lists its modules one by one; a new room must not be forgotten there."""
+def test_every_package_below_the_window_is_free_of_qt() -> None:
+    """The contract lists its modules one by one; a new package must not be forgotten there."""
     config = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     contracts = config["tool"]["importlinter"]["contracts"]
-    guarded = next(set(one["source_modules"]) for one in contracts if one["name"].startswith("Qt:"))
+    guarded = next(
+        set(contract["source_modules"]) for contract in contracts if contract["name"].startswith("Qt:")
+    )
     rooms = {f"helix_desktop.{init.parent.name}" for init in PRODUCT.glob("*/__init__.py")}
     assert rooms - guarded == {
         "helix_desktop.app",
@@ -216,18 +218,20 @@ def test_locks_pin_and_hash_everything(lock: str) -> None:
     assert "://" not in text
 
 
-def test_the_lock_of_node_pins_and_hashes_everything() -> None:
+def test_the_node_lock_pins_and_hashes_everything() -> None:
     """Each package has one version and a SHA-512; there are no addresses."""
     text = (ROOT / "packaging" / "peers" / "package-lock.json").read_text(encoding="utf-8")
-    packages = {path: one for path, one in json.loads(text)["packages"].items() if path}
+    packages = {path: entry for path, entry in json.loads(text)["packages"].items() if path}
     assert packages
-    assert all(one["version"] and one["integrity"].startswith("sha512-") for one in packages.values())
+    assert all(
+        package["version"] and package["integrity"].startswith("sha512-") for package in packages.values()
+    )
     assert "://" not in text
 
 
 @pytest.mark.parametrize("wider", ["requirements-dev.txt", "packaging/requirements-package.txt"])
 def test_locks_agree(wider: str) -> None:
-    """What the app runs on is what it was tested on, and what is shipped."""
+    """The app runs on what it was tested with, and on what is shipped."""
     run, more = (
         set(re.findall(r"^([a-z0-9-]+==[\w.]+)", (ROOT / name).read_text(encoding="utf-8"), re.MULTILINE))
         for name in ("requirements.txt", wider)
@@ -236,7 +240,7 @@ def test_locks_agree(wider: str) -> None:
 
 
 @pytest.mark.parametrize("page", ["README.md", "ARCHITECTURE.md", "CHANGELOG.md"])
-def test_commands_that_are_told_exist(page: str) -> None:
+def test_documented_commands_exist(page: str) -> None:
     """Every `make X` and `./helix X` of a page is a command."""
     text = (ROOT / page).read_text(encoding="utf-8")
     quoted = "\n".join(re.findall(r"```.*?```|`[^`\n]+`", text, re.DOTALL))
@@ -256,7 +260,7 @@ def _all_sources() -> list[Path]:
 
 
 def _public(body: list[ast.stmt]) -> Iterator[Function | ast.ClassDef]:
-    """Give the public definitions, methods included; Qt's own camelCase methods are documented by Qt."""
+    """Return the public definitions, methods included; Qt's own camelCase methods are documented by Qt."""
     for node in body:
         if not isinstance(node, Function | ast.ClassDef) or node.name.startswith("_"):
             continue

@@ -1,4 +1,4 @@
-"""What scripts rely on: commands, options, exit codes, JSON documents, links, variables, entry points."""
+"""The interface for scripts: commands, options, exit codes, JSON, links, variables, entry points."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ PROVIDERS = (
 
 
 def test_commands_and_options() -> None:
-    """Every command, and every argument with what it takes, its default and whether it must be there."""
+    """Every command, and every argument with its type, its default and whether it is required."""
     commands = _commands("helix-desktop", build_parser())
     now = {name: dict(_arguments(command)) for name, command in commands}
     assert_matches_golden("commands", now, SCRIPTS)
@@ -142,7 +142,7 @@ def _is_required(action: argparse.Action) -> bool:
 
 
 def _values(action: argparse.Action) -> str:
-    """Say what an argument takes the samples for."""
+    """Return which of the samples an argument accepts."""
     if action.type is None:
         return "any text"
     assert callable(action.type)
@@ -208,7 +208,7 @@ class Here:
     capture: pytest.CaptureFixture[str]
 
     def __call__(self, *words: str, typed: str = "", alone: bool = False) -> str:
-        """Run a command; what it printed."""
+        """Run a command; return its output."""
         self.monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
         place = () if alone else ("--workspace", str(self.folder / "ws"))
         with contextlib.suppress(SystemExit):
@@ -267,8 +267,8 @@ def test_documents_of_the_cache(here: Here) -> None:
     assert_matches_golden("documents_cache", now, SCRIPTS)
 
 
-def test_documents_of_what_is_carried(here: Here) -> None:
-    """Every field that export, import, backup and move-data print, and what an archive holds."""
+def test_documents_of_bundled_software(here: Here) -> None:
+    """Every field that export, import, backup and move-data print, and the contents of an archive."""
     target = here.folder / "out.helix"
     now = {
         "cache export": here.shape("cache", "export", str(target)),
@@ -325,7 +325,7 @@ def test_documents_of_other_commands(here: Here, capsys: pytest.CaptureFixture[s
 
 
 def test_fields_of_documents() -> None:
-    """Every field of what stands in JSON documents, at any depth."""
+    """Every field in JSON documents, at any depth."""
     now = {name: fields_of_type(kind) for name, kind in PRINTED.items()}
     assert_matches_golden("documents_fields", now, SCRIPTS)
 
@@ -352,18 +352,18 @@ def _outcome(link: str) -> str:
 
 def test_variables_of_the_environment(tmp_path: Path) -> None:
     """Each HELIX_ variable that the program and its packaging name, and those of providers' keys."""
-    named = {
-        folder: dict.fromkeys(sorted(_named_in(ROOT / folder)), "named")
+    names = {
+        folder: dict.fromkeys(sorted(_names_in(ROOT / folder)), "named")
         for folder in ("helix_desktop", "packaging")
     }
-    now = {**named, "keys of providers": {name: key_variable(name) for name in PROVIDERS}}
+    now = {**names, "keys of providers": {name: key_variable(name) for name in PROVIDERS}}
     assert_matches_golden("variables", now, "Scripts and packages")
     assert DataDir.locate(None, {"HELIX_DATA_DIR": str(tmp_path)}).root == tmp_path
     assert TOKEN_VARIABLE == "HELIX_MCP_TOKEN"
 
 
-def _named_in(folder: Path) -> set[str]:
-    """Find the variables that are named in code and scripts of a folder."""
+def _names_in(folder: Path) -> set[str]:
+    """Return the variables used in code and scripts of a folder."""
     files = [path for path in folder.rglob("*") if path.suffix in {".py", ".sh", ".spec", ".ps1", ".iss"}]
     return {
         name for path in files for name in re.findall(r"\bHELIX_[A-Z][A-Z0-9_]*\b", path.read_text("utf-8"))
@@ -387,7 +387,7 @@ def test_entry_points(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFix
 
 
 def test_the_replayer() -> None:
-    """What other programs call: `from helix_desktop.replay import Replayer`, its methods and parameters."""
+    """The interface for programs: `from helix_desktop.replay import Replayer`, methods and parameters."""
     now = {"Replayer": {"(constructor)": _parameters(Replayer)}}
     for name in DOCUMENTED:
         value = vars(Replayer)[name]

@@ -1,4 +1,4 @@
-"""Files that people, backups and other versions hold: no field, tag, type or default changes unseen."""
+"""Files that users, backups and other versions have: no field, tag, type or default changes unnoticed."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def _unlike_default(policy: ContextPolicy) -> list[str]:
     return [name for name in fields if getattr(policy, name) != getattr(default, name)]
 
 
-def test_names_of_files(tmp_path: Path) -> None:
+def test_file_names(tmp_path: Path) -> None:
     """Where everything lies in the data directory, and in the folder of a store."""
     data = DataDir(tmp_path)
     store = {path.relative_to(tmp_path).as_posix(): "a file or folder" for path in _places_of_store(tmp_path)}
@@ -219,7 +219,7 @@ def test_rows_of_the_store() -> None:
     assert_matches_golden("rows", now, "Stores")
 
 
-def test_a_layout_is_read_and_written_by_these_names(tmp_path: Path) -> None:
+def test_a_layout_is_read_and_written_under_these_names(tmp_path: Path) -> None:
     """Theme, text size and bytes by name, as an earlier version wrote them."""
     path = tmp_path / "window.toml"
     path.write_text('theme = "dark"\ntext_px = 15\ngeometry = "AQI="\n', encoding="utf-8")
@@ -232,7 +232,7 @@ def test_a_layout_is_read_and_written_by_these_names(tmp_path: Path) -> None:
     assert fields == {"theme": "light", "text_px": 14, "geometry": "AQI=", "splitter": "Aw=="}
 
 
-def test_a_pointer_is_read_and_written_by_this_name(tmp_path: Path) -> None:
+def test_a_pointer_is_read_and_written_under_this_name(tmp_path: Path) -> None:
     """A data directory that an earlier version moved is read where it is now."""
     (tmp_path / "moved.json").write_text(f'{{"to": "{(tmp_path / "new").as_posix()}"}}', encoding="utf-8")
     assert read_pointer(tmp_path) == tmp_path / "new"
@@ -241,8 +241,8 @@ def test_a_pointer_is_read_and_written_by_this_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("field", ["version", "commit", "date", "target", "python", "releases"])
-def test_a_build_is_read_by_these_names(field: str, tmp_path: Path) -> None:
-    """The packages write build.toml; a field that is not read would be missed by nobody else."""
+def test_a_build_is_read_under_these_names(field: str, tmp_path: Path) -> None:
+    """The packages write build.toml; nothing else would notice a field that is not read."""
     assert BUILD_FILE == "build.toml"
     (tmp_path / "build.toml").write_text(f"{field} = 5\n", encoding="utf-8")
     with pytest.raises(Exception, match=rf"{field} must be a line of text"):
@@ -251,11 +251,11 @@ def test_a_build_is_read_by_these_names(field: str, tmp_path: Path) -> None:
 
 def test_servers_that_people_paste() -> None:
     """Which keys of other programs' settings are understood."""
-    now = {text: _as_written(text) for text in PASTED}
+    now = {text: _texts_by_name(text) for text in PASTED}
     assert_matches_golden("pasted_servers", now, "Settings of other programs that people paste")
 
 
-def _as_written(text: str) -> dict[str, str]:
+def _texts_by_name(text: str) -> dict[str, str]:
     try:
         drafts = parse_server_configs(text)
     except HelixError:
@@ -264,7 +264,7 @@ def _as_written(text: str) -> dict[str, str]:
 
 
 def _items(draft: object) -> list[tuple[str, str]]:
-    """Give the fields that are not empty, as they are encoded."""
+    """Return the encoded fields that are not empty."""
     fields = msgspec.to_builtins(draft)
     entry = next(value for value in fields.values() if isinstance(value, dict) and "name" in value)
     secrets = next(value for value in fields.values() if value is not entry)
@@ -274,7 +274,7 @@ def _items(draft: object) -> list[tuple[str, str]]:
     ]
 
 
-def test_what_packages_carry() -> None:
+def test_files_in_packages() -> None:
     """The folders of resources, the prompts with the places that are filled in, and the list of terms."""
     root = resources_dir()
     terms = tomllib.loads((root / TERMS_FOLDER / TERMS_LIST).read_text(encoding="utf-8"))
@@ -297,7 +297,7 @@ def test_what_packages_carry() -> None:
 
 
 def _listed(folder: Path) -> dict[str, str]:
-    """List what lies in a folder, but for what a builder adds."""
+    """Return the files of a folder, except those that a builder adds."""
     paths = sorted(path for path in folder.iterdir() if path.name != BUILD_FILE)
     return {path.name: "folder" if path.is_dir() else "file" for path in paths}
 

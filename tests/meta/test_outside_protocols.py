@@ -1,4 +1,4 @@
-"""What other processes and models speak: calls and errors on the wire, tools and their schemas."""
+"""The interface for other processes and models: calls and errors on the wire, tools and their schemas."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ TOOLS_OF_SERVERS = (("files", "read"), ("a-b", "get.it"), ("files", "x" * 80), (
 
 
 def test_calls_between_processes() -> None:
-    """Each call by its name on the wire: its arguments in order, and what comes back."""
+    """Each call by its name on the wire: its arguments in order, and its result."""
     now: dict[str, Rows] = {}
     for name, call in METHODS.items():
         arguments, result = (value for value in vars(call).values() if not isinstance(value, str))
@@ -76,7 +76,7 @@ def test_calls_between_processes() -> None:
 
 
 def test_frames_between_processes() -> None:
-    """What greets, asks and answers, and the head before it."""
+    """Handshake, requests and answers, and the head before them."""
     now = {name: fields_of_type(kind) for name, kind in WIRE.items()}
     now["a frame"] = {
         "version": str(PROTOCOL_VERSION),
@@ -98,7 +98,7 @@ def test_errors_between_processes() -> None:
 
 
 def _name_on_the_wire(kind: type[HelixError]) -> str:
-    """Send an error of a kind, whatever its constructor takes."""
+    """Send an error of a kind, with any constructor."""
     parameters = inspect.signature(kind).parameters.values()
     needed = ["x" for each in parameters if each.default is each.empty]
     try:
@@ -110,7 +110,7 @@ def _name_on_the_wire(kind: type[HelixError]) -> str:
 
 
 def _read(name: str) -> str:
-    """Say what an error of this name is on the other side, with the words that came with it."""
+    """Return the error of this name on the receiving side, with its message."""
     fault = to_rpc_error(from_rpc_error(RpcError(name, "what", "why", "fix", ("near",), 7)))
     return to_json(fault)
 
@@ -127,7 +127,7 @@ def test_tools_of_the_agent(tmp_path: Path) -> None:
 
 
 def _schema(schema: dict[str, Any], path: str = "") -> Rows:
-    """Give a row for each argument; of its description only whether there is any."""
+    """Return a row for each argument; of its description only whether there is one."""
     rows = {path or "(whole)": to_json({name: schema[name] for name in sorted(schema) if name not in NESTED})}
     for name, inner in schema.get("properties", {}).items():
         rows |= _schema(inner, f"{path}.{name}".removeprefix("."))
@@ -151,7 +151,7 @@ class _Shelf:
 
 
 async def test_tools_that_are_served() -> None:
-    """What the MCP server says of itself and of its tools."""
+    """What the MCP server reports about itself and its tools."""
     async with Client(cache_server(_Shelf(), "proj", "1.0")) as client:
         assert client.server_info is not None
         server = {"name": client.server_info.name, "title": str(client.server_info.title)}

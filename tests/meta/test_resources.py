@@ -1,4 +1,4 @@
-"""What is bundled is usable and licensed: fonts with their weights, icons that draw, licence texts."""
+"""Bundled files are usable and licensed: fonts with their weights, icons that render, license texts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FONTS = {"Inter": {400, 500, 600, 700}, "JetBrains Mono": {400, 500, 700}}
 
 @pytest.mark.parametrize("family", FONTS)
 def test_each_family_has_its_weights(family: str, qapp: QApplication) -> None:
-    """Qt finds one family of each name, and gives each weight that was asked for."""
+    """Qt finds one family of each name, and provides each requested weight."""
     for file in sorted((resources_dir() / "fonts").glob("*.ttf")):
         assert QFontDatabase.addApplicationFont(str(file)) >= 0, file.name
     for weight in FONTS[family]:
@@ -32,7 +32,7 @@ def test_each_family_has_its_weights(family: str, qapp: QApplication) -> None:
 
 
 def test_every_icon_draws(qapp: QApplication) -> None:
-    """Each icon is an SVG that Qt can render, and holds nothing that reaches outside or runs."""
+    """Each icon is an SVG that Qt can render, without external references and scripts."""
     icons = sorted((resources_dir() / "icons").glob("*.svg"))
     assert len(icons) > 90
     for icon in icons:
@@ -48,15 +48,15 @@ def test_tinted_icons_follow_the_text_colour() -> None:
 
 
 def test_every_folder_of_bundled_things_is_licensed() -> None:
-    """Each is told in the list, with a text that is there."""
+    """Each is listed, with an existing text."""
     folder = resources_dir() / "licences"
     parts = tomllib.loads((folder / "parts.toml").read_text(encoding="utf-8"))["part"]
     for kind in ("fonts/Inter-", "fonts/JetBrainsMono-", "icons/", "tokenizers/"):
-        (part,) = [one for one in parts if one.get("where", "").startswith(kind)]
+        (part,) = [part for part in parts if part.get("where", "").startswith(kind)]
         assert all((folder / name).is_file() for name in part["texts"]), kind
 
 
 def test_fonts_are_those_that_are_licensed() -> None:
-    """No font came in beside the list."""
+    """No font is missing in the list."""
     names = {file.name for file in (resources_dir() / "fonts").iterdir()}
     assert {Path(name).stem.partition("-")[0] for name in names} == {"Inter", "JetBrainsMono"}

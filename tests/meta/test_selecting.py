@@ -19,20 +19,20 @@ SAYS = {"text", "accessibleName"}
 
 
 def labels(source: str) -> Iterator[int]:
-    """Give the lines where a button or a menu entry is selected by what it says."""
+    """Return the lines that select a button or a menu entry by its label."""
     for node in ast.walk(ast.parse(source)):
         match node:
             case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=args) if name in SELECTORS:
-                words = (one.value for one in args if isinstance(one, ast.Constant))
-                if any(isinstance(one, str) and _is_label(one) for one in words):
+                words = (argument.value for argument in args if isinstance(argument, ast.Constant))
+                if any(isinstance(word, str) and _is_label(word) for word in words):
                     yield node.lineno
             case ast.comprehension(iter=among, ifs=[*conditions]) if _lists_buttons(among):
-                if any(_compares_words(one) for one in conditions):
+                if any(_compares_words(condition) for condition in conditions):
                     yield among.lineno
 
 
 def _is_label(words: str) -> bool:
-    """Tell whether a text reads like one on screen, and not like a name."""
+    """Return True if a text looks like a label on screen, and not like a name."""
     return words[:1].isupper() or "…" in words or (" " in words and words not in IDS_WITH_SPACES)
 
 
@@ -46,7 +46,7 @@ def _lists_buttons(among: ast.expr) -> bool:
 
 
 def _compares_words(condition: ast.expr) -> bool:
-    """Tell whether a condition holds what a widget says against a text."""
+    """Return True if a condition compares a widget's label with a text."""
     return any(
         isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in SAYS
         for compared in ast.walk(condition)
@@ -56,7 +56,7 @@ def _compares_words(condition: ast.expr) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("source", "found"),
+    ("source", "count"),
     [
         ('press(dialog, "Save")', 1),
         ('press(dialog, "save_provider")', 0),
@@ -66,8 +66,8 @@ def _compares_words(condition: ast.expr) -> bool:
         ("[one.text() for one in root.findChildren(QPushButton)]", 0),
     ],
 )  # fmt: skip
-def test_a_selection_by_label_is_found(source: str, found: int) -> None:
-    assert len(list(labels(source))) == found
+def test_a_selection_by_label_is_found(source: str, count: int) -> None:
+    assert len(list(labels(source))) == count
 
 
 def test_no_test_selects_by_label() -> None:

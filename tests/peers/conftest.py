@@ -4,7 +4,7 @@
     pytestmark = pytest.mark.needs_peer(package="@scope/name")  # from packaging/peers/package-lock.json
 
 `tests.support.peer_processes` has the interpreter (`PEERS.python`), the folder with node_modules
-(`PEERS.node`), and what runs a server in a process of its own.
+(`PEERS.node`), and a function that runs a server in its own process.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tests.support.peer_processes import missing_module_reason, missing_package_
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip what needs a peer that is not there."""
+    """Skip tests whose peer is missing."""
     for marker in item.iter_markers("needs_peer"):
         lacking = [missing_module_reason(marker.kwargs["module"])] if "module" in marker.kwargs else []
         if "package" in marker.kwargs:
@@ -26,4 +26,4 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
                 "" if shutil.which("node") else "no node",
             ]
         if any(lacking):
-            pytest.skip("; ".join(one for one in lacking if one))
+            pytest.skip("; ".join(requirement for requirement in lacking if requirement))

@@ -1,6 +1,6 @@
 """Many turns against llmock, which fails on purpose: soak.py [--turns N] [--per-session N] [--seed N].
 
-Prints a table of what the process holds on to, and what happened. Exit code 1 when anything was wrong.
+Prints a table of the process's resources, and the results. Exit code 1 if there was any problem.
 """
 
 from __future__ import annotations
@@ -27,47 +27,51 @@ _COLUMNS = ("turn", "RSS MiB", "own MiB", "held MiB", "tasks", "threads", "child
 
 
 def main() -> int:
-    """Run it and tell."""
+    """Run it and print the report."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--turns", type=int, default=2_000)
     parser.add_argument("--per-session", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
-    given = parser.parse_args()
+    args = parser.parse_args()
     lacking = missing_module_reason("llmock")
     if lacking:
         sys.stdout.write(f"{lacking}\n")
         return 1
-    began = time.monotonic()
+    started = time.monotonic()
     # Piece by piece, or it has sent everything before anybody can hang up.
     slowly = ("--stream-chunk-delay-ms", "5")
     with (
         tempfile.TemporaryDirectory(prefix="helix-soak-") as folder,
         run_llmock(Path(folder), *slowly) as server,
     ):
-        soak = SoakRun(Path(folder), server, given.turns, given.per_session, seed=given.seed)
+        soak = SoakRun(Path(folder), server, args.turns, args.per_session, seed=args.seed)
         _row(*_COLUMNS)
-        step = max(1, given.turns // (20 * _ROWS)) * 20
-        asyncio.run(soak.run(lambda one: _told_of(one) if one.turn % step == 0 else None))
-    return _told(soak, time.monotonic() - began)
+        step = max(1, args.turns // (20 * _ROWS)) * 20
+        asyncio.run(soak.run(lambda sample: _print_sample(sample) if sample.turn % step == 0 else None))
+    return _print_report(soak, time.monotonic() - started)
 
 
-def _told_of(one: ResourceSample) -> None:
-    sizes = (f"{size / 1024:.1f}" for size in (one.rss, one.anon, one.leveldb_log))
-    _row(str(one.turn), *sizes, *map(str, (one.tasks, one.threads, one.children, one.files, one.iterators)))
+def _print_sample(sample: ResourceSample) -> None:
+    sizes = (f"{size / 1024:.1f}" for size in (sample.rss, sample.anon, sample.leveldb_log))
+    _row(
+        str(sample.turn),
+        *sizes,
+        *map(str, (sample.tasks, sample.threads, sample.children, sample.files, sample.iterators)),
+    )
 
 
 def _row(*cells: str) -> None:
     _say(" ".join(f"{cell:>9}" for cell in cells))
 
 
-def _told(soak: SoakRun, took: float) -> int:
+def _print_report(soak: SoakRun, duration_s: float) -> int:
     tally = soak.report
-    warm = [one for one in soak.monitor.samples if one.turn > WARM]
+    warm = [sample for sample in soak.monitor.samples if sample.turn > WARM]
     rise = memory_slope(warm)
-    sessions = [one for one in warm if one.turn % soak.turns_per_session == 0]
+    sessions = [sample for sample in warm if sample.turn % soak.turns_per_session == 0]
     between = memory_slope(sessions)
     counts = f"{tally.requests} requests, {tally.attempts} attempts, {tally.faults} faults"
-    _say(f"\n{soak.turn_count} turns in {took:.0f} s: {counts}")
+    _say(f"\n{soak.turn_count} turns in {duration_s:.0f} s: {counts}")
     if soak.turn_count >= ENOUGH:
         _say(f"own memory, without what LevelDB held, after the first {WARM} turns:")
         _say(f"  {rise:+.2f} KiB a turn; at the ends of sessions {between:+.2f}")

@@ -1,4 +1,4 @@
-"""Whole turns against aimock: calls side by side, slow drips, cuts; its journal is what we meant to send."""
+"""Complete turns against aimock: parallel calls, slow streams, cuts; its journal matches our requests."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ SCRIPT: Sequence[Mapping[str, Any]] = [
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[AiMock]:
-    """A server that nobody has asked anything yet."""
+    """A server without requests."""
     with run_aimock(tmp_path, SCRIPT) as running:
         yield running
 
@@ -97,30 +97,35 @@ async def rig(request: pytest.FixtureRequest, server: AiMock, tmp_path: Path) ->
 
 
 def meant(request: ModelRequest) -> list[tuple[Any, ...]]:
-    """A request's messages as we mean them: who, what, which calls, whose answer."""
+    """Return a request's messages as we mean them: role, text, calls, answered call."""
     return [
-        (one.role, one.text, [(call.id, call.name, call.arguments) for call in one.calls], one.call_id)
-        for one in request.messages
+        (
+            message.role,
+            message.text,
+            [(call.id, call.name, call.arguments) for call in message.calls],
+            message.call_id,
+        )
+        for message in request.messages
     ]
 
 
 def understood(body: Mapping[str, Any]) -> list[tuple[Any, ...]]:
-    """The same, as the server understood the bytes; what one speaker says in a row is one message."""
-    found: list[tuple[Any, ...]] = []
-    for one in body["messages"]:
+    """Return the same as the server parsed it; consecutive messages of one role are one message."""
+    messages: list[tuple[Any, ...]] = []
+    for message in body["messages"]:
         calls = [
             (call["id"], call["function"]["name"], call["function"]["arguments"])
-            for call in one.get("tool_calls", ())
+            for call in message.get("tool_calls", ())
         ]
-        text = one["content"] or ""
-        if one["role"] == "assistant" and found and found[-1][0] == "assistant":
-            _, before, asked, _ = found.pop()
-            text, calls = before + text, [*asked, *calls]
-        found.append((one["role"], text, calls, one.get("tool_call_id", "")))
-    return found
+        text = message["content"] or ""
+        if message["role"] == "assistant" and messages and messages[-1][0] == "assistant":
+            _, before, question, _ = messages.pop()
+            text, calls = before + text, [*question, *calls]
+        messages.append((message["role"], text, calls, message.get("tool_call_id", "")))
+    return messages
 
 
-async def test_the_journal_holds_what_was_meant(rig: PeerRig, server: AiMock) -> None:
+async def test_the_journal_matches_the_request(rig: PeerRig, server: AiMock) -> None:
     """Every request of three turns with three calls each, word by word, and the tools with their schemas."""
     for number in range(3):
         assert await rig.run_turn(f'Look side by side, for time {number}. ä 😀 "quoted" \\ \n') == TurnEnded(
@@ -130,35 +135,35 @@ async def test_the_journal_holds_what_was_meant(rig: PeerRig, server: AiMock) ->
     assert len(journal) == len(rig.model.requests) == 6
     for entry, request in zip(journal, rig.model.requests, strict=True):
         assert understood(entry["body"]) == meant(request)
-        offered = [one["function"] for one in entry["body"]["tools"]]
-        assert [(one["name"], one["description"], one["parameters"]) for one in offered] == [
+        offered = [tool["function"] for tool in entry["body"]["tools"]]
+        assert [(tool["name"], tool["description"], tool["parameters"]) for tool in offered] == [
             (spec.name, spec.description, spec.parameters) for spec in request.tools
         ]
-    assert [len(one.calls) for one in rig.events(AssistantSpoke)] == [3, 0] * 3
-    assert sorted(one.ok for one in rig.events(ToolAnswered)) == [False] * 3 + [True] * 6
-    assert {one.reasoning for one in rig.events(AssistantSpoke) if one.calls} == {"Three at once."}
+    assert [len(event.calls) for event in rig.events(AssistantSpoke)] == [3, 0] * 3
+    assert sorted(event.ok for event in rig.events(ToolAnswered)) == [False] * 3 + [True] * 6
+    assert {event.reasoning for event in rig.events(AssistantSpoke) if event.calls} == {"Three at once."}
     await rig.assert_consistent()
 
 
-async def test_calls_may_come_before_words(rig: PeerRig, server: AiMock) -> None:
+async def test_calls_may_come_before_text(rig: PeerRig, server: AiMock) -> None:
     """Between calls and after them: nothing of either is lost, and the next request is understood."""
     assert await rig.run_turn("Begin with calls first.") == TurnEnded("done")
-    spoken, _ = rig.events(AssistantSpoke)
-    assert spoken.text.replace("\n", "") == "While that is read, I look around."
-    assert [call.name for call in spoken.calls] == ["read_file", "list_directory"]
+    answer, _ = rig.events(AssistantSpoke)
+    assert answer.text.replace("\n", "") == "While that is read, I look around."
+    assert [call.name for call in answer.calls] == ["read_file", "list_directory"]
     last = understood(server.journal()[-1]["body"])
     assert [call[1] for call in last[-3][2]] == ["read_file", "list_directory"]
-    assert [(one[0], one[3]) for one in last[-2:]] == [("tool", call.id) for call in spoken.calls]
+    assert [(message[0], message[3]) for message in last[-2:]] == [("tool", call.id) for call in answer.calls]
     await rig.assert_consistent()
 
 
-async def test_a_slow_drip_is_shown_as_it_comes(rig: PeerRig, server: AiMock) -> None:
-    """No silence is longer than our patience, the whole answer is: it is waited for, and asked for once."""
+async def test_a_slow_stream_is_displayed_as_it_arrives(rig: PeerRig, server: AiMock) -> None:
+    """No silence exceeds our limit, the full answer does: it is awaited, and requested once."""
     assert await rig.run_turn("Let it drip.") == TurnEnded("done")
-    arrived = [one.text for one in rig.updates if isinstance(one, ResponseDelta)]
+    arrived = [update.text for update in rig.updates if isinstance(update, ResponseDelta)]
     assert "".join(arrived) == LONG
     assert len(arrived) > 20
-    assert [one.text for one in rig.events(AssistantSpoke)] == [LONG]
+    assert [event.text for event in rig.events(AssistantSpoke)] == [LONG]
     assert len(server.journal()) == 1
 
 
@@ -166,23 +171,23 @@ async def test_a_slow_drip_is_shown_as_it_comes(rig: PeerRig, server: AiMock) ->
 async def test_a_fault_is_outlasted(fault: str, rig: PeerRig, server: AiMock) -> None:
     """The same request again, and the answer once."""
     assert await rig.run_turn(f"It is {fault}, but comes in the end.") == TurnEnded("done")
-    assert [one.text for one in rig.events(AssistantSpoke)] == [LONG]
+    assert [event.text for event in rig.events(AssistantSpoke)] == [LONG]
     assert len(rig.response_resets()) == 1
-    first, second = (one["body"] for one in server.journal())
+    first, second = (entry["body"] for entry in server.journal())
     assert first == second
     await rig.assert_consistent()
 
 
-async def test_a_reply_that_is_no_json_is_told(rig: PeerRig, server: AiMock) -> None:
-    """Once: this is no damage on the way, somebody else answers there."""
+async def test_a_reply_that_is_not_json_is_reported(rig: PeerRig, server: AiMock) -> None:
+    """Once: this is no transport damage, something else answers there."""
     ended = await rig.run_turn("It is garbled.")
     assert (ended.how, len(server.journal())) == ("failed", 1)
     assert "malformed json" in ended.why
     assert "base URL" in ended.fix
 
 
-async def test_a_request_that_nobody_expects_is_told(rig: PeerRig) -> None:
-    """The server's own words stand in the turn's end."""
+async def test_an_unexpected_request_is_reported(rig: PeerRig) -> None:
+    """The turn's end has the server's own message."""
     ended = await rig.run_turn("Something else.")
     assert ended.how == "failed"
     assert "fixture" in f"{ended.what} {ended.why}".lower()

@@ -1,4 +1,4 @@
-"""Whole turns against llmock, which fails in every way it knows and grades us: its verdict stays clean."""
+"""Complete turns against llmock, which fails in every way it can and grades us: its verdict stays clean."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from tests.support.peer_rig import PeerRig, peer_rig, small_model_info
 
 pytestmark = pytest.mark.needs_peer(module="llmock")
 
-SAID = "The readme names three modules, and the second one is the parser."
-SAY: Behavior = {"type": "reply", "text": SAID}
+REPLY_TEXT = "The readme names three modules, and the second one is the parser."
+SAY: Behavior = {"type": "reply", "text": REPLY_TEXT}
 READ: Behavior = {
     "type": "reply",
     "text": "Let me read both.",
@@ -45,7 +45,7 @@ PATIENCE = Timeouts(read_s=0.6)
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LlMock]:
     """One server for all cases: it takes a second to start.
 
-    It sends piece by piece: one that has sent everything before we hang up calls that reading on.
+    It sends piece by piece: one that has sent everything before we disconnect counts that as reading on.
     """
     with run_llmock(tmp_path_factory.mktemp("llmock"), "--stream-chunk-delay-ms", "15") as running:
         yield running
@@ -54,8 +54,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LlMock]:
 @pytest.fixture(params=PATHS)
 def dialect(request: pytest.FixtureRequest) -> DialectName:
     """Every dialect in turn."""
-    found: DialectName = request.param
-    return found
+    dialect_name: DialectName = request.param
+    return dialect_name
 
 
 @pytest.fixture
@@ -92,22 +92,22 @@ def failure(status: int, **more: Any) -> Behavior:
     return {"type": "fail", "status": status, **more}
 
 
-async def asked(
+async def ask(
     rig: PeerRig, server: LlMock, *behaviours: Behavior, words: str = ""
 ) -> tuple[TurnEnded, list[dict[str, Any]]]:
     """A turn that meets these behaviours; how it ended, and the requests it took."""
     before = len(server.requests())
     server.expect(*behaviours)
-    # The words differ from case to case: a request like a former one would count as its retry.
+    # The texts differ from case to case: a request like a previous one would count as its retry.
     ended = await rig.run_turn(f"What is in this project? Case {before}. {words}")
     await rig.assert_consistent()
     assert server.verdict()["findings"] == []
     return ended, server.requests()[before:]
 
 
-def spoken(rig: PeerRig) -> list[str]:
-    """What the agent said, as recorded."""
-    return [one.text for one in rig.events(AssistantSpoke)]
+def reply_texts(rig: PeerRig) -> list[str]:
+    """Return the agent's recorded answers."""
+    return [event.text for event in rig.events(AssistantSpoke)]
 
 
 PASSING: Mapping[str, Sequence[Behavior]] = {
@@ -135,109 +135,111 @@ AT_ONCE = {"nothing", "a slow start", "a late answer", "a short stall"}
 
 
 @pytest.mark.parametrize("case", PASSING)
-async def test_what_passes_is_outlasted(case: str, rig: PeerRig, server: LlMock) -> None:
-    """The answer is recorded once and whole, whatever became of the attempts before it."""
-    ended, requests = await asked(rig, server, *PASSING[case], SAY, *[SAY] * 3)
+async def test_a_transient_fault_is_retried(case: str, rig: PeerRig, server: LlMock) -> None:
+    """The answer is recorded once and complete, despite the failed attempts before it."""
+    ended, requests = await ask(rig, server, *PASSING[case], SAY, *[SAY] * 3)
     assert ended == TurnEnded("done")
-    assert spoken(rig) == [SAID]
+    assert reply_texts(rig) == [REPLY_TEXT]
     assert (len(requests) == 1) == (case in AT_ONCE)
     assert len(rig.response_resets()) == len(requests) - 1
     assert len({request["fingerprint"] for request in requests}) == 1, "a retry is the same request"
 
 
 @pytest.mark.parametrize("status", [400, 401, 402, 403, 404, 413, 422])
-async def test_a_refusal_is_told_and_not_repeated(status: int, rig: PeerRig, server: LlMock) -> None:
-    """One request; the end says what, why and what to do; the conversation goes on after it."""
-    ended, requests = await asked(rig, server, failure(status, message=f"Refused by number {status}."))
+async def test_a_refusal_is_reported_and_not_retried(status: int, rig: PeerRig, server: LlMock) -> None:
+    """One request; the end states what, why and what to do; the conversation continues after it."""
+    ended, requests = await ask(rig, server, failure(status, message=f"Refused by number {status}."))
     assert (ended.how, len(requests)) == ("failed", 1)
     assert ended.what
     assert f"Refused by number {status}." in f"{ended.what} {ended.why}"
     assert ended.fix
-    assert (await asked(rig, server, SAY))[0] == TurnEnded("done")
-    assert spoken(rig) == [SAID]
+    assert (await ask(rig, server, SAY))[0] == TurnEnded("done")
+    assert reply_texts(rig) == [REPLY_TEXT]
 
 
 @pytest.mark.parametrize("status", [429, 500, 503])
-async def test_an_outage_is_given_up_on(status: int, rig: PeerRig, server: LlMock) -> None:
+async def test_retries_of_an_outage_end(status: int, rig: PeerRig, server: LlMock) -> None:
     """Four attempts, then an end that says so."""
-    ended, requests = await asked(rig, server, failure(status, retry_after=0.1, times=None))
+    ended, requests = await ask(rig, server, failure(status, retry_after=0.1, times=None))
     assert (ended.how, len(requests)) == ("failed", 4)
     assert "Tried 4 times" in ended.why
-    assert spoken(rig) == []
+    assert reply_texts(rig) == []
     server.clear_pending_behaviors()
-    assert (await asked(rig, server, SAY))[0] == TurnEnded("done")
+    assert (await ask(rig, server, SAY))[0] == TurnEnded("done")
 
 
-async def test_a_connection_that_always_breaks_is_given_up_on(rig: PeerRig, server: LlMock) -> None:
-    """What had come last stays in sight, as cut off; the next turn goes on after it."""
-    ended, requests = await asked(rig, server, cut("disconnect", 9, times=None), *[SAY] * 4)
+async def test_retries_of_a_broken_connection_end(rig: PeerRig, server: LlMock) -> None:
+    """The last partial answer stays visible, marked as cut; the next turn continues after it."""
+    ended, requests = await ask(rig, server, cut("disconnect", 9, times=None), *[SAY] * 4)
     assert (ended.how, len(requests)) == ("failed", 4)
     (half,) = rig.events(AssistantSpoke)
-    assert (SAID.startswith(half.text.strip()), half.stop) == (True, "stopped")
+    assert (REPLY_TEXT.startswith(half.text.strip()), half.stop) == (True, "stopped")
     server.clear_pending_behaviors()
-    assert (await asked(rig, server, SAY))[0] == TurnEnded("done")
+    assert (await ask(rig, server, SAY))[0] == TurnEnded("done")
 
 
 @pytest.mark.parametrize("after", [1, 6, 8, 10])
 @pytest.mark.parametrize("kind", ["disconnect", "truncate", "malformed"])
 async def test_calls_of_a_cut_answer_never_run(kind: str, after: int, rig: PeerRig, server: LlMock) -> None:
-    """However far the calls had come: they run once, from the whole answer."""
-    ended, requests = await asked(rig, server, cut(kind, after), READ, READ, SAY)
+    """However many calls had arrived: they run once, from the complete answer."""
+    ended, requests = await ask(rig, server, cut(kind, after), READ, READ, SAY)
     assert ended == TurnEnded("done")
-    assert [len(one.calls) for one in rig.events(AssistantSpoke)] == [2, 0]
+    assert [len(event.calls) for event in rig.events(AssistantSpoke)] == [2, 0]
     assert len(requests) == 3
     assert len(rig.events(ToolAnswered)) == 2
     calling, first, second = rig.model.requests[-1].messages[-3:]
-    assert [one.id for one in calling.calls] == [first.call_id, second.call_id]
+    assert [call.id for call in calling.calls] == [first.call_id, second.call_id]
     assert [first.text, second.text] == ["Three modules.\n", "The parser is second.\n"]
 
 
-async def test_arguments_that_are_no_json_are_told_to_the_model(rig: PeerRig, server: LlMock) -> None:
-    """The next request is valid all the same, and says what was wrong."""
-    ended, _ = await asked(rig, server, {"type": "tool_fault", "kind": "malformed_arguments"}, READ, SAY)
+async def test_invalid_json_arguments_are_reported_to_the_model(rig: PeerRig, server: LlMock) -> None:
+    """The next request is valid all the same, and states the problem."""
+    ended, _ = await ask(rig, server, {"type": "tool_fault", "kind": "malformed_arguments"}, READ, SAY)
     assert ended == TurnEnded("done")
-    broken, whole = rig.events(ToolAnswered)
-    assert (broken.ok, whole.ok) == (False, True)
-    assert broken.text in [one.text for one in rig.model.requests[1].messages]
+    broken, valid = rig.events(ToolAnswered)
+    assert (broken.ok, valid.ok) == (False, True)
+    assert broken.text in [message.text for message in rig.model.requests[1].messages]
     assert "read_file was called with wrong arguments" in broken.text
 
 
-async def test_a_tool_that_was_never_offered_is_told_to_the_model(rig: PeerRig, server: LlMock) -> None:
+async def test_an_unknown_tool_is_reported_to_the_model(rig: PeerRig, server: LlMock) -> None:
     """The answer to the call names those that are there."""
-    ended, _ = await asked(rig, server, {"type": "tool_fault", "kind": "unknown_tool"}, READ, SAY)
+    ended, _ = await ask(rig, server, {"type": "tool_fault", "kind": "unknown_tool"}, READ, SAY)
     assert ended == TurnEnded("done")
-    unknown, known = sorted(rig.events(ToolAnswered), key=lambda one: one.ok)
-    assert (unknown.ok, known.ok) == (False, True)
+    unknown, known_tool = sorted(rig.events(ToolAnswered), key=lambda event: event.ok)
+    assert (unknown.ok, known_tool.ok) == (False, True)
     assert "read_file" in unknown.text
 
 
-async def test_its_own_choice_of_tools_leads_to_an_end(rig: PeerRig, server: LlMock) -> None:
+async def test_its_own_choice_of_tools_ends_the_turn(rig: PeerRig, server: LlMock) -> None:
     """Unscripted, it calls the tool that fits best, with arguments by its schema, then it answers."""
-    ended, requests = await asked(rig, server, {"type": "delay", "seconds": 0})
+    ended, requests = await ask(rig, server, {"type": "delay", "seconds": 0})
     assert (ended, len(requests)) == (TurnEnded("done"), 2)
     (answer,) = rig.events(ToolAnswered)
     assert answer.name in {spec.name for spec in rig.model.requests[0].tools}
 
 
-async def test_what_is_too_long_for_the_server_is_made_to_fit(tmp_path: Path, dialect: DialectName) -> None:
-    """The window is smaller than we were told: one refusal, room is made, and the same turn is answered."""
+async def test_a_request_too_long_for_the_server_is_reduced_to_fit(
+    tmp_path: Path, dialect: DialectName
+) -> None:
+    """The window is smaller than configured: one refusal, space is freed, and the same turn is answered."""
     with run_llmock(tmp_path, "--context-window", "2500") as server:
         async with at_work(server, tmp_path, dialect) as rig:
             for _ in range(9):
-                ended, requests = await asked(rig, server, SAY, words="Look again. " * 125)
+                ended, requests = await ask(rig, server, SAY, words="Look again. " * 125)
                 assert ended == TurnEnded("done")
                 assert requests[-1]["status"] == 200
-            refused = [one for one in server.requests() if one["status"] == 400]
-            assert {one["fault"] for one in refused} == {"context_window"}
+            refused = [request for request in server.requests() if request["status"] == 400]
+            assert {request["fault"] for request in refused} == {"context_window"}
             assert len(rig.events(UserSpoke)) == 9
 
 
 async def test_a_quota_is_waited_out(tmp_path: Path, dialect: DialectName) -> None:
-    """Ten requests a minute: the eleventh waits as long as the server says."""
+    """Ten requests a minute: the eleventh waits as long as the server demands."""
     with run_llmock(tmp_path, "--rpm", "10") as server:
         async with at_work(server, tmp_path, dialect) as rig:
             for _ in range(10):
-                assert (await asked(rig, server, SAY))[0] == TurnEnded("done")
-            _, requests = await asked(rig, server, SAY)
+                assert (await ask(rig, server, SAY))[0] == TurnEnded("done")
+            _, requests = await ask(rig, server, SAY)
             assert (requests[0]["fault"], requests[-1]["status"]) == ("ratelimit:requests", 200)
-            assert max(one.wait_s for one in rig.response_resets()) > 1
+            assert max(reset.wait_s for reset in rig.response_resets()) > 1

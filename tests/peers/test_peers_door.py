@@ -1,4 +1,4 @@
-"""The door to the peers: what cannot be installed costs its own tests and nothing else."""
+"""The set-up of the peers: a failed installation costs its own tests and nothing else."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ UNKNOWN = f"nothing-of-that-name==1.0 \\\n    --hash=sha256:{'0' * 64}\n    # vi
 
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Peers:
-    """One checkout for all tests here: its environment takes seconds to make."""
+    """One checkout for all tests here: its environment takes seconds to create."""
     root = tmp_path_factory.mktemp("checkout")
     (root / NODE).mkdir(parents=True)
     for name in ("package.json", "package-lock.json"):
@@ -31,19 +31,23 @@ def offline(checkout: Peers, monkeypatch: pytest.MonkeyPatch) -> Peers:
     return checkout
 
 
-def test_what_cannot_be_installed_is_told_and_tried_again(
+def test_a_failed_installation_is_reported_and_retried(
     offline: Peers, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """No failure: one line for each that is missing. The next run tries again."""
     for _ in range(2):
         offline.ensure()
-        told = capfd.readouterr().err
-        assert "helix: without nothing-of-that-name==1.0: the tests that need them are skipped\n" in told
-        assert "helix: there is no npm here: the tests against peers of Node are skipped\n" in told
+        error_output = capfd.readouterr().err
+        assert (
+            "helix: without nothing-of-that-name==1.0: the tests that need them are skipped\n" in error_output
+        )
+        assert "helix: there is no npm here: the tests against peers of Node are skipped\n" in error_output
     assert offline.python.exists()
 
 
-def test_what_is_installed_is_not_installed_again(offline: Peers, capfd: pytest.CaptureFixture[str]) -> None:
+def test_an_installed_package_is_not_installed_again(
+    offline: Peers, capfd: pytest.CaptureFixture[str]
+) -> None:
     """An empty lock is installed at once, and only once; a changed one again."""
     for lock, again in (("# nothing\n", True), ("# nothing\n", False), ("# still nothing\n", True)):
         (offline.root / LOCK).write_text(lock, encoding="utf-8")

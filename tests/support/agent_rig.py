@@ -1,4 +1,4 @@
-"""What a conversation needs, real and small: tools that do as told, saved rules, a store that can fail."""
+"""Real, small parts for a conversation: scripted tools, saved rules, a store that can fail."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ PROMPTS = {
 
 
 def disable_spend_approval(policy: ContextPolicy) -> ContextPolicy:
-    """The policy without questions about what background work may read."""
+    """Return the policy without approvals of what background work may read."""
     return msgspec.structs.replace(policy, ask_above=0)
 
 
@@ -63,7 +63,7 @@ class SteppedClock:
 
 
 class ScriptedTools:
-    """One tool per thing that can happen to a call; `started` and `gate` let a test stand in the middle."""
+    """One tool per possible outcome of a call; `started` and `gate` let a test pause a call."""
 
     def __init__(self) -> None:
         self.specs: tuple[ToolSpec, ...] = (ToolSpec("say", "Says words.", {"type": "object"}),)
@@ -72,7 +72,7 @@ class ScriptedTools:
         self.cancelled_calls: list[str] = []
 
     async def approval(self, call: ToolCall) -> ApprovalRequest | None:
-        """`ask` needs a yes, `forbidden` never gets one, `broken` fails."""
+        """Return the approval: `ask` needs a yes, `forbidden` is always denied, `broken` fails."""
         if call.name == "forbidden":
             raise ToolError("That is outside the workspace.")
         if call.name == "broken":
@@ -82,23 +82,23 @@ class ScriptedTools:
         return self.approval_request(call)
 
     def approval_request(self, call: ToolCall) -> ApprovalRequest:
-        """What `ask` asks: about nothing in particular, or as its `kind` says about `subject`."""
-        given: dict[str, Any] = json.loads(call.arguments)
-        subject = str(given.get("subject", call.arguments))
+        """Return the request of `ask`: about nothing in particular, or of its `kind` about `subject`."""
+        arguments: dict[str, Any] = json.loads(call.arguments)
+        subject = str(arguments.get("subject", call.arguments))
         offers = {
-            "command": suggest_command_rules(subject, bool(given.get("confined")), "ask"),
+            "command": suggest_command_rules(subject, bool(arguments.get("confined")), "ask"),
             "edit": suggest_edit_rules(subject),
-        }.get(str(given.get("kind")), (PermissionRule("ask", "*"),))
+        }.get(str(arguments.get("kind")), (PermissionRule("ask", "*"),))
         return ApprovalRequest(
             *(call.id, call.name, subject, "Run it?", subject, offers[0]),
-            kind=given.get("kind", "other"),
-            confined=bool(given.get("confined")),
+            kind=arguments.get("kind", "other"),
+            confined=bool(arguments.get("confined")),
             suggested_rules=offers,
         )
 
     async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
-        """`say` words times over, `wait` for the gate, `fail`, `crash`."""
-        given: dict[str, Any] = json.loads(call.arguments)
+        """Run a call: `say` returns `times` words, `wait` waits for the gate, `fail` and `crash` fail."""
+        arguments: dict[str, Any] = json.loads(call.arguments)
         self.executed_calls.append(call.id)
         match call.name:
             case "wait":
@@ -109,8 +109,8 @@ class ScriptedTools:
                 raise ToolError("No such file.", "It is not there.", "List the folder.")
             case "crash":
                 raise ZeroDivisionError("division by zero")
-        text = f"{given.get('text', 'ok')} {call.id} " * int(given.get("times", 1))
-        return ToolResult(text.strip().encode(), target=str(given.get("target", "")))
+        text = f"{arguments.get('text', 'ok')} {call.id} " * int(arguments.get("times", 1))
+        return ToolResult(text.strip().encode(), target=str(arguments.get("target", "")))
 
     async def _wait(self, call: ToolCall) -> None:
         self.started.set()
@@ -144,19 +144,19 @@ class MemoryRules:
 
 
 class GatedStore(MemoryStore):
-    """A store whose disk a test can fill, and whose writes a test can hold up."""
+    """A store whose disk can be filled and whose writes can be delayed by a test."""
 
     def __init__(self) -> None:
         super().__init__()
         self.first_failing_write = 10**9  # number of the first write that is refused
         self.write_count = 0
-        self.yields_per_write = 0  # how often a write gives way before it is done
+        self.yields_per_write = 0  # how often a write yields to the loop before it is done
         self.gated_event_types: tuple[type[Event], ...] = ()  # writes with such an event wait for the gate
         self.gate_reached, self.gate = asyncio.Event(), asyncio.Event()
 
     async def commit(self, commit: Commit) -> None:
         """Commit, late or not at all as the test wants it."""
-        if any(isinstance(one.event, self.gated_event_types) for one in commit.events):
+        if any(isinstance(event.event, self.gated_event_types) for event in commit.events):
             self.gate_reached.set()
             await self.gate.wait()
         for _ in range(self.yields_per_write):
@@ -182,7 +182,7 @@ class ConfiguredByLabel(dict[str, ScriptedModel]):
 
 
 class AgentRig(ConversationRig):
-    """A room with one conversation, and everything it told."""
+    """A workspace with one conversation, and every update it sent."""
 
     delegate_tool_spec: ToolSpec | None = None
     requires_spend_approval = False
@@ -210,32 +210,32 @@ class AgentRig(ConversationRig):
         self.workspace = self.create_workspace(self.store, policy or PROFILES["balanced"])
 
     def create_workspace(self, store: Store, policy: ContextPolicy) -> OpenWorkspace:
-        """Another room on the same model and tools, as after a restart."""
+        """Create another workspace on the same model and tools, as after a restart."""
         parts = SessionServices(
             *(store, self.tools, WordCounter(), self.rules, self.clock, PROMPTS, self._approver),
             is_trusted=lambda: self.is_trusted,
         )
         parts.delegate_spec = self.delegate_tool_spec
-        room = OpenWorkspace(
+        workspace = OpenWorkspace(
             "w",
             parts,
             policy if self.requires_spend_approval else disable_spend_approval(policy),
             self.model,
             configured_models=self.configured_models,
         )
-        room.listen(lambda _, update: self.updates.append(update))
-        return room
+        workspace.listen(lambda _, update: self.updates.append(update))
+        return workspace
 
     def updates_of(self, kind: type[Update]) -> list[Any]:
         """The updates of one kind, in order."""
-        return [one for one in self.updates if isinstance(one, kind)]
+        return [update for update in self.updates if isinstance(update, kind)]
 
     async def wait_for_updates(self, kind: type[Update], count: int = 1) -> None:
-        """Let the loop run until so many updates of a kind were told."""
+        """Run the loop until `count` updates of a kind have arrived."""
         await self.wait_until(lambda: len(self.updates_of(kind)) >= count)
 
     async def wait_until(self, condition: Any) -> None:
-        """Let the loop run until something holds."""
+        """Run the loop until a condition is true."""
         deadline = time.monotonic() + _TIMEOUT_S
         while not condition():
             assert time.monotonic() < deadline, "it never came to that"

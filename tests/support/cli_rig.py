@@ -22,7 +22,7 @@ COMMAND_TIMEOUT_S = 60.0  # for one command on a busy machine
 
 @dataclass(frozen=True)
 class CommandResult:
-    """What became of one command."""
+    """The result of one command."""
 
     code: int
     out: bytes
@@ -39,7 +39,7 @@ class CommandResult:
         return json.loads(self.out)
 
     def assert_refused(self, code: int, *fragments: str) -> None:
-        """Assert that it ended with this code and one line that says these words."""
+        """Assert that it ended with this code and one line that contains this text."""
         assert self.code == code, self
         assert len(self.err.splitlines()) == 1, self.err
         assert self.err.startswith("helix-desktop: ")
@@ -67,9 +67,9 @@ class Cli:
 
     @property
     def store(self) -> Path:
-        """The store of the one workspace that there is."""
-        (found,) = (self.data / "workspaces").glob("*/store")
-        return found
+        """Return the store of the only workspace."""
+        (store,) = (self.data / "workspaces").glob("*/store")
+        return store
 
     async def start(
         self,
@@ -100,8 +100,8 @@ class Cli:
             return await wait_for_exit(
                 await self.start(*args, environ=environ, stdin=asyncio.subprocess.PIPE), stdin_data
             )
-        given = (args, self.folder, self._environ(environ), stdin_data, COMMAND_TIMEOUT_S)
-        code, out, err = await asyncio.to_thread(run_forked, *given)
+        command = (args, self.folder, self._environ(environ), stdin_data, COMMAND_TIMEOUT_S)
+        code, out, err = await asyncio.to_thread(run_forked, *command)
         return CommandResult(code, out, err.decode())
 
     def _environ(self, overrides: Mapping[str, str]) -> dict[str, str]:
@@ -112,7 +112,7 @@ class Cli:
         return await self("run", "--workspace", "ws", "--trust", "--message", message, *args, **environ)
 
     async def run_with_server(self, base_url: str, message: str, *args: str, **environ: str) -> CommandResult:
-        """One turn in the project, answered by a server, told as JSON lines."""
+        """Run one turn in the project, answered by a server, and parse its JSON lines."""
         server = ("--model", "local/small", "--base-url", base_url, "--json")
         return await self.run(message, *server, *args, **environ)
 
@@ -120,7 +120,7 @@ class Cli:
 async def wait_for_exit(
     process: asyncio.subprocess.Process, stdin_data: bytes | None = None
 ) -> CommandResult:
-    """Wait for the end of a command, for so long; kills one that hangs."""
+    """Wait for the end of a command, with a time limit; kill it if it hangs."""
     try:
         async with asyncio.timeout(COMMAND_TIMEOUT_S):
             out, err = await process.communicate(stdin_data)

@@ -1,4 +1,4 @@
-"""A rig with one conversation: what it says, what it recorded, what it told."""
+"""A rig with one conversation: its rows, its recorded events and its updates."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from helix_desktop.domain.events.session import Event
 
 
 class ConversationRig:
-    """What every rig over a room has; `updates` is filled by the rig."""
+    """The common part of every rig with a workspace; `updates` is filled by the rig."""
 
     workspace: OpenWorkspace
     updates: list[Update]
@@ -30,8 +30,8 @@ class ConversationRig:
 
     def events(self, kind: type[Event]) -> list[Any]:
         """The facts of one kind, in order."""
-        return [one.event for one in self.conversation.session.log if isinstance(one.event, kind)]
+        return [entry.event for entry in self.conversation.session.log if isinstance(entry.event, kind)]
 
     def response_resets(self) -> list[ResponseReset]:
         """The calls that were made again."""
-        return [one for one in self.updates if isinstance(one, ResponseReset)]
+        return [update for update in self.updates if isinstance(update, ResponseReset)]

@@ -23,7 +23,7 @@ def copy_sample_project(name: str, folder: Path) -> Path:
 
 
 class DemoLoop:
-    """Runs turns; outputs older than `keep` become markers when they are long."""
+    """Runs turns; long outputs older than `keep` become markers."""
 
     def __init__(
         self, root: Path, recent_outputs: int = 1000, is_allowed: Callable[[ToolCall], bool] = lambda _: True
@@ -37,7 +37,7 @@ class DemoLoop:
         self._markers: dict[str, str] = {}
 
     async def run_turn(self, prompt: str) -> str:
-        """Send a message; gives the text that ends the turn."""
+        """Send a message; return the text that ends the turn."""
         self.messages.append(Message("user", prompt))
         while True:
             answer = await self.request_response()
@@ -62,10 +62,10 @@ class DemoLoop:
         tools = [message.call_id for message in self.messages if message.role == "tool"]
         old = set(tools[: -self._recent_outputs])
         return [
-            Message("tool", self._markers[one.call_id], call_id=one.call_id, name=one.name)
-            if one.call_id in old and one.call_id in self._markers
-            else one
-            for one in self.messages
+            Message("tool", self._markers[message.call_id], call_id=message.call_id, name=message.name)
+            if message.call_id in old and message.call_id in self._markers
+            else message
+            for message in self.messages
         ]
 
     async def _run(self, call: ToolCall) -> str:
@@ -75,6 +75,6 @@ class DemoLoop:
             return str(error)
         text = result.content.decode(errors="replace")
         digest = result.recalled or self.cache.put(result.content, call.name, result.target)
-        if len(text) > 400:  # shorter ones would not save anything as markers
+        if len(text) > 400:  # shorter ones would save nothing as markers
             self._markers[call.id] = marker(digest, call.name, result.target, len(text), first_line(text))
         return result.model_text or text

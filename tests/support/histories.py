@@ -64,7 +64,7 @@ _FILE_SAMPLE = "def f():\n    return 'ab \\u00e9 cd'  # a line of a file\n"
 
 
 class Draw(Protocol):
-    """What hypothesis hands to a composite strategy."""
+    """The draw function of a hypothesis composite strategy."""
 
     def __call__(self, strategy: st.SearchStrategy[T]) -> T:
         """Draw a value."""
@@ -77,7 +77,7 @@ _BLOCKS = st.binary(min_size=40 * _POOL_BYTES, max_size=40 * _POOL_BYTES)  # eno
 
 
 class Dice:
-    """Decides what a history leaves open."""
+    """Makes the random decisions of a history."""
 
     def __init__(self, draw: Draw) -> None:
         self._draw = draw
@@ -100,21 +100,21 @@ class Dice:
         return options[self.number(len(options) - 1)]
 
     def user_text(self) -> str:
-        """What a person would say: never nothing."""
+        """Return a user's message: never empty."""
         return self.pick(NASTY_TEXTS)
 
     def model_text(self) -> str:
-        """What a model would say: maybe nothing."""
+        """Return a model's text: possibly empty."""
         return self.pick((*NASTY_TEXTS, *_BLANK_TEXTS))
 
     def tool_output(self) -> str:
-        """What a tool would say: nothing, little or more than fits the window."""
+        """Return a tool's output: empty, small, or larger than the window."""
         size, seed = self.pick(_SIZES), self.pick((*NASTY_TEXTS, "   "))
         return (f"{self.number(9)} {seed}" * (size // len(seed) + 1))[:size]
 
 
 def _user(simulator: SessionSimulator, dice: Dice) -> None:
-    """The person speaks, now and then with something recalled, or with nothing but an image."""
+    """Send a user message, sometimes with a recalled content, or with only an image."""
     match dice.number(9):
         case 0:
             simulator.send_message(dice.user_text(), dice.user_text() * 5)
@@ -132,8 +132,8 @@ def _step(simulator: SessionSimulator, dice: Dice, calls: int | Sequence[ToolCal
     """A model call with up to four calls."""
     if not simulator.transcript.turn_open:
         _user(simulator, dice)
-    made = dice.number(4) if calls is None else calls
-    simulator.step(dice.model_text(), made, dice.pick((0.0, 0.9, 1.0, 1.3)))
+    count = dice.number(4) if calls is None else calls
+    simulator.step(dice.model_text(), count, dice.pick((0.0, 0.9, 1.0, 1.3)))
 
 
 def _answer(simulator: SessionSimulator, dice: Dice) -> None:
@@ -161,7 +161,7 @@ def _work(simulator: SessionSimulator, dice: Dice) -> None:
 
 
 def _turn(simulator: SessionSimulator, dice: Dice) -> None:
-    """A turn from the person's words to the last of the agent's."""
+    """Play a turn from the user's message to the agent's last answer."""
     if not simulator.transcript.turn_open:
         _user(simulator, dice)
     for _ in range(1 + dice.number(3)):
@@ -171,7 +171,7 @@ def _turn(simulator: SessionSimulator, dice: Dice) -> None:
 
 
 def _write(simulator: SessionSimulator, dice: Dice) -> None:
-    """Calls with arguments that are worth a marker: files, edits, what is no JSON, what is no Unicode."""
+    """Add calls whose arguments are worth a marker: files, edits, invalid JSON, invalid Unicode."""
     body = _FILE_SAMPLE * (12 + 40 * dice.number(2))
     text = json.dumps(body)
     arguments = (
@@ -187,15 +187,15 @@ def _write(simulator: SessionSimulator, dice: Dice) -> None:
 
 
 def _recall(simulator: SessionSimulator, dice: Dice) -> None:
-    """The agent asks for something it had."""
-    found = session_rewrites.cached_outputs(simulator)
-    if found:
-        event = found[dice.number(9) % len(found)].event
+    """Let the agent recall an earlier output."""
+    outputs = session_rewrites.cached_outputs(simulator)
+    if outputs:
+        event = outputs[dice.number(9) % len(outputs)].event
         simulator.recall(getattr(event, "digest", ""))
 
 
 def _observe(simulator: SessionSimulator, dice: Dice) -> None:
-    """Observations are made, of new turns if of no old ones, and put in place or left waiting."""
+    """Observe new turns, or old ones if there are none, and place the observations or leave them pending."""
     for _ in range(4):
         if session_rewrites.prepare_observations(simulator):
             break
@@ -217,7 +217,7 @@ def _output_number(simulator: SessionSimulator, dice: Dice) -> int:
 
 
 def _random_trouble(simulator: SessionSimulator, dice: Dice) -> None:
-    """What happens now and then."""
+    """Cause an occasional disturbance."""
     _ACTIONS[dice.pick(_TROUBLES)](simulator, dice)
 
 
@@ -228,13 +228,13 @@ def _crash(simulator: SessionSimulator, _: Dice) -> None:
 
 
 def _fail_and_retry(simulator: SessionSimulator, dice: Dice) -> None:
-    """The model fails in the middle of its words, and the person retries."""
+    """Let the model fail in the middle of its answer, and the user retry."""
     simulator.end_turn("failed", dice.user_text())
     simulator.retry()
 
 
 def _pause(simulator: SessionSimulator, _: Dice) -> None:
-    """Nobody does anything for a while."""
+    """Let time pass without events."""
     simulator.now_ms += session_rewrites.IDLE_S * 1_000
 
 
@@ -295,7 +295,7 @@ REWRITE_ACTIONS = (
 DEFAULT_ACTIONS = ("turn", *CONVERSATION_ACTIONS, "stop", "trouble", *REWRITE_ACTIONS, "fold", "pin", "undo")
 
 
-# Histories in which nothing but sweeps and handovers changes what stands in the window.
+# Histories in which only sweeps and handovers change the window.
 SWEEP_AND_HANDOVER_ACTIONS = (
     *CONVERSATION_ACTIONS,
     *SESSION_ACTIONS,
@@ -309,7 +309,7 @@ SWEEP_AND_HANDOVER_ACTIONS = (
 
 
 def apply_action(simulator: SessionSimulator, action: str, dice: Dice) -> None:
-    """One action; what it needs to be legal happens first."""
+    """Perform one action, and first what it needs to be legal."""
     _ACTIONS[action](simulator, dice)
 
 

@@ -17,7 +17,7 @@ def png(width: int, height: int, seed: int = 0) -> bytes:
 
 
 def minimal_png(width: int, height: int, seed: int) -> bytes:
-    """As much of a PNG as says what it is: made at once, whatever its size."""
+    """Return the minimal bytes of a PNG of any size."""
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     return (
         PNG_SIGNATURE + _chunk(b"IHDR", header) + _chunk(b"tEXt", b"Title\0%d" % seed) + _chunk(b"IEND", b"")

@@ -1,4 +1,4 @@
-"""A conversation with large outputs: tools that give what they are told to, and a model for each role."""
+"""A conversation with large outputs: tools with scripted outputs, and a model for each role."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ POLICY = msgspec.structs.replace(PROFILES["balanced"], intake_above=500, preview
 
 
 class OutputTools(ScriptedTools):
-    """Tools whose outputs are set by their name; the others do as told."""
+    """Tools whose outputs are set by name; the others are scripted."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -49,7 +49,7 @@ class OutputTools(ScriptedTools):
 
 
 class IntakeRig(AgentRig):
-    """A conversation that calls the named outputs side by side, and what became of it."""
+    """A conversation that calls the named outputs in one step, and its results."""
 
     def __init__(
         self, policy: ContextPolicy = POLICY, fast_model: ScriptedModel | None = None, info: ModelInfo = MAIN
@@ -63,7 +63,7 @@ class IntakeRig(AgentRig):
         self.scopes: list[TaskScope] = []
 
     def settings(self) -> tuple[ContextPolicy, PromptFrame, ModelRoles]:
-        """What holds now."""
+        """Return the current settings."""
         return (
             self.policy,
             PromptFrame(self.model.info, PROMPTS["system"], self.tools.specs, 5, 20),
@@ -72,12 +72,12 @@ class IntakeRig(AgentRig):
 
     async def begin(self) -> Conversation:
         """Begin the conversation."""
-        talk = await self.open(self.store)
-        await talk.session.record(SessionStarted("New session"))
-        return talk
+        conversation = await self.open(self.store)
+        await conversation.session.record(SessionStarted("New session"))
+        return conversation
 
     async def open(self, store: GatedStore) -> Conversation:
-        """Open the conversation that a store holds, as after a restart."""
+        """Open the stored conversation, as after a restart."""
         scope = TaskScope()
         log = await store.events("s")
         session = Session("s", store, self.clock, scope, log, Transcript(log))
@@ -91,11 +91,11 @@ class IntakeRig(AgentRig):
 
     def script_calls(self, *tool_calls: tuple[str, dict[str, Any]] | str) -> None:
         """Let the model call these side by side, then say that it is done."""
-        made = [(one, {}) if isinstance(one, str) else one for one in tool_calls]
-        self.model.script = replies_in_order(tool_call_reply(*made, text="I look."))
+        calls = [(call, {}) if isinstance(call, str) else call for call in tool_calls]
+        self.model.script = replies_in_order(tool_call_reply(*calls, text="I look."))
 
     def set_output(self, name: str, text: str, exit_code: int | None = None, target: str = "") -> bytes:
-        """Let a tool of that name give this output."""
+        """Set the output of the tool of that name."""
         data = text.encode()
         self.output_tools.results[name] = ToolResult(data, exit_code in (None, 0), exit_code, target or name)
         return data
@@ -111,7 +111,7 @@ class IntakeRig(AgentRig):
     @property
     def tool_answers(self) -> list[ToolAnswered]:
         """The recorded answers, in the order of their calls."""
-        return sorted(self.events(ToolAnswered), key=lambda one: one.call_id)
+        return sorted(self.events(ToolAnswered), key=lambda answer: answer.call_id)
 
     async def assert_recallable(self) -> None:
         """Each large output that came can be read back byte for byte."""
@@ -122,23 +122,27 @@ class IntakeRig(AgentRig):
     @property
     def forms(self) -> list[tuple[str, str]]:
         """Form and chooser of each large output, in the order of the calls."""
-        return [(one.form, one.chosen) for one in self.tool_answers if one.name in self.output_tools.results]
+        return [
+            (answer.form, answer.chosen)
+            for answer in self.tool_answers
+            if answer.name in self.output_tools.results
+        ]
 
 
 def advance_loop_clock(seconds: float) -> None:
-    """Let the running loop's clock jump ahead: what was to happen by then happens at its next turn."""
+    """Advance the running loop's clock: what is due by then runs in its next iteration."""
     loop = asyncio.get_running_loop()
     before = loop.time
     loop.time = lambda: before() + seconds  # type: ignore[method-assign]  # its clock, for this test
 
 
 def large_output(name: str, lines: int = 300) -> str:
-    """An output of four words a line, none of which speaks of an error."""
+    """Return an output of four words a line without the word error."""
     return "\n".join(f"{name} row {number} here" for number in range(lines))
 
 
 def three_large_outputs(choices: str, policy: ContextPolicy = POLICY) -> IntakeRig:
-    """A batch of three large outputs and a small one, and what the model says of them."""
+    """Return a batch of three large outputs and a small one, and the model's choice about them."""
     rig = IntakeRig(policy)
     for name in ("one", "two", "three"):
         rig.set_output(name, large_output(name), exit_code=1 if name == "two" else None)

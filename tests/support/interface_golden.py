@@ -1,6 +1,6 @@
-"""What others rely on, as plain text by place, compared with golden files.
+"""The external interface as plain text by file, compared with golden files.
 
-A golden file contains only names that are visible outside: fields, tags, options, calls. It names no class,
+A golden file contains only externally visible names: fields, tags, options, calls. It names no class,
 function or module of the product, so that these can be renamed freely.
 """
 
@@ -46,7 +46,7 @@ _BOUNDS = ("gt", "ge", "lt", "le", "multiple_of", "pattern", "min_length", "max_
 
 
 def assert_matches_golden(name: str, current: InterfaceRows, dependents: str) -> None:
-    """Fail with a readable difference from the golden file; `who` depends on what is in it."""
+    """Fail with a readable difference from the golden file; `dependents` names those who rely on it."""
     path = GOLDEN_DIR / f"{name}.json"
     if os.environ.get(WRITE_GOLDEN_VARIABLE) == "1":
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -87,12 +87,12 @@ def _differences(golden: InterfaceRows, current: InterfaceRows) -> Iterable[str]
 def fields_of_type(kind: Any) -> Rows:
     """Describe a type as it is encoded: its fields at any depth, their types and defaults."""
     rows: Rows = {}
-    whole = _describe(inspect.type_info(kind), "", rows, ())
-    return {"(whole)": whole, **rows}
+    description = _describe(inspect.type_info(kind), "", rows, ())
+    return {"(whole)": description, **rows}
 
 
 def _describe(info: inspect.Type, path: str, rows: Rows, enclosing: tuple[object, ...]) -> str:
-    """Say in words what a type is; what is inside of it goes to the rows."""
+    """Describe a type in words; add its inner types to the rows."""
 
     def inner(part: inspect.Type, place: str) -> str:
         return _describe(part, path + place, rows, enclosing)
@@ -128,7 +128,7 @@ def _choice(info: inspect.LiteralType | inspect.EnumType) -> str:
 
 
 def _union_tag(info: inspect.Type) -> str:
-    """Tell the structs of a union apart by their tags."""
+    """Describe how the structs of a union are distinguished by their tags."""
     return f"<{info.tag}>" if isinstance(info, inspect.StructType) and info.tag is not None else ""
 
 
@@ -140,13 +140,13 @@ def _bounds(info: inspect.Type) -> str:
 def _struct(
     info: inspect.StructType | inspect.DataclassType, path: str, rows: Rows, enclosing: tuple[object, ...]
 ) -> str:
-    """Say what a struct is as a whole; each field is a row."""
+    """Describe a struct; each field is a row."""
     if info.cls in enclosing:
         return "the same again"
     in_order = isinstance(info, inspect.StructType) and info.array_like
     for position, field in enumerate(info.fields):
         place = f"{path}.{position if in_order else field.encode_name}".removeprefix(".")
-        rows[place] = ""  # before what is inside of it
+        rows[place] = ""  # before its inner types
         rows[place] = f"{_describe(field.type, place, rows, (*enclosing, info.cls))}; {_presence(field)}"
     if isinstance(info, inspect.DataclassType):
         return "object"

@@ -1,7 +1,7 @@
-"""A process that works like a person at the desk, to be killed: `python kill_target.py DATA PROJECT URL`.
+"""A process that works like a user of the app, to be killed: `python kill_target.py DATA PROJECT URL`.
 
-It begins a turn at a model's server, then types meanwhile: two messages that wait, one that steers. Each fact
-of the session, and each word about its subagents, is a line on standard output.
+It starts a turn at a model server, then types meanwhile: two messages that are queued, one that steers. Each
+event of the session, and each update about its subagents, is a line on standard output.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MODEL, WINDOW = "box/small", 32_000
 
 
 def print_update(session: str, update: Update) -> None:
-    """A line for what happened."""
+    """Print a line for an update."""
     match update:
         case EventRecorded(recorded=recorded):
             print(session, msgspec.json.encode(recorded.event).decode(), flush=True)  # noqa: T201 - it is its voice
@@ -30,28 +30,30 @@ def print_update(session: str, update: Update) -> None:
 
 
 async def open_project_workspace(services: AppServices, project: Path, base_url: str) -> OpenWorkspace:
-    """The project's room, with the server's model."""
+    """Open the project's workspace with the server's model."""
     record = services.registry.find_by_path(project) or services.registry.add(project, trusted=True)
-    room = await services.open_workspace(record.id)
-    await room.set_models(await services.models.adhoc(MODEL, base_url, WINDOW))
-    return room
+    workspace = await services.open_workspace(record.id)
+    await workspace.set_models(await services.models.adhoc(MODEL, base_url, WINDOW))
+    return workspace
 
 
 async def main(data: str, project: str, base_url: str) -> None:
     """Work until the end comes from outside."""
     folder = DataDir(Path(data))
     folder.ensure()
-    desk = AppServices(folder, {})
-    room = await open_project_workspace(desk, Path(project), base_url)
-    room.listen(print_update)
-    talk = await room.create_session()
+    services = AppServices(folder, {})
+    workspace = await open_project_workspace(services, Path(project), base_url)
+    workspace.listen(print_update)
+    conversation = await workspace.create_session()
     called = asyncio.Event()
-    talk.session.listen(lambda _: called.set() if talk.session.transcript.open_calls else None)
-    await talk.send("Go")
+    conversation.session.listen(
+        lambda _: called.set() if conversation.session.transcript.open_calls else None
+    )
+    await conversation.send("Go")
     await called.wait()
-    await talk.send("Then the tests.")
-    await talk.send("Only the headers.", steer=True)
-    await talk.send("And the changelog.")
+    await conversation.send("Then the tests.")
+    await conversation.send("Only the headers.", steer=True)
+    await conversation.send("And the changelog.")
     await asyncio.Event().wait()
 
 

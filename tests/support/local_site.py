@@ -13,7 +13,7 @@ from helix_desktop.tools.web.fetch_url import HttpReply
 
 @dataclass
 class LocalSite:
-    """Answers by path; keeps what was asked, with the headers."""
+    """Answers by path; records the requests with their headers."""
 
     pages: Mapping[str, bytes]
     port: int = 0
@@ -39,7 +39,7 @@ def http_response(
     status: str = "200 OK",
     extra_headers: str = "",
 ) -> bytes:
-    """A whole answer."""
+    """Return a complete response."""
     sizes = f"Content-Length: {len(body)}\r\n{extra_headers}Connection: close\r\n\r\n"
     return f"HTTP/1.1 {status}\r\nContent-Type: {content_type}\r\n{sizes}".encode() + body
 
@@ -67,7 +67,7 @@ class FakeResolver:
     hosts: list[str] = field(default_factory=list)
 
     async def resolve(self, host: str, port: int) -> Sequence[str]:
-        """The addresses of a host. Raises OSError for hosts that are not known."""
+        """Return the addresses of a host. Raise OSError for unknown hosts."""
         self.hosts.append(host)
         if host not in self.answers:
             raise OSError(-2, "Name or service not known")
@@ -77,13 +77,13 @@ class FakeResolver:
 
 @dataclass
 class LoopbackFetcher:
-    """The real client; a public address of a test leads to the site on this machine instead."""
+    """The real client; a public test address leads to the site on this machine instead."""
 
     site: LocalSite
     addresses: list[str] = field(default_factory=list)
 
     async def get(self, url: str, address: str, max_bytes: int) -> HttpReply:
-        """Ask the site, whatever the address."""
+        """Fetch from the site, whatever the address."""
         self.addresses.append(address)
         head, _, rest = url.partition("://")
         host, _, path = rest.partition("/")

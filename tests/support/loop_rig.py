@@ -1,4 +1,4 @@
-"""The whole loop, of real parts: LevelDB, tools on a real folder, counted tokens, a client over HTTP.
+"""The full agent loop with real parts: LevelDB, tools on a real folder, counted tokens, a client over HTTP.
 
 Only the model is a script behind a real local server, and it may read nothing but its requests.
 """
@@ -46,7 +46,7 @@ WINDOW, RESERVE = 14_000, 1_000  # tokens: small, so that handovers come soon
 SUMMARY_OPENING = "[Write a handover]"
 SUMMARY_TITLE = "[Conversation History Summary]"
 _REWRITES = (SweepMade, FoldMade, ObservationsPlaced, HandoverMade, Undone, Redone)
-# Nothing else makes room: what was read stays until a handover comes.
+# Nothing else frees space: outputs stay until a handover.
 HANDOVERS_ONLY = msgspec.structs.replace(
     PROFILES["balanced"],
     least_saving=10_000,
@@ -59,7 +59,7 @@ Messages = Sequence[dict[str, Any]]
 
 
 def is_summary_request(request: dict[str, Any]) -> bool:
-    """Whether a request is the one that asks for a handover."""
+    """Return True if a request asks for a handover summary."""
     return str(request["messages"][-1]["content"]).startswith(SUMMARY_OPENING)
 
 
@@ -79,8 +79,8 @@ class LoggedRequest:
     @property
     def messages(self) -> list[dict[str, Any]]:
         """Its messages."""
-        found: list[dict[str, Any]] = self.received.json["messages"]
-        return found
+        messages: list[dict[str, Any]] = self.received.json["messages"]
+        return messages
 
     @property
     def stable_prefix(self) -> bytes:
@@ -90,7 +90,7 @@ class LoggedRequest:
 
 @dataclass
 class LoopRig(ConversationRig):
-    """A room at work, its server, and everything that went over the wire."""
+    """A running workspace, its server, and all its HTTP traffic."""
 
     server: ChatServer
     workspace: OpenWorkspace
@@ -105,20 +105,20 @@ class LoopRig(ConversationRig):
 
     async def wait_until_idle_or(self, event: asyncio.Event) -> None:
         """Wait until nothing runs and nothing waits to run, or until an event is set."""
-        told = asyncio.Event()
+        idle = asyncio.Event()
         stop = self.workspace.listen(
-            lambda _, update: told.set() if isinstance(update, TurnChanged) else None
+            lambda _, update: idle.set() if isinstance(update, TurnChanged) else None
         )
         try:
             while self.conversation.is_running or self.conversation.session.transcript.queued_messages:
-                told.clear()
-                ends = [asyncio.create_task(one.wait()) for one in (told, event)]  # noqa: TID251 - both are awaited
+                idle.clear()
+                ends = [asyncio.create_task(waiter.wait()) for waiter in (idle, event)]  # noqa: TID251 - both are awaited
                 await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
-                for one in ends:
-                    one.cancel()
+                for end in ends:
+                    end.cancel()
                 if event.is_set():
                     return
-                await asyncio.sleep(0)  # the turn's own end comes right after it was told
+                await asyncio.sleep(0)  # the turn's own end comes right after its update
         finally:
             stop()
 
@@ -132,19 +132,19 @@ class LoopRig(ConversationRig):
             stop()
 
     def prefix_violations(self) -> list[str]:
-        """Requests that do not begin with the bytes of the former one although nothing was rewritten."""
-        found = []
+        """Return requests that do not start with the previous one's bytes although nothing was rewritten."""
+        violations = []
         log = self.conversation.session.log
-        for number, (former, later) in enumerate(itertools.pairwise(self.chat_requests), 2):
+        for number, (earlier, later) in enumerate(itertools.pairwise(self.chat_requests), 2):
             rewritten = any(
-                isinstance(one.event, _REWRITES) for one in log[former.log_length : later.log_length]
+                isinstance(entry.event, _REWRITES) for entry in log[earlier.log_length : later.log_length]
             )
-            if not rewritten and not later.received.body.startswith(former.stable_prefix):
-                found.append(f"request {number}")
-        return found
+            if not rewritten and not later.received.body.startswith(earlier.stable_prefix):
+                violations.append(f"request {number}")
+        return violations
 
     async def assert_consistent(self) -> None:
-        """Every request was valid, log and store agree, no call is open, and each output is what it was."""
+        """Assert valid requests, a log that agrees with the store, no open call, and unchanged outputs."""
         for sent in (*self.chat_requests, *self.summary_requests, *self.intake_requests):
             assert lint_wire(sent.messages) == []
         assert self.prefix_violations() == []
@@ -163,19 +163,19 @@ async def loop_rig(
     folder: Path, script: Script, policy: ContextPolicy | None = None, key: str = ""
 ) -> AsyncIterator[LoopRig]:
     """A rig over `folder`, its conversation begun; closed with everything at the end of the block."""
-    heard: list[LoopRig] = []
+    rigs: list[LoopRig] = []
 
     def listened(request: dict[str, Any]) -> Any:
-        rig = heard[0]
+        rig = rigs[0]
         sent = LoggedRequest(rig.server.requests[-1], rig.request_log_length)
-        kept = (
+        server = (
             rig.intake_requests
             if is_intake_request(request)
             else rig.summary_requests
             if is_summary_request(request)
             else rig.chat_requests
         )
-        kept.append(sent)
+        server.append(sent)
         return script(request)
 
     root = folder / "project"
@@ -189,7 +189,7 @@ async def loop_rig(
             store,
             root,
         )
-        heard.append(rig)
+        rigs.append(rig)
         rig.workspace.listen(lambda _, update: rig.updates.append(update))
         await rig.workspace.set_models(create_http_model(rig, server.base_url, http, key))
         await rig.begin()
@@ -208,14 +208,14 @@ class LogLengthRecorder:
         self._model, self._rig = model, rig
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
-        """What the model streams."""
+        """Stream from the model."""
         if not request.messages[-1].text.startswith(SUMMARY_OPENING):
             self._rig.request_log_length = len(self._rig.conversation.session.log)
         return self._model.stream(request)
 
 
 def create_http_model(rig: LoopRig, base_url: str, http: HttpClient, key: str = "") -> LogLengthRecorder:
-    """A client that does not really wait between its attempts: the rig keeps the naps."""
+    """Return a client that does not really wait between its attempts: the rig records the sleeps."""
 
     async def nap(seconds: float, _skip: asyncio.Event) -> None:
         rig.retry_waits.append(seconds)
@@ -230,14 +230,14 @@ def create_http_model(rig: LoopRig, base_url: str, http: HttpClient, key: str = 
 
 @cache
 def _counter() -> TiktokenCounter:
-    """One for all tests of a run: reading the vocabulary takes half a second."""
+    """Return one counter for all tests of a run: reading the vocabulary takes half a second."""
     return TiktokenCounter(RESOURCES / "tokenizers" / "o200k_base.tiktoken")
 
 
 def _create_workspace(root: Path, store: LevelDbStore, policy: ContextPolicy) -> OpenWorkspace:
     counter = _counter()
     tools = create_workspace_tools(root, store, ToolSetup(RESOURCES / "prompts" / "tools", counter.count))
-    clock = itertools.count(1_750_000_000_000, 1_000)  # a second passes each time somebody looks
+    clock = itertools.count(1_750_000_000_000, 1_000)  # each reading advances it by a second
     parts = SessionServices(
         store, tools, counter, MemoryRules(), lambda: next(clock), load_prompts(), FixedApprover("once")
     )
@@ -250,28 +250,28 @@ def _create_workspace(root: Path, store: LevelDbStore, policy: ContextPolicy) ->
 
 
 def lint_wire(messages: Messages) -> list[str]:
-    """What a strict server would refuse in the messages of a request; empty when it is valid."""
-    found: list[str] = []
-    roles = [one["role"] for one in messages]
+    """Return what a strict server would refuse in the messages of a request; empty if it is valid."""
+    problems: list[str] = []
+    roles = [message["role"] for message in messages]
     if roles[:2] != ["system", "user"] or "system" in roles[1:] or roles[-1] == "assistant":
-        found.append(f"roles: {roles[:3]} … {roles[-1]}")
-    asked: list[str] = []
-    for number, one in enumerate(messages):
-        if one["role"] == "tool":
-            if not asked or one["tool_call_id"] != asked.pop(0):
-                found.append(f"{number}: answers no open call, or not in order")
-        elif asked:
-            found.append(f"{number}: comes before the answers to {asked}")
-        if one["role"] == "assistant":
-            asked = [call["id"] for call in one.get("tool_calls", ())]
-            found += [
+        problems.append(f"roles: {roles[:3]} … {roles[-1]}")
+    call_ids: list[str] = []
+    for number, message in enumerate(messages):
+        if message["role"] == "tool":
+            if not call_ids or message["tool_call_id"] != call_ids.pop(0):
+                problems.append(f"{number}: answers no open call, or not in order")
+        elif call_ids:
+            problems.append(f"{number}: comes before the answers to {call_ids}")
+        if message["role"] == "assistant":
+            call_ids = [call["id"] for call in message.get("tool_calls", ())]
+            problems += [
                 f"{number}: arguments"
-                for call in one.get("tool_calls", ())
+                for call in message.get("tool_calls", ())
                 if not _has_object_arguments(call)
             ]
-        if not str(one.get("content") or "").strip() and not one.get("tool_calls"):
-            found.append(f"{number}: empty")
-    return [*found, *(f"unanswered {call}" for call in asked)]
+        if not str(message.get("content") or "").strip() and not message.get("tool_calls"):
+            problems.append(f"{number}: empty")
+    return [*problems, *(f"unanswered {call}" for call in call_ids)]
 
 
 def _has_object_arguments(call: dict[str, Any]) -> bool:
@@ -279,7 +279,7 @@ def _has_object_arguments(call: dict[str, Any]) -> bool:
 
 
 def script_replies(*replies: Reply | Callable[[dict[str, Any]], Reply]) -> Script:
-    """A script that gives each reply once, in order; the last one for ever."""
+    """Return a script that sends each reply once, in order; the last one repeatedly."""
     left = list(replies)
 
     def script(request: dict[str, Any]) -> Reply:

@@ -1,4 +1,4 @@
-"""What every `Model` promises the agent, to be run on each implementation.
+"""What every `Model` guarantees to the agent, to be run on each implementation.
 
 Subclass `ModelContract` in a test file with a fixture `model`: a model that answers each request with some
 text, and calls a tool when the request offers one and ends with a user's message.
@@ -43,13 +43,13 @@ async def final_response(model: Model, request: ModelRequest) -> ModelResponse:
 class ModelContract:
     """The promises; each test has a model of its own."""
 
-    async def test_it_has_a_name_and_room(self, model: Model) -> None:
-        """The label names it; the reserve leaves room in the window."""
+    async def test_it_has_a_name_and_leaves_space_for_an_answer(self, model: Model) -> None:
+        """The label names it; the reserve leaves space in the window."""
         assert model.info.label == f"{model.info.provider}/{model.info.name}"
         assert 0 < model.info.reserve < model.info.window
 
-    async def test_one_answer_comes_last_and_is_the_sum_of_the_pieces(self, model: Model) -> None:
-        """What a reader saw arriving is what the answer holds."""
+    async def test_the_final_answer_comes_last_and_equals_the_deltas(self, model: Model) -> None:
+        """The deltas that a reader received make up the answer."""
         arrivals = await collect_stream(model, ModelRequest(QUESTION))
         assert [isinstance(arrival, ModelResponse) for arrival in arrivals].count(True) == 1
         answer = arrivals[-1]
@@ -73,14 +73,14 @@ class ModelContract:
         assert all(isinstance(json.loads(call.arguments), dict) for call in answer.calls)
         assert len({call.id for call in answer.calls}) == len(answer.calls)
 
-    async def test_its_own_message_with_results_is_a_request_it_takes(self, model: Model) -> None:
-        """The loop goes on: an answer, replayed with its results, leads to the next answer."""
+    async def test_it_accepts_its_own_message_followed_by_results(self, model: Model) -> None:
+        """The loop continues: an answer, replayed with its results, leads to the next answer."""
         answer = await final_response(model, ModelRequest(QUESTION, (LIST_TOOL,)))
-        spoken = Message("assistant", answer.text, answer.calls, verbatim=answer.verbatim)
+        reply = Message("assistant", answer.text, answer.calls, verbatim=answer.verbatim)
         results = tuple(
             Message("tool", "README.md\nsrc/", call_id=call.id, name=call.name) for call in answer.calls
         )
-        following = await final_response(model, ModelRequest((*QUESTION, spoken, *results), (LIST_TOOL,)))
+        following = await final_response(model, ModelRequest((*QUESTION, reply, *results), (LIST_TOOL,)))
         assert following.text.strip() or following.calls
 
     async def test_several_requests_at_once_do_not_mix(self, model: Model) -> None:
@@ -88,13 +88,13 @@ class ModelContract:
         answers = await asyncio.gather(*(final_response(model, ModelRequest(QUESTION)) for _ in range(4)))
         assert all(answer.text.strip() for answer in answers)
 
-    async def test_a_stream_may_be_left_and_the_model_used_again(self, model: Model) -> None:
+    async def test_a_stream_can_be_abandoned_and_the_model_used_again(self, model: Model) -> None:
         """Stop is possible after the first piece."""
         async with aclosing(model.stream(ModelRequest(QUESTION))) as arrivals:
             await anext(arrivals)
         assert (await final_response(model, ModelRequest(QUESTION))).text.strip()
 
     async def test_reported_usage_is_plausible(self, model: Model) -> None:
-        """What was cached is part of what was sent; nothing is negative."""
+        """The cached tokens are part of the input; nothing is negative."""
         usage = (await final_response(model, ModelRequest(QUESTION))).usage
         assert usage is None or (0 <= usage.cached <= usage.input and usage.input > 0 <= usage.output)

@@ -9,7 +9,7 @@ from helix_desktop.domain.messages import ModelRequest
 from tests.support.agent_rig import AgentRig
 from tests.support.scripted_model import Script, ScriptedModel, ScriptedReply, text_reply, tool_call_reply
 
-# Outputs stay in the window and nothing is folded, so that it is observations that make room.
+# Outputs stay in the window and nothing is folded, so that only observations free space.
 OBSERVE_ONLY = msgspec.structs.replace(
     PROFILES["balanced"], protect_steps=1_000, protect_tokens=10**6, preview_above=0.8, fold_after_steps=0
 )
@@ -18,7 +18,7 @@ PLACE_LATE = msgspec.structs.replace(OBSERVE_ONLY, observe_place_at=0.8)
 
 
 def thinking_turn_script(word_count: int = 600) -> Script:
-    """A model that thinks aloud, looks once, and says `Done.`: four messages a turn."""
+    """Return a model that thinks aloud, makes one call, and says `Done.`: four messages a turn."""
 
     def play(request: ModelRequest) -> ScriptedReply:
         if request.messages[-1].role == "user":
@@ -32,14 +32,14 @@ def thinking_turn_script(word_count: int = 600) -> Script:
 
 
 def next_request_text(rig: AgentRig) -> str:
-    """All that the next request says."""
+    """Return all text of the next request."""
     return "\n".join(message.text for message in rig.conversation.measure()[0].request.messages)
 
 
 async def rig_after_turns(
     turns: int, policy: ContextPolicy = OBSERVE_ONLY, observation_script: Script | None = None
 ) -> AgentRig:
-    """A conversation of so many turns of about 620 tokens, each with what came after it."""
+    """Return a conversation of `turns` turns of about 620 tokens, each with the updates after it."""
     rig = AgentRig(ScriptedModel(thinking_turn_script(), observation_script=observation_script), policy)
     await rig.begin()
     await run_turns(rig, turns)

@@ -1,4 +1,4 @@
-"""Hears what a running call puts out, and waits for words in it."""
+"""Records the output of a running call, and waits for words in it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class OutputRecorder:
         self._has_new_output = asyncio.Event()
 
     def __call__(self, text: str) -> None:
-        """Take a piece."""
+        """Record a piece."""
         self.chunks.append(text)
         self._has_new_output.set()
 
@@ -25,7 +25,7 @@ class OutputRecorder:
         return "".join(self.chunks)
 
     async def wait_for(self, expected: str) -> None:
-        """Wait until the pieces hold these words."""
+        """Wait until the pieces contain these words."""
         async with asyncio.timeout(_TIMEOUT_S):
             while expected not in self.text:
                 self._has_new_output.clear()

@@ -23,11 +23,11 @@ _ADDRESS = re.compile(rb"http://127\.0\.0\.1:[1-9]\d*")
 @cache
 def missing_module_reason(module: str) -> str:
     """Why a module of a peer of PyPI cannot be used; empty when it can."""
-    look = f"import importlib.util, sys; sys.exit(importlib.util.find_spec({module!r}) is None)"
+    code = f"import importlib.util, sys; sys.exit(importlib.util.find_spec({module!r}) is None)"
     if not PEERS.python.exists():
         return f"there is no {PEERS.python.parent}: {_INSTALL_HINT}"
-    found = subprocess.run([str(PEERS.python), "-c", look], capture_output=True, check=False)
-    return f"{module} is not installed for the peers: {_INSTALL_HINT}" if found.returncode else ""
+    done = subprocess.run([str(PEERS.python), "-c", code], capture_output=True, check=False)
+    return f"{module} is not installed for the peers: {_INSTALL_HINT}" if done.returncode else ""
 
 
 def missing_package_reason(package: str) -> str:
@@ -46,9 +46,9 @@ class PeerServer:
 
 @contextmanager
 def run_peer(command: Sequence[str], log: Path, cwd: Path | None = None) -> Iterator[PeerServer]:
-    """A server on a free port of loopback, which it writes into its output (kept in `log`) itself.
+    """Run a server on a free loopback port, which it reports in its output (recorded in `log`).
 
-    Raises AssertionError with that output when the server ends, or says nothing for a minute.
+    Raises AssertionError with that output if the server ends, or is silent for a minute.
     """
     with log.open("wb") as output:
         process = subprocess.Popen(
@@ -63,9 +63,9 @@ def run_peer(command: Sequence[str], log: Path, cwd: Path | None = None) -> Iter
 def _wait_for_address(process: subprocess.Popen[bytes], log: Path) -> str:
     deadline = time.monotonic() + _TIMEOUT_S
     while time.monotonic() < deadline:
-        found = _ADDRESS.search(log.read_bytes())
-        if found:
-            return found.group().decode()
+        match = _ADDRESS.search(log.read_bytes())
+        if match:
+            return match.group().decode()
         try:
             process.wait(_POLL_S)
         except subprocess.TimeoutExpired:

@@ -1,4 +1,4 @@
-"""A room at work on real parts whose model is a peer: LevelDB, tools on a real folder, HTTP."""
+"""A running workspace on real parts whose model is a peer: LevelDB, tools on a real folder, HTTP."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ModelFactory = Callable[[HttpClient], Model]
 
 
 class RecordingModel:
-    """A model whose every request is looked at on its way out, and whose answers are kept."""
+    """A model that records its requests and answers."""
 
     def __init__(self, model: Model) -> None:
         self.info = model.info
@@ -45,7 +45,7 @@ class RecordingModel:
         self.request_count = 0
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
-        """What the model streams."""
+        """Stream from the model."""
         self.request_count += 1
         if self.is_recording:
             self.requests.append(request)
@@ -62,7 +62,7 @@ class RecordingModel:
 
 @dataclass
 class PeerRig(ConversationRig):
-    """A room, its folder and its store, and what was told and asked in it."""
+    """A workspace, its folder and its store, with its updates and requests."""
 
     workspace: OpenWorkspace
     store: LevelDbStore
@@ -71,19 +71,19 @@ class PeerRig(ConversationRig):
     updates: list[Update] = field(default_factory=list)
 
     async def run_turn(self, text: str) -> TurnEnded:
-        """Run one turn, and what runs on beside it, to their end."""
+        """Run one turn, and its background work, to their end."""
         ended = await self.conversation.run(text)
         await self.conversation.wait_for_background_work()
         return ended
 
     async def assert_consistent(self) -> None:
-        """Every request was valid, log and store agree, nothing is open, each output is what it was."""
+        """Assert valid requests, a log that agrees with the store, nothing open, and unchanged outputs."""
         assert self.model.problems == []
         session = self.conversation.session
         assert await self.store.events(session.id) == session.log
         assert not session.transcript.turn_open
         assert not session.transcript.open_calls
-        assert not [one for one in self.updates if isinstance(one, ErrorRaised)]
+        assert not [update for update in self.updates if isinstance(update, ErrorRaised)]
         for answer in self.events(ToolAnswered):
             if answer.digest:
                 await self.store.get(answer.digest)
@@ -108,7 +108,7 @@ async def peer_rig(
     tools: Tools = create_workspace_tools(
         root, store, ToolSetup(RESOURCES / "prompts" / "tools", token_counter().count)
     )
-    clock = itertools.count(1_750_000_000_000, 1_000)  # a second passes each time somebody looks
+    clock = itertools.count(1_750_000_000_000, 1_000)  # each reading advances it by a second
     parts = SessionServices(
         store,
         wrap_tools(tools) if wrap_tools else tools,
@@ -119,20 +119,20 @@ async def peer_rig(
         FixedApprover("once"),
     )
     model = RecordingModel(make_model(http))
-    room = OpenWorkspace("w", parts, policy or PROFILES["balanced"], model)
-    rig = PeerRig(room, store, root, model)
-    room.listen(lambda _, update: rig.updates.append(update))
+    workspace = OpenWorkspace("w", parts, policy or PROFILES["balanced"], model)
+    rig = PeerRig(workspace, store, root, model)
+    workspace.listen(lambda _, update: rig.updates.append(update))
     await rig.begin()
     try:
         yield rig
     finally:
-        await room.close()
+        await workspace.close()
         await http.aclose()
 
 
 @cache
 def token_counter() -> TiktokenCounter:
-    """One for all tests of a run: reading the vocabulary takes half a second."""
+    """Return one counter for all tests of a run: reading the vocabulary takes half a second."""
     return TiktokenCounter(RESOURCES / "tokenizers" / "o200k_base.tiktoken")
 
 

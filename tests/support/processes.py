@@ -14,10 +14,10 @@ UNIQUE_SLEEP_S = f"86400.{os.getpid()}"  # seconds that no other run of the test
 
 def is_process_running(*argv: str) -> bool:
     """Whether a process with exactly this command line runs."""
-    wanted = "".join(f"{word}\0" for word in argv).encode()
+    command_line = "".join(f"{word}\0" for word in argv).encode()
     for entry in Path("/proc").iterdir():
         try:
-            if entry.name.isdigit() and (entry / "cmdline").read_bytes() == wanted:
+            if entry.name.isdigit() and (entry / "cmdline").read_bytes() == command_line:
                 return True
         except OSError:
             continue

@@ -1,4 +1,4 @@
-"""A copy of the program in a place where nothing is written, and what a run of it leaves elsewhere."""
+"""A copy of the program in a read-only place, and the files that its runs leave elsewhere."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ReadOnlyProgram:
     def copy_into(cls, folder: Path) -> ReadOnlyProgram:
         """Copy the program below `place`; skips the test where root can write everywhere."""
         program, home, scratch = folder / "program", folder / "home", folder / "scratch"
-        # With its bytecode, as an installed program has it: else every start compiles the whole app anew.
+        # With its bytecode, as an installed program has it: else every start compiles the app again.
         shutil.copytree(ROOT / "helix_desktop", program / "helix_desktop", ignore=IGNORE_TEMP_BYTECODE)
         shutil.copytree(ROOT / "resources", program / "resources", ignore=shutil.ignore_patterns("*.pyc*"))
         home.mkdir()
@@ -44,7 +44,7 @@ class ReadOnlyProgram:
         return cls(program, home, scratch, files, _write_protect(program))
 
     def command(self, *args: str) -> tuple[str, ...]:
-        """Return the command line of `helix-desktop WORDS`."""
+        """Return the command line of `helix-desktop ARGUMENTS`."""
         return (*self.prefix, sys.executable, "-m", "helix_desktop", *args)
 
     @property
@@ -55,14 +55,14 @@ class ReadOnlyProgram:
         return {name: text for name, text in os.environ.items() if name not in names} | own
 
     def home_entries(self, data_dir: str = "data") -> set[str]:
-        """List what is in the home now, but for what is below `data` and what is the system's own."""
-        found = {str(place.relative_to(self.home)) for place in self.home.rglob("*")}
+        """List the files in the home, except those below `data` and the system's own."""
+        names = {str(place.relative_to(self.home)) for place in self.home.rglob("*")}
         below = tuple(f"{own}/" for own in (data_dir, *_SYSTEM_CACHES))
-        rest = {name for name in found if not name.startswith(below)}
-        return rest - _SYSTEM_CACHES - ({".cache"} if _SYSTEM_CACHES & found else set())
+        rest = {name for name in names if not name.startswith(below)}
+        return rest - _SYSTEM_CACHES - ({".cache"} if _SYSTEM_CACHES & names else set())
 
     def assert_untouched(self) -> None:
-        """Assert that nothing was written beside the program or into the folder for temporary files."""
+        """Assert that nothing was written next to the program or into the folder for temporary files."""
         assert tuple(sorted(self.folder.rglob("*"))) == self.files
         # The folder in which all workspaces make theirs stays, empty: removing it would race with other runs.
         base = self.scratch / temporary_base().name

@@ -1,4 +1,4 @@
-"""Small replays of which every figure can be worked out by hand."""
+"""Small replays whose figures can be worked out on paper."""
 
 from __future__ import annotations
 
@@ -55,10 +55,14 @@ class MarkerReplay(UnmanagedReplay):
         return self.contents[digest] if digest in self.contents else super().recall(digest)
 
     def request(self) -> list[dict[str, Any]]:
-        newest = max((at for at, one in enumerate(self.messages) if one["role"] == "assistant"), default=0)
+        newest = max(
+            (at for at, message in enumerate(self.messages) if message["role"] == "assistant"), default=0
+        )
         return [
-            one if one["role"] != "tool" or at > newest else one | {"content": self.marker(one["content"])}
-            for at, one in enumerate(self.messages)
+            message
+            if message["role"] != "tool" or at > newest
+            else message | {"content": self.marker(message["content"])}
+            for at, message in enumerate(self.messages)
         ]
 
     def marker(self, text: str) -> str:
@@ -66,20 +70,22 @@ class MarkerReplay(UnmanagedReplay):
 
 
 class FoldingReplay(MarkerReplay):
-    """Sends one note for what came before the newest step; it names an index, each index the former one."""
+    """Sends one note for all before the newest step; it names an index, each index the previous one."""
 
     def request(self) -> list[dict[str, Any]]:
-        newest = max((at for at, one in enumerate(self.messages) if one["role"] == "assistant"), default=0)
+        newest = max(
+            (at for at, message in enumerate(self.messages) if message["role"] == "assistant"), default=0
+        )
         index = ""
-        for one in self.messages[:newest]:
-            if one["role"] == "tool":
-                index = self.store(f"before: {index}\n{digest_of(one['content'].encode())}")
+        for message in self.messages[:newest]:
+            if message["role"] == "tool":
+                index = self.store(f"before: {index}\n{digest_of(message['content'].encode())}")
         note = [{"role": "user", "content": f"[Folded steps] {bare_marker(index)}"}] if index else []
         return [self.messages[0], *note, *self.messages[max(newest, 1) :]]
 
 
 def user_message(text: str) -> dict[str, Any]:
-    """A person's message."""
+    """Return a user message."""
     return {"role": "user", "content": text}
 
 
@@ -90,8 +96,8 @@ def assistant_message(text: str) -> dict[str, Any]:
 
 def tool_call_message(*calls: tuple[str, str, str], text: str = "") -> dict[str, Any]:
     """An assistant's message with calls: id, name, arguments."""
-    made = [{"id": one, "name": name, "arguments": arguments} for one, name, arguments in calls]
-    return {"role": "assistant", "content": text, "tool_calls": made}
+    tool_calls = [{"id": call_id, "name": name, "arguments": arguments} for call_id, name, arguments in calls]
+    return {"role": "assistant", "content": text, "tool_calls": tool_calls}
 
 
 def tool_message(call_id: str, content: str, name: str = "read") -> dict[str, Any]:

@@ -68,12 +68,12 @@ FOLDING = msgspec.structs.replace(
 
 
 def tool_output(name: str, lines: int = 3) -> str:
-    """Return what a tool says."""
+    """Return a tool's output."""
     return "".join(f"{name}, line {number} of the output\n" for number in range(1, lines + 1))
 
 
 def play_turn(simulator: SessionSimulator, user_text: str, steps: int = 2, lines: int = 3) -> None:
-    """Play a turn: the person's words, some steps, and the agent's last words."""
+    """Play a turn: the user's message, some steps, and the agent's last answer."""
     simulator.send_message(user_text)
     for number in range(steps):
         simulator.step(f"{user_text} Step {number + 1}.", 1)
@@ -102,9 +102,9 @@ def sweeps(simulator: SessionSimulator) -> None:
 
 
 def folds(simulator: SessionSimulator) -> None:
-    """Fold steps beside a pinned output, undo and redo a note, then cut as panic does."""
-    for wish, steps in (("Read the tests.", 3), ("Mend the parser.", 1), ("Run them all.", 0)):
-        play_turn(simulator, wish, steps)
+    """Fold steps next to a pinned output, undo and redo a note, then cut as the panic level does."""
+    for prompt, steps in (("Read the tests.", 3), ("Mend the parser.", 1), ("Run them all.", 0)):
+        play_turn(simulator, prompt, steps)
     session_rewrites.pin(simulator, 1)
     session_rewrites.fold_all(simulator)
     simulator.undo(-1)
@@ -115,8 +115,8 @@ def folds(simulator: SessionSimulator) -> None:
 
 def observations(simulator: SessionSimulator) -> None:
     """Place observations, undo and redo that."""
-    for wish, steps in (("Read the tests.", 2), ("Mend the parser.", 2), ("Run them all.", 0)):
-        play_turn(simulator, wish, steps, lines=5)
+    for prompt, steps in (("Read the tests.", 2), ("Mend the parser.", 2), ("Run them all.", 0)):
+        play_turn(simulator, prompt, steps, lines=5)
     session_rewrites.prepare_observations(simulator)
     session_rewrites.place_observations(simulator)
     simulator.undo(0)
@@ -125,7 +125,7 @@ def observations(simulator: SessionSimulator) -> None:
 
 
 def handovers(simulator: SessionSimulator) -> None:
-    """Hand over twice, with words that waited or steered, and a turn cut off and retried."""
+    """Hand over twice, with queued and steering messages, and an interrupted and retried turn."""
     play_turn(simulator, "Read the tests.", 1)
     play_turn(simulator, "Mend the parser.", 1)
     simulator.hand_over(0)
@@ -145,7 +145,7 @@ def handovers(simulator: SessionSimulator) -> None:
 
 
 def images(simulator: SessionSimulator) -> None:
-    """Show images of the person and of a tool, and bytes that are no text."""
+    """Add images of the user and of a tool, and bytes that are no text."""
     simulator.send_message("What is wrong here?", image=add_image(simulator, 200, 100))
     simulator.step("I look.", [ToolCall("call_a", "read_file", '{"path": "shot.png"}')])
     shot = add_image(simulator, 64, 64)
@@ -193,7 +193,7 @@ def record_session(policy: ContextPolicy, play: Callable[[SessionSimulator], Non
 def stored_event(recorded: RecordedEvent) -> dict[str, Any]:
     """Return an event as it is stored, without the fields that have their defaults."""
     row: dict[str, Any] = msgspec.to_builtins(recorded)
-    usual = {
+    values = {
         field.name: [] if field.default == () else field.default
         for field in msgspec.structs.fields(recorded.event)
         if field.default is not msgspec.NODEFAULT
@@ -201,7 +201,7 @@ def stored_event(recorded: RecordedEvent) -> dict[str, Any]:
     row["event"] = {
         name: value
         for name, value in row["event"].items()
-        if name not in usual or json.dumps(value) != json.dumps(usual[name])
+        if name not in values or json.dumps(value) != json.dumps(values[name])
     }
     return row
 
@@ -222,7 +222,7 @@ def file_text(document: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    """Write the files into the folder that is named."""
+    """Write the files into the given folder."""
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
     for name, (policy, play) in SESSIONS.items():

@@ -1,6 +1,6 @@
 """Histories with every kind of rewrite: folds, observations, pins, chosen forms, arguments as markers.
 
-What they record is what the engine would: stretches end at legal cuts, notes and index entries are real.
+They record what the engine would: ranges end at legal cuts, notes and index entries are real.
 """
 
 from __future__ import annotations
@@ -43,7 +43,9 @@ SeqRange = tuple[int, int]
 
 def seq_range_between(simulator: SessionSimulator, first: int, last: int) -> SeqRange | None:
     """The events between two legal cuts of the window; None when there are too few."""
-    live = [one for one in simulator.transcript.window_entries() if isinstance(one, LogItem | SummaryBlock)]
+    live = [
+        entry for entry in simulator.transcript.window_entries() if isinstance(entry, LogItem | SummaryBlock)
+    ]
     ends = [0, *cuts.legal_cuts(live)]
     begin, end = sorted((ends[first % len(ends)], ends[last % len(ends)]))
     if begin == end:
@@ -116,11 +118,11 @@ def write_large_file(simulator: SessionSimulator, text: str = "line of a file\n"
 def output_seqs(simulator: SessionSimulator) -> list[int]:
     """The seqs of all outputs that have a content."""
     items = simulator.transcript.items
-    return [one.seq for one in items if isinstance(one.event, ToolAnswered) and one.event.digest]
+    return [item.seq for item in items if isinstance(item.event, ToolAnswered) and item.event.digest]
 
 
 def choose_form(simulator: SessionSimulator, seq: int, form: Form, text: str) -> int:
-    """Record the person's choice of another form; the seq of that."""
+    """Record the user's choice of another form; return its seq."""
     simulator.record(
         FormChosen(seq, form, text, count_tokens(text), "names only" if form == "compact" else "")
     )
@@ -153,13 +155,13 @@ class _Rewriter:
             place_observations(self.simulator, waiting[-1])
 
     def pin(self) -> None:
-        """An output is pinned, or a pin is taken off."""
+        """Pin an output, or remove a pin."""
         if target := self._draw_output():
             pinned = target in self.simulator.transcript.rewrites.pinned
             self.simulator.record(Unpinned(target) if pinned else Pinned(target))
 
     def form(self) -> None:
-        """The person chooses another form."""
+        """Let the user choose another form."""
         if target := self._draw_output():
             form = self._draw(st.sampled_from(get_args(Form)))
             choose_form(self.simulator, target, form, "head\n[…]\ntail")
@@ -184,12 +186,12 @@ class _Rewriter:
 
     def undo(self) -> None:
         """Any rewrite is undone."""
-        known = self.simulator.transcript
-        if held := [seq for seq in known.rewrites.by_seq if known.can_undo(seq)]:
-            self.simulator.record(Undone(held[self._draw_number() % len(held)]))
+        transcript = self.simulator.transcript
+        if undoable := [seq for seq in transcript.rewrites.by_seq if transcript.can_undo(seq)]:
+            self.simulator.record(Undone(undoable[self._draw_number() % len(undoable)]))
 
     def redo(self) -> None:
-        """Any undone rewrite holds again."""
+        """Redo any undone rewrite."""
         if gone := sorted(self.simulator.transcript.rewrites.undone):
             self.simulator.record(Redone(gone[self._draw_number() % len(gone)]))
 
@@ -197,8 +199,8 @@ class _Rewriter:
         return seq_range_between(self.simulator, self._draw_number(), self._draw_number())
 
     def _draw_output(self) -> int:
-        found = output_seqs(self.simulator)
-        return found[self._draw_number() % len(found)] if found else 0
+        seqs = output_seqs(self.simulator)
+        return seqs[self._draw_number() % len(seqs)] if seqs else 0
 
     def _draw_number(self) -> int:
         return self._draw(st.integers(0, 99))
@@ -212,7 +214,7 @@ ACTIONS = (
 
 @st.composite
 def histories_with_rewrites(draw: Draw, max_rewrites: int = 10) -> SessionSimulator:
-    """A usual history with rewrites of every kind on top, some of them undone."""
+    """Return a history with rewrites of every kind on top, some of them undone."""
     simulator = draw(histories(SESSION_ACTIONS))
     rewriter = _Rewriter(simulator, draw)
     for action in draw(st.lists(st.sampled_from(ACTIONS), min_size=1, max_size=max_rewrites)):

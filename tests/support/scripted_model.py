@@ -1,4 +1,4 @@
-"""A small real model that answers by a script, and a counter of words: what turns are tested with."""
+"""A small real model with scripted answers, and a word counter, for tests of turns."""
 
 from __future__ import annotations
 
@@ -28,10 +28,9 @@ Script = Callable[[ModelRequest], ScriptedReply]
 
 
 class ScriptedModel:
-    """Answers each request by its script, and keeps the requests.
+    """Answers each request by its script, and records the requests.
 
-    Handovers, observations (and reflections), questions how to keep outputs, and extracts have scripts of
-    their own.
+    Handovers, observations (and reflections), intake questions and extracts have scripts of their own.
     """
 
     def __init__(
@@ -54,24 +53,24 @@ class ScriptedModel:
         self.closed_streams = 0
 
     def _route(self, request: ModelRequest) -> tuple[list[ModelRequest], Script]:
-        asked = request.messages[-1].text if request.messages[-1].role == "user" else ""
-        if asked.startswith(OPENING):
+        prompt = request.messages[-1].text if request.messages[-1].role == "user" else ""
+        if prompt.startswith(OPENING):
             return self.summary_requests, self.summary_script
-        if asked.startswith((OBSERVE, REFINE)):
+        if prompt.startswith((OBSERVE, REFINE)):
             return self.observation_requests, self.observation_script
-        if asked.startswith(QUESTION):
+        if prompt.startswith(QUESTION):
             return self.question_requests, self.question_script
-        if asked.startswith(EXTRACT):
+        if prompt.startswith(EXTRACT):
             return self.extract_requests, self.extract_script
         return self.requests, self.script
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
         """Play the script for this request."""
-        kept, script = self._route(request)
-        kept.append(request)
+        request_index, script = self._route(request)
+        request_index.append(request)
         try:
             for part in script(request):
-                await asyncio.sleep(0)  # as a real stream, it gives way before each piece
+                await asyncio.sleep(0)  # like a real stream, it yields to the loop before each piece
                 if isinstance(part, Exception):
                     raise part
                 if isinstance(part, asyncio.Event):
@@ -83,16 +82,16 @@ class ScriptedModel:
 
 
 class WordCounter:
-    """Counts words, and at least one token for every twelve characters, off nobody's thread."""
+    """Counts words, and at least one token for every twelve characters, without a thread."""
 
     async def count(self, texts: Sequence[str]) -> list[int]:
-        """The words of each text."""
+        """Return the number of words of each text."""
         await asyncio.sleep(0)
         return [max(len(text.split()), len(text) // 12) for text in texts]
 
 
 def text_reply(text: str) -> ScriptedReply:
-    """An answer in words, arriving in pieces."""
+    """Return a text answer that arrives in pieces."""
     half = len(text) // 2
     return [TextDelta(text[:half]), TextDelta(text[half:]), ModelResponse(text)]
 
@@ -101,12 +100,12 @@ def tool_call_reply(
     *calls: tuple[str, dict[str, Any]], text: str = "", id_prefix: str = "c"
 ) -> ScriptedReply:
     """An answer that calls tools: names with arguments. Ids begin with `key`."""
-    made = tuple(
-        ToolCall(f"{id_prefix}{number}", name, json.dumps(given))
-        for number, (name, given) in enumerate(calls)
+    tool_calls = tuple(
+        ToolCall(f"{id_prefix}{number}", name, json.dumps(arguments))
+        for number, (name, arguments) in enumerate(calls)
     )
     pieces: list[StreamItem] = [TextDelta(text)] if text else []
-    return [*pieces, ModelResponse(text, made, stop="calls")]
+    return [*pieces, ModelResponse(text, tool_calls, stop="calls")]
 
 
 def replies_in_order(*replies: ScriptedReply) -> Script:
@@ -116,7 +115,7 @@ def replies_in_order(*replies: ScriptedReply) -> Script:
 
 
 def thinking_script(steps: int, word_count: int = 600) -> Script:
-    """So many steps of a model that thinks aloud, which no sweep can take."""
+    """Return `steps` steps of a model that thinks aloud, which no sweep can shorten."""
     return replies_in_order(
         *(
             tool_call_reply(("say", {}), text=f"word{at} " * word_count, id_prefix=f"t{at}-")

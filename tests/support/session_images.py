@@ -15,7 +15,7 @@ from tests.support.session_simulator import SessionSimulator, count_tokens
 
 
 def add_image(simulator: SessionSimulator, width: int, height: int) -> Image:
-    """A new image, kept."""
+    """Store a new image."""
     number = len(simulator.contents)
     data = minimal_png(width, height, number)
     image = identify_image(data, digest_of(data), f"shot {number}.png")
@@ -34,16 +34,16 @@ def answer_call_with_bytes(
     call = waiting[index % len(waiting)]
     digest = digest_of(data)
     simulator.contents[digest] = data
-    shown = image.summary if image else decode_output(data, digest)[0]
+    preview = image.summary if image else decode_output(data, digest)[0]
     answer = ToolAnswered(
         call_id=call.id,
         name=call.name,
-        text=shown,
+        text=preview,
         digest=digest,
         size=len(data),
-        tokens=count_tokens(shown) + (image.tokens if image else 0),
+        tokens=count_tokens(preview) + (image.tokens if image else 0),
         marker_tokens=0,
-        first_line=first_line(shown),
+        first_line=first_line(preview),
         whole=False,
         images=(image,) if image else (),
     )

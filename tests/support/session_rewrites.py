@@ -1,4 +1,4 @@
-"""Every rewrite that a session can see, recorded on a simulator: by the program's own rules, or by hand."""
+"""Every visible rewrite of a session, recorded on a simulator: by the product's own rules, or manually."""
 
 from __future__ import annotations
 
@@ -38,18 +38,18 @@ def eager_policy(policy: ContextPolicy) -> ContextPolicy:
 
 def fold_all(simulator: SessionSimulator) -> int:
     """Fold all that can be; the provider has forgotten the session. How many folds that made."""
-    before, kept = len(simulator.transcript.rewrites.folds), simulator.policy
+    before, policy = len(simulator.transcript.rewrites.folds), simulator.policy
     simulator.now_ms += IDLE_S * 1_000
-    simulator.policy = eager_policy(kept)
+    simulator.policy = eager_policy(policy)
     try:
         simulator.apply_due_rewrites()
     finally:
-        simulator.policy = kept
+        simulator.policy = policy
     return len(simulator.transcript.rewrites.folds) - before
 
 
 def truncate(simulator: SessionSimulator) -> None:
-    """Leave out what panic leaves out."""
+    """Truncate as the panic level does."""
     run_sync(simulator.window_rewriter.truncate())
 
 
@@ -65,18 +65,18 @@ def prepare_observations(simulator: SessionSimulator) -> int:
 
 
 def build_observations(simulator: SessionSimulator, event_range: EventRange) -> ObservationsMade:
-    """The observations of a stretch that an observer with few words would make."""
-    known = simulator.transcript
-    items = known.between(event_range.after, event_range.upto)
-    text, entries = build_index_entry(known, event_range.after, event_range.upto)
-    said = [
-        Observation(one.at_ms, 1 + one.seq % 3, f"Something happened at {one.seq}.", (one.seq,))
-        for one in items[:: max(1, len(items) // 4)]
+    """Build the observations of a range as a terse observer would."""
+    transcript = simulator.transcript
+    items = transcript.between(event_range.after, event_range.upto)
+    text, entries = build_index_entry(transcript, event_range.after, event_range.upto)
+    observations = [
+        Observation(item.at_ms, 1 + item.seq % 3, f"Something happened at {item.seq}.", (item.seq,))
+        for item in items[:: max(1, len(items) // 4)]
     ]
-    made = ObservationsMade(
+    event = ObservationsMade(
         after=event_range.after,
         upto=event_range.upto,
-        observations=tuple(said),
+        observations=tuple(observations),
         quoted=observation_task.verbatim_seqs(items, min(simulator.policy.user_text_tokens, 200)),
         ledger=build_ledger(items).text(simulator.policy.ledger_tokens),
         index=simulator.store_content(text),
@@ -88,7 +88,9 @@ def build_observations(simulator: SessionSimulator, event_range: EventRange) -> 
         reflection=bool(event_range.replaces),
         replaces=event_range.replaces,
     )
-    return msgspec.structs.replace(made, tokens=count_tokens(observation.render_generation(made, known)))
+    return msgspec.structs.replace(
+        event, tokens=count_tokens(observation.render_generation(event, transcript))
+    )
 
 
 def record_failed_observations(simulator: SessionSimulator) -> None:
@@ -97,10 +99,10 @@ def record_failed_observations(simulator: SessionSimulator) -> None:
 
 
 def place_observations(simulator: SessionSimulator) -> None:
-    """The person puts what is prepared in place."""
-    made = observation.pending_observations(simulator.transcript)
-    if made is not None:
-        run_sync(simulator.window_rewriter.place_observations(made, PlacementReason.MANUAL))
+    """Let the user place the pending observations."""
+    event = observation.pending_observations(simulator.transcript)
+    if event is not None:
+        run_sync(simulator.window_rewriter.place_observations(event, PlacementReason.MANUAL))
 
 
 def sweep_all(simulator: SessionSimulator, newest: int) -> None:
@@ -110,39 +112,41 @@ def sweep_all(simulator: SessionSimulator, newest: int) -> None:
 
 
 def sweep_images(simulator: SessionSimulator, newest: bool) -> None:
-    """Let text and hash stand for the images the person sent."""
+    """Replace the user's images by text and hash."""
     simulator.record_sweep(planner.sweep_images(simulator.transcript, newest), SweepReason.OVERFLOW)
 
 
 def cached_outputs(simulator: SessionSimulator) -> list[LogItem]:
     """The outputs that are cached, in order."""
     return [
-        one for one in simulator.transcript.items if isinstance(one.event, ToolAnswered) and one.event.digest
+        item
+        for item in simulator.transcript.items
+        if isinstance(item.event, ToolAnswered) and item.event.digest
     ]
 
 
 def pin(simulator: SessionSimulator, index: int) -> int:
-    """The person pins an output; its seq, 0 if there is none."""
-    found = cached_outputs(simulator)
-    if not found:
+    """Let the user pin an output; return its seq, 0 if there is none."""
+    outputs = cached_outputs(simulator)
+    if not outputs:
         return 0
-    simulator.record(Pinned(found[index % len(found)].seq))
-    return found[index % len(found)].seq
+    simulator.record(Pinned(outputs[index % len(outputs)].seq))
+    return outputs[index % len(outputs)].seq
 
 
 def unpin(simulator: SessionSimulator, index: int) -> None:
-    """The person takes a pin off."""
-    found = sorted(simulator.transcript.rewrites.pinned)
-    if found:
-        simulator.record(Unpinned(found[index % len(found)]))
+    """Let the user remove a pin."""
+    pinned = sorted(simulator.transcript.rewrites.pinned)
+    if pinned:
+        simulator.record(Unpinned(pinned[index % len(pinned)]))
 
 
 def choose_form(simulator: SessionSimulator, index: int, form: Form) -> int:
-    """The person chooses how an output is shown; the seq of the choice, 0 if there is no output."""
-    found = cached_outputs(simulator)
-    if not found:
+    """Let the user choose an output's form; return the seq of the choice, 0 if there is no output."""
+    outputs = cached_outputs(simulator)
+    if not outputs:
         return 0
-    item = found[index % len(found)]
+    item = outputs[index % len(outputs)]
     assert isinstance(item.event, ToolAnswered)
     if item.event.images:
         return 0

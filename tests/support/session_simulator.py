@@ -1,6 +1,6 @@
-"""The agent without its loop: records what the engine would record, and looks after the window as it does.
+"""The agent without its loop: records what the engine would record, and maintains the window as it does.
 
-A `SessionSimulator` keeps every request that would have been sent, with the contents that a store would hold.
+A `SessionSimulator` stores every request that would have been sent, with the contents of a store.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class SentRequest(msgspec.Struct, frozen=True):
 
     @property
     def request(self) -> ModelRequest:
-        """What would have been sent."""
+        """Return the request that would have been sent."""
         return self.window.request
 
 
@@ -73,7 +73,7 @@ def count_tokens(text: str) -> int:
 
 
 class _TokenCounter:
-    """The plain count, as the agent asks for it."""
+    """The exact count, for the agent's estimates."""
 
     async def count(self, texts: Sequence[str]) -> list[int]:
         """The tokens of each text."""
@@ -81,7 +81,7 @@ class _TokenCounter:
 
 
 class _MemorySession(Session):
-    """A session without a loop and without a disk: what is to be recorded is a fact at once."""
+    """A session without a loop and without a disk: recorded events are stored at once."""
 
     def __init__(self, simulator: SessionSimulator) -> None:
         super().__init__(
@@ -103,7 +103,7 @@ class _MemorySession(Session):
     ) -> list[RecordedEvent]:
         """Make the events that `decide` names facts, after their contents."""
         events = decide()
-        self._simulator.contents.update((one.digest, one.data) for one in contents)
+        self._simulator.contents.update((content.digest, content.data) for content in contents)
         return self._simulator.record(*events)
 
 
@@ -134,7 +134,7 @@ class SessionSimulator:
         self.record(SessionStarted("A session"))
 
     def reload(self) -> None:
-        """The app comes back: everything is built again from the log as the store keeps it."""
+        """Rebuild everything from the stored log, as after a restart."""
         stored = msgspec.msgpack.encode(self.log)
         self.log = msgspec.msgpack.decode(stored, type=list[RecordedEvent])
         self.transcript = Transcript(self.log)
@@ -148,27 +148,27 @@ class SessionSimulator:
 
     def record(self, *events: Event) -> list[RecordedEvent]:
         """Make events facts, one second after the last."""
-        made: list[RecordedEvent] = []
+        new_events: list[RecordedEvent] = []
         for event in events:
             self.now_ms += 1_000
             recorded = RecordedEvent(self.transcript.last_seq + 1, self.now_ms, event)
             self.transcript.apply(recorded)
             self.log.append(recorded)
-            made.append(recorded)
-        return made
+            new_events.append(recorded)
+        return new_events
 
     def store_content(self, text: str) -> str:
-        """Keep a content; its digest."""
+        """Store a content; return its digest."""
         data = text.encode("utf-8", "surrogatepass")
         self.contents[digest_of(data)] = data
         return digest_of(data)
 
     def window(self) -> Window:
-        """What would be sent now."""
+        """Return the current window."""
         return project(self.transcript, self.policy, self.frame)
 
     def send_message(self, text: str, attachment_text: str = "", image: Image | None = None) -> None:
-        """The person speaks: a new turn, or a queued message while one runs."""
+        """Send a user message: a new turn, or a queued message during one."""
         attachments: tuple[Attachment, ...] = ()
         if attachment_text:
             digest = self.store_content(attachment_text)
@@ -194,14 +194,14 @@ class SessionSimulator:
         self.record(UserSpoke(text, count_tokens(text), attachments))
 
     def steer(self, text: str) -> None:
-        """The person steers the running turn: their words follow the answers of the step that is closed."""
+        """Steer the running turn: the message follows the answers of the completed step."""
         self.answer_all_calls("rest")
         self.record(MessageQueued(text, steer=True))
         seq = self.transcript.last_seq
         self.record(UserSpoke(text, count_tokens(text), queued=seq, steered=True))
 
     def apply_due_rewrites(self) -> None:
-        """What the agent does to the window before each request."""
+        """Apply the rewrites that the agent makes before each request."""
         run_sync(self.window_rewriter.apply_due_rewrites())
 
     def step(self, text: str, calls: int | Sequence[ToolCall], usage_ratio: float = 0.0) -> None:
@@ -210,13 +210,17 @@ class SessionSimulator:
         self.apply_due_rewrites()
         window, _ = self.window_rewriter.measure()
         self.sent_requests.append(SentRequest(self.transcript.last_seq, window))
-        made = tuple(self.tool_call(n) for n in range(calls)) if isinstance(calls, int) else tuple(calls)
-        said = text if text.strip() or made else "Done."
+        tool_calls = (
+            tuple(self.tool_call(n) for n in range(calls)) if isinstance(calls, int) else tuple(calls)
+        )
+        reply = text if text.strip() or tool_calls else "Done."
         usage = Usage(int(window.estimate * usage_ratio), 5) if usage_ratio else None
         self.record(
-            msgspec.structs.replace(assistant_event(self, said, made), usage=usage, estimate=window.estimate)
+            msgspec.structs.replace(
+                assistant_event(self, reply, tool_calls), usage=usage, estimate=window.estimate
+            )
         )
-        if not made:
+        if not tool_calls:
             self.record(TurnEnded("done"))
 
     def tool_call(self, number: int, arguments: str = "", name: str = "") -> ToolCall:
@@ -224,38 +228,38 @@ class SessionSimulator:
         self.call_count += 1
         # Some servers count the calls of each answer from zero again.
         identity = f"call_{number}" if self.call_count % 3 else f"call-{self.call_count}"
-        named = name or TOOL_NAMES[self.call_count % len(TOOL_NAMES)]
+        tool_name = name or TOOL_NAMES[self.call_count % len(TOOL_NAMES)]
         path = '{"path": "src/a%d.py"}' % (self.call_count % 7)  # noqa: UP031 - the text is full of braces
-        return ToolCall(identity, named, arguments or path)
+        return ToolCall(identity, tool_name, arguments or path)
 
     def answer_call(self, index: int, text: str, ok: bool = True, form: Form = "full") -> None:
-        """One open call ends, in any order; its output is shown in a form."""
+        """End one open call, in any order, with its output in a form."""
         waiting = list(self.transcript.open_calls.values())
         if not waiting:
             return
         call = waiting[index % len(waiting)]
         digest = self.store_content(text)
-        shown = output_in_form(text, digest, form)
+        body = output_in_form(text, digest, form)
         answer = ToolAnswered(
             call_id=call.id,
             name=call.name,
-            text=shown,
+            text=body,
             digest=digest,
             size=len(self.contents[digest]),
-            tokens=count_tokens(shown),
+            tokens=count_tokens(body),
             marker_tokens=0,
             target=f"src/a{index}.py" if index % 5 else f"cat <<X\n{'ab' * 32} e1 read_file",
             first_line=first_line(text),
             ok=ok,
             exit_code=(0 if ok else 1) if call.name == "run_command" else None,
-            whole=shown == text,
+            whole=body == text,
             form=form,
             full_tokens=0 if form == "full" else count_tokens(text),
         )
         self.record(msgspec.structs.replace(answer, marker_tokens=count_tokens(output_marker(answer))))
 
     def recall(self, digest: str) -> None:
-        """The agent asks for a content and gets its beginning."""
+        """Let the agent recall a content and get its beginning."""
         text = self.contents[digest].decode("utf-8", "replace")[:400]
         if not self.transcript.turn_open:
             self.send_message("What was that?")
@@ -281,7 +285,7 @@ class SessionSimulator:
             self.answer_call(0, text)
 
     def end_turn(self, outcome: TurnOutcome, partial: str = "") -> None:
-        """The turn is cut off: open calls are closed, what was said stays."""
+        """Interrupt the turn: close open calls, keep the partial answer."""
         if not self.transcript.turn_open:
             return
         if partial and not self.transcript.open_calls:
@@ -304,12 +308,12 @@ class SessionSimulator:
             self.record(SweepMade(plan.masked, plan.saved, reason))
 
     def undo(self, index: int) -> int:
-        """Undo one rewrite that holds; its seq, 0 if there is none."""
-        held = [seq for seq in sorted(self.transcript.rewrites.by_seq) if self.transcript.can_undo(seq)]
-        if not held:
+        """Undo one active rewrite; return its seq, 0 if there is none."""
+        undoable = [seq for seq in sorted(self.transcript.rewrites.by_seq) if self.transcript.can_undo(seq)]
+        if not undoable:
             return 0
-        self.record(Undone(held[index % len(held)]))
-        return held[index % len(held)]
+        self.record(Undone(undoable[index % len(undoable)]))
+        return undoable[index % len(undoable)]
 
     def redo(self, index: int) -> int:
         """Redo one rewrite that was undone; its seq, 0 if there is none."""
@@ -320,26 +324,26 @@ class SessionSimulator:
         return gone[index % len(gone)]
 
     def hand_over(self, keep_tokens: int) -> HandoverMade | None:
-        """A handover at the furthest cut that keeps this many tokens, with the sweep that rides on it."""
+        """Hand over at the latest cut that keeps this many tokens, with the sweep that comes with it."""
         cut = cuts.choose_cut(self.transcript, keep_tokens)
         if cut is None:
             return None
-        made = self.handover_at(cut)
-        self.record(made)
+        handover = self.handover_at(cut)
+        self.record(handover)
         self.record_sweep(sweeps.sweep_with_rewrite(self.transcript, self.policy), SweepReason.HANDOVER)
-        return made
+        return handover
 
     def handover_at(self, cut: CutPoint) -> HandoverMade:
         """The handover that the compactor would write there without a model."""
-        held = self.transcript.handover
-        former = held[1] if held else None
+        latest = self.transcript.handover
+        previous = latest[1] if latest else None
         covered = covered_messages(self.transcript, cut.upto, cut.kept_seq)
         fresh = uncovered_messages(self.transcript, cut.upto, cut.kept_seq)
         text, entries = build_index_entry(self.transcript, 0, cut.upto, cut.kept_seq)
-        made = HandoverMade(
+        event = HandoverMade(
             upto=cut.upto,
             kept=cut.kept_seq,
-            sections=extractive_handover(fresh, former),
+            sections=extractive_handover(fresh, previous),
             ledger=build_ledger(covered).text(self.policy.ledger_tokens),
             index=self.store_content(text),
             index_entries=entries,
@@ -349,31 +353,31 @@ class SessionSimulator:
             messages=len(covered),
             model="none",
             trigger=HandoverTrigger.MANUAL,
-            former=held[0] if held else 0,
+            former=latest[0] if latest else 0,
         )
-        return msgspec.structs.replace(made, tokens=count_tokens(render_handover(made, ())))
+        return msgspec.structs.replace(event, tokens=count_tokens(render_handover(event, ())))
 
 
 def assistant_event(simulator: SessionSimulator, text: str, calls: tuple[ToolCall, ...]) -> AssistantSpoke:
-    """What a model said, with its large arguments stored; now and then with reasoning of its own."""
-    found = [one for call in calls if (one := mask_arguments(call)) is not None]
-    for one in found:
-        for argument in one.texts:
+    """Return an answer with its large arguments stored, sometimes with provider reasoning."""
+    masked = [mask for call in calls if (mask := mask_arguments(call)) is not None]
+    for mask in masked:
+        for argument in mask.texts:
             simulator.store_content(argument)
-    short = {one.call.call_id: one.call.arguments for one in found}
-    given = [call.name + call.arguments for call in calls]
+    short = {mask.call.call_id: mask.call.arguments for mask in masked}
+    originals = [call.name + call.arguments for call in calls]
     left = [call.name + short.get(call.id, call.arguments) for call in calls]
     thought = simulator.call_count % 4 == 1
     return AssistantSpoke(
         text=text,
         model=simulator.frame.info.label,
-        tokens=count_tokens(text) + sum(map(count_tokens, given)),
+        tokens=count_tokens(text) + sum(map(count_tokens, originals)),
         calls=calls,
         reasoning="It must be so." if thought else "",
         stop="calls" if calls else "end",
         verbatim={"signature": f"s{simulator.call_count}"} if thought else None,
-        short=tuple(one.call for one in found),
-        short_tokens=count_tokens(text) + sum(map(count_tokens, left)) if found else 0,
+        short=tuple(mask.call for mask in masked),
+        short_tokens=count_tokens(text) + sum(map(count_tokens, left)) if masked else 0,
     )
 
 

@@ -31,15 +31,15 @@ def mount_small_disk(path: Path, size: str = "64m") -> Iterator[None]:
 
 
 def fill_disk(file: Path) -> None:
-    """Write to a file until the disk takes no more."""
+    """Write to a file until the disk is full."""
     with file.open("ab", buffering=0) as ballast:
         part = _BLOCK_BYTES
         while part:
             try:
-                written = ballast.write(bytes(part))
+                count = ballast.write(bytes(part))
             except OSError:
-                written = 0
-            part = part if written == part else part // 2
+                count = 0
+            part = part if count == part else part // 2
 
 
 def remount(path: Path, mode: str) -> None:

@@ -33,7 +33,7 @@ PARENT_PROMPT = "Go."
 
 
 class DelegatingTools(ScriptedTools):
-    """The told tools and `delegate`, which gives its `task` to a subagent under `policy` and `model`."""
+    """The scripted tools and `delegate`, which passes its `task` to a subagent under `policy` and `model`."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -43,20 +43,20 @@ class DelegatingTools(ScriptedTools):
         self.model: Model | None = None
 
     async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
-        """Delegate, or do as told."""
+        """Delegate, or run a scripted tool."""
         if call.name != "delegate":
             return await super().run(call, on_output)
         assert self.conversation is not None
-        given: dict[str, Any] = json.loads(call.arguments)
-        title = str(given.get("title", ""))
+        arguments: dict[str, Any] = json.loads(call.arguments)
+        title = str(arguments.get("title", ""))
         result = await self.conversation.subagents.run(
-            given["task"], self.policy and disable_spend_approval(self.policy), self.model, title, call.id
+            arguments["task"], self.policy and disable_spend_approval(self.policy), self.model, title, call.id
         )
         return result.output
 
 
 class SubagentRig(AgentRig):
-    """A parent and its subagents. Each follows the script that goes by the first words said to it."""
+    """A parent and its subagents. Each follows the script of its first user message."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class SubagentRig(AgentRig):
         self.workspace = self.create_workspace(self.store, policy or PROFILES["balanced"])
 
     def next_play(self, request: ModelRequest) -> ScriptedReply:
-        """What the agent of this request does next."""
+        """Return the next reply for the agent of this request."""
         script = self.scripts.get(first_user_text(request))
         return script(request) if script is not None else text_reply("Done.")
 
@@ -81,17 +81,19 @@ class SubagentRig(AgentRig):
         return self.delegating_tools.conversation
 
     def requests_of(self, prompt: str) -> list[ModelRequest]:
-        """The requests of the agent to whom these were the first words."""
-        return [one for one in self.model.requests if first_user_text(one) == prompt]
+        """Return the requests of the agent with this first message."""
+        return [request for request in self.model.requests if first_user_text(request) == prompt]
 
     def progress_of(self, session_id: str) -> list[SubagentProgress]:
-        """What the parent told of a subagent."""
-        return [one for one in self.updates_of(SubagentProgress) if one.session_id == session_id]
+        """Return the parent's updates about a subagent."""
+        return [
+            progress for progress in self.updates_of(SubagentProgress) if progress.session_id == session_id
+        ]
 
     async def subagent_sessions(self) -> list[str]:
         """The subagents' sessions by title."""
         listed = await self.workspace.sessions(self.conversation.session.id)
-        return [one.id for one in sorted(listed, key=lambda one: one.title)]
+        return [session.id for session in sorted(listed, key=lambda session: session.title)]
 
     async def stored_log(self, session: str) -> list[RecordedEvent]:
         """A session's log as the store has it."""
@@ -101,11 +103,11 @@ class SubagentRig(AgentRig):
         """The parent is sound, and every subagent's log is that of a session in which nothing is open."""
         await super().assert_consistent()
         for child in await self.subagent_sessions():
-            room = self.create_workspace(self.store, PROFILES["balanced"])
+            workspace = self.create_workspace(self.store, PROFILES["balanced"])
             before = await self.stored_log(child)
-            talk = await room.open_session(child)
-            assert talk.session.log == before, "there was nothing to mend"
-            assert talk.session.transcript.parent == self.conversation.session.id
+            conversation = await workspace.open_session(child)
+            assert conversation.session.log == before, "there was nothing to mend"
+            assert conversation.session.transcript.parent == self.conversation.session.id
 
 
 class DelegateToolRig(SubagentRig):
@@ -122,29 +124,29 @@ class DelegateToolRig(SubagentRig):
 
 
 def first_user_text(request: ModelRequest) -> str:
-    """The first words said to the agent of a request."""
-    return next(one.text for one in request.messages if one.role == "user")
+    """Return the first user message of a request."""
+    return next(message.text for message in request.messages if message.role == "user")
 
 
 def requests_text(requests: list[ModelRequest]) -> str:
-    """Everything that stands in requests, as one text."""
+    """Return the full text of requests."""
     return msgspec.json.encode(requests).decode()
 
 
 def are_valid(requests: list[ModelRequest]) -> bool:
-    """Whether a strict server would take them all."""
-    return all(lint(one.messages) == [] for one in requests)
+    """Return True if a strict server would accept them all."""
+    return all(lint(request.messages) == [] for request in requests)
 
 
 def delegate_script(*tasks: str) -> Script:
-    """A parent that gives out these tasks in one step, and then says that it is done."""
+    """Return a parent's script that delegates these tasks in one step, and then says that it is done."""
     return replies_in_order(
-        tool_call_reply(*(("delegate", {"task": one, "title": one}) for one in tasks), text="I delegate.")
+        tool_call_reply(*(("delegate", {"task": task, "title": task}) for task in tasks), text="I delegate.")
     )
 
 
 def waiting_script(text: str) -> Script:
-    """A subagent that waits for the gate, says words and brings some back."""
+    """Return a subagent's script that waits for the gate, writes text and recalls some of it."""
     return replies_in_order(
         tool_call_reply(("wait", {"text": text}), id_prefix=f"{text}-"), text_reply(f"{text} found")
     )
@@ -154,4 +156,4 @@ async def start_subagents(rig: SubagentRig, count: int) -> None:
     """Begin the parent's turn, and let it come to where so many subagents wait for the gate."""
     await rig.begin()
     await rig.conversation.send(PARENT_PROMPT)
-    await rig.wait_until(lambda: sum(one.endswith("-0") for one in rig.tools.executed_calls) >= count)
+    await rig.wait_until(lambda: sum(call.endswith("-0") for call in rig.tools.executed_calls) >= count)

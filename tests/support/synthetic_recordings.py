@@ -1,4 +1,4 @@
-"""Sessions of a made-up coding agent, the same each time, with habits that were measured of real ones."""
+"""Sessions of a synthetic coding agent, deterministic, with habits measured from real ones."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def write_recordings(folder: Path, sessions: Sequence[Sequence[dict[str, Any]]])
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"session-{number:02}.jsonl.gz" for number in range(len(sessions))]
     for path, messages in zip(paths, sessions, strict=True):
-        path.write_bytes(gzip.compress("".join(f"{json.dumps(one)}\n" for one in messages).encode()))
+        path.write_bytes(gzip.compress("".join(f"{json.dumps(message)}\n" for message in messages).encode()))
     return paths
 
 
@@ -62,24 +62,24 @@ class _SyntheticAgent:
         return messages
 
     def _step(self) -> list[dict[str, Any]]:
-        made = [self._call() for _ in range(self._rng.choices((1, 2, 3), (85, 10, 5))[0])]
-        calls = [call for call, _ in made]
-        said = {"role": "assistant", "content": self._rng.choice(_REPLY_TEXTS), "tool_calls": calls}
+        step_calls = [self._call() for _ in range(self._rng.choices((1, 2, 3), (85, 10, 5))[0])]
+        calls = [call for call, _ in step_calls]
+        message = {"role": "assistant", "content": self._rng.choice(_REPLY_TEXTS), "tool_calls": calls}
         return [
-            said,
+            message,
             *(
                 {"role": "tool", "tool_call_id": call["id"], "name": call["name"], "content": output}
-                for call, output in made
+                for call, output in step_calls
             ),
         ]
 
     def _call(self) -> tuple[dict[str, Any], str]:
         self._calls += 1
         name = self._rng.choices(("Read", "Grep", "Bash", "Edit"), (30, 20, 25, 25))[0]
-        given, output = {"Read": self._read, "Grep": self._grep, "Bash": self._bash, "Edit": self._edit}[
+        arguments, output = {"Read": self._read, "Grep": self._grep, "Bash": self._bash, "Edit": self._edit}[
             name
         ]()
-        return {"id": f"call_{self._calls:04}", "name": name, "arguments": json.dumps(given)}, output
+        return {"id": f"call_{self._calls:04}", "name": name, "arguments": json.dumps(arguments)}, output
 
     def _read(self) -> tuple[dict[str, Any], str]:
         if not self._files or self._rng.random() > REREAD_RATIO:
@@ -99,7 +99,7 @@ class _SyntheticAgent:
         return change, f"The file {path} has been updated."
 
     def _code(self, log_mean: float) -> str:
-        """Lines of code; `size` is the logarithm of the usual number of words."""
+        """Return lines of code; `size` is the logarithm of the median number of words."""
         words = int(min(self._rng.lognormvariate(log_mean, 0.9), 9_000))
         lines = []
         while words > 0:

@@ -1,4 +1,4 @@
-"""What an agent's tools print, made of what every Python has: code, search results, logs and listings."""
+"""Typical outputs of an agent's tools, from what every Python has: code, search results, logs, listings."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ def source_code() -> bytes:
 def search_results() -> bytes:
     """Lines as a search prints them."""
     words = ("def ", "import ", "raise ", "self.")
-    found = (
+    lines = (
         f"{name}:{number}:{line}"
         for word in words
         for name, text in _source_files()
         for number, line in enumerate(text.splitlines(), 1)
         if word in line
     )
-    return "\n".join(found).encode()
+    return "\n".join(lines).encode()
 
 
 @cache
 def build_log() -> bytes:
-    """What a build says: the interpreter's own account of its imports."""
+    """Return a build log: the interpreter's own account of its imports."""
     line = [
         sys.executable,
         "-v",

@@ -38,7 +38,7 @@ class MemoryCache:
         self._contents: dict[str, tuple[bytes, CacheEntry]] = {}
 
     def put(self, data: bytes, tool: str = "read_file", target: str = "a.txt") -> str:
-        """Store bytes; gives their digest."""
+        """Store bytes; return their digest."""
         digest, line = digest_of(data), first_line(data.decode(errors="replace"))
         entry = CacheEntry(digest, len(data), len(data), len(data) // 4, tool, target, line, "output", 1, 1)
         self._contents[digest] = (data, entry)
@@ -49,7 +49,7 @@ class MemoryCache:
         return self._lookup(digest)[0]
 
     async def entry(self, digest: str) -> CacheEntry:
-        """What is known of a content."""
+        """Return the entry of a content."""
         return self._lookup(digest)[1]
 
     async def find(self, prefix: str, limit: int = 20) -> list[str]:
@@ -78,7 +78,7 @@ class MemoryCache:
         cursor: str = "",
         should_continue: Callable[[int], bool] = lambda _: True,
     ) -> SearchResults:
-        """All contents that hold the words, newest first."""
+        """Return all contents that contain the words, newest first."""
         hits = []
         for data, entry in reversed(self._contents.values()):
             sighting = find_matches(parse_query(query), data, f"{entry.tool} {entry.target}", lambda: True)
@@ -86,11 +86,11 @@ class MemoryCache:
         return SearchResults(tuple(hits[:limit]))
 
     async def tools(self) -> tuple[str, ...]:
-        """The tools that something is held of."""
+        """Return the tools with stored contents."""
         return tuple(sorted({entry.tool for _, entry in self._contents.values()}))
 
     async def totals(self) -> StoreTotals:
-        """How much is held."""
+        """Return the total sizes."""
         size = sum(entry.size for _, entry in self._contents.values())
         return StoreTotals(len(self._contents), size, size, 0)
 
@@ -106,7 +106,7 @@ async def estimate_tokens(texts: Sequence[str]) -> list[int]:
 
 
 def make_tools(root: Path, cache: ContentReader | None = None, **options: Any) -> ToolRegistry:
-    """The real tools on a folder, with the shipped descriptions; `options` are those of ToolSetup."""
+    """Return the real tools on a folder, with the shipped descriptions; `options` are those of ToolSetup."""
     setup = ToolSetup(DESCRIPTIONS_DIR, estimate_tokens, **options)
     return create_workspace_tools(root, cache or MemoryCache(), setup)
 

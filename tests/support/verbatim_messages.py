@@ -1,4 +1,4 @@
-"""Generated requests as they would be after real answers: assistants' messages with what came beside them."""
+"""Generated requests as after real answers: assistants' messages with their provider data."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ def with_verbatim_messages(request: ModelRequest, dialect: DialectName, info: Mo
         number += 1
         spoke = {1: dialect, 2: OTHER_DIALECT[dialect], 3: dialect}.get(number % 4)
         model = "another" if number % 4 == 3 else info.name
-        kept = verbatim_message(message, spoke, info.provider, model, number) if spoke else None
-        messages.append(msgspec.structs.replace(message, verbatim=kept))
+        original = verbatim_message(message, spoke, info.provider, model, number) if spoke else None
+        messages.append(msgspec.structs.replace(message, verbatim=original))
     return msgspec.structs.replace(request, messages=tuple(messages))
 
 
 def verbatim_message(
     message: Message, dialect: DialectName, provider: str, model: str, number: int
 ) -> dict[str, Any]:
-    """What an answer of this dialect would have been kept as; arguments as they were before any sweep."""
-    kept = {"dialect": dialect, "provider": provider, "model": model}
-    made = {
+    """Return what an answer of this dialect would have been stored as; arguments as before any sweep."""
+    header = {"dialect": dialect, "provider": provider, "model": model}
+    original = {
         "openai-chat": _chat_message,
         "anthropic": _anthropic_message,
         "openai-responses": _responses_message,
     }[dialect]
-    return {**kept, **made(message, number)}
+    return {**header, **original(message, number)}
 
 
 def _chat_message(message: Message, number: int) -> dict[str, Any]:
@@ -75,7 +75,7 @@ def _anthropic_message(message: Message, number: int) -> dict[str, Any]:
 def _responses_message(message: Message, number: int) -> dict[str, Any]:
     thought = {"type": "reasoning", "id": f"rs_{number}", "summary": [], "encrypted_content": "sealed"}
     content = [{"type": "output_text", "text": message.text, "annotations": list[str]()}]
-    said = {"type": "message", "id": f"msg_{number}", "role": "assistant", "status": "completed"}
+    item = {"type": "message", "id": f"msg_{number}", "role": "assistant", "status": "completed"}
     calls = [
         {
             "type": "function_call",
@@ -87,4 +87,4 @@ def _responses_message(message: Message, number: int) -> dict[str, Any]:
         }
         for n, call in enumerate(message.calls)
     ]
-    return {"items": [thought, *([{**said, "content": content}] if message.text else []), *calls]}
+    return {"items": [thought, *([{**item, "content": content}] if message.text else []), *calls]}

@@ -51,8 +51,8 @@ def copies(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 def test_the_recorded_writer_changed_its_log_and_wrote_tables(copies: list[Path]) -> None:
-    logs = {path.name for one in copies for path in (one / "db").glob("*.log")}
-    tables = {path.name for one in copies for path in (one / "db").glob("*.ldb")}
+    logs = {path.name for copy in copies for path in (copy / "db").glob("*.log")}
+    tables = {path.name for copy in copies for path in (copy / "db").glob("*.ldb")}
     assert len(logs) > 1
     assert len(tables) > 1
 
@@ -93,11 +93,11 @@ async def test_kill_9(tmp_path: Path, batch: int) -> None:
 @pytest.fixture(scope="module")
 def original(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ExpectedState]:
     """A closed store of 120 commits in tables and in the log."""
-    folder, made = tmp_path_factory.mktemp("original") / "store", ExpectedState()
-    asyncio.run(write_commits(folder, made, 60, 1))
+    folder, expected = tmp_path_factory.mktemp("original") / "store", ExpectedState()
+    asyncio.run(write_commits(folder, expected, 60, 1))
     compact_tables(folder)
-    asyncio.run(write_commits(folder, made, 60, 2))
-    return folder, made
+    asyncio.run(write_commits(folder, expected, 60, 2))
+    return folder, expected
 
 
 @pytest.mark.parametrize("seed", range(300))
@@ -107,7 +107,7 @@ async def test_damaged_bytes(original: tuple[Path, ExpectedState], tmp_path: Pat
 
 
 @pytest.mark.parametrize("seed", range(60))
-async def test_mending_recovers_no_less_than_leveldbs_own_repair(
+async def test_repair_recovers_no_less_than_leveldbs_own(
     original: tuple[Path, ExpectedState], tmp_path: Path, seed: int
 ) -> None:
     shutil.copytree(original[0], tmp_path / "store")
@@ -125,7 +125,7 @@ async def test_mending_recovers_no_less_than_leveldbs_own_repair(
 
 
 def sound_rows(db: Path) -> tuple[set[bytes], dict[str, list[int]]]:
-    """The contents in one row, and the events by session, that are what was written."""
+    """Return the contents in one row, and the events by session, that match what was written."""
     contents: set[bytes] = set()
     logs: dict[str, list[int]] = {}
     opened = plyvel.DB(str(db), compression=None)
@@ -143,7 +143,7 @@ def sound_rows(db: Path) -> tuple[set[bytes], dict[str, list[int]]]:
 
 
 def unbroken(log: list[int]) -> int:
-    """How many events stand in a log without a gap, from the first on."""
+    """Return how many events a log has without a gap, from the first on."""
     return next((number for number, seq in enumerate(log) if seq != number + 1), len(log))
 
 

@@ -48,7 +48,7 @@ def run(rounds: int, seed: int) -> None:
 
 
 class _Gang:
-    """Threads that go on until the handle is closed; what they did not expect is kept."""
+    """Threads that run until the handle is closed; unexpected errors are recorded."""
 
     def __init__(self, works: list[Callable[[], None]]) -> None:
         self.wrong: list[BaseException] = []
@@ -84,7 +84,7 @@ def _handle_round(path: Path, rnd: random.Random) -> None:
     create_db(path, rows)
     handle = Database(path)
 
-    def look() -> None:
+    def check() -> None:
         for key, row in rows.items():
             assert handle.get(key) == handle.get_verified(key) == row
 
@@ -106,7 +106,7 @@ def _handle_round(path: Path, rnd: random.Random) -> None:
         assert row_codec.decompress(packed, len(data)) == data
         handle.get(b"k0")
 
-    gang = _Gang([look, look, walk, walk, write, pack, pack])
+    gang = _Gang([check, check, walk, walk, write, pack, pack])
     gang.start()
     for _ in range(rnd.randrange(1, 30)):
         gang.steps.acquire()
@@ -119,32 +119,32 @@ def _handle_round(path: Path, rnd: random.Random) -> None:
 
 
 async def _store_round(folder: Path, rnd: random.Random) -> None:
-    """Tasks on an open store, which is closed under them; what was acknowledged must be there afterwards."""
+    """Run tasks on an open store that is closed meanwhile; acknowledged data must be there afterwards."""
     store = await LevelDbStore.open(folder, WORKSPACE)
-    held: list[bytes] = []
+    stored: list[bytes] = []
 
     async def write() -> None:
         for seq in range(1, 10_000):
             data = b"%d " % seq * rnd.choice((50, 4000, _SHARED // 2))
             await store.commit(Commit("s", [tool_answer_event(seq, data)], [make_content(data)]))
-            held.append(data)
+            stored.append(data)
 
     async def read() -> None:
         while True:
-            data = rnd.choice(held or [b""])
-            if held:
+            data = rnd.choice(stored or [b""])
+            if stored:
                 assert await store.get(digest_of(data)) == data
             await store.page(limit=20)
 
-    tasks = [asyncio.ensure_future(one) for one in (write(), read(), read(), read())]  # noqa: TID251 - no scope here
+    tasks = [asyncio.ensure_future(task) for task in (write(), read(), read(), read())]  # noqa: TID251 - no scope here
     for _ in range(rnd.randrange(1, 10)):
         await store.totals()
     await store.close()
     ended = await asyncio.gather(*tasks, return_exceptions=True)
-    assert [type(one) for one in ended] == [StoreClosed] * len(tasks), ended
+    assert [type(result) for result in ended] == [StoreClosed] * len(tasks), ended
     store = await LevelDbStore.open(folder, WORKSPACE)
-    assert len(await store.events("s")) == len(held)
-    for data in held:
+    assert len(await store.events("s")) == len(stored)
+    for data in stored:
         assert await store.get(digest_of(data)) == data
     await store.close()
 

@@ -14,18 +14,18 @@ from tests.support.window.bare_window import make_window
 
 
 @pytest.fixture
-def kept() -> dict[str, bytes]:
+def layout_states() -> dict[str, bytes]:
     """What the layout memory holds."""
     return {}
 
 
 @pytest.fixture
-def window(qtbot: QtBot, kept: dict[str, bytes]) -> Iterator[MainWindow]:
+def window(qtbot: QtBot, layout_states: dict[str, bytes]) -> Iterator[MainWindow]:
     """A wide window on screen, with a text field as its chat."""
     fonts.load(resources_dir() / "fonts")  # as app.window does first: widths depend on it
-    made = make_window(kept)
-    qtbot.addWidget(made)
-    with qtbot.waitExposed(made):
-        made.show()
-    yield made
-    made.allow_close()
+    main_window = make_window(layout_states)
+    qtbot.addWidget(main_window)
+    with qtbot.waitExposed(main_window):
+        main_window.show()
+    yield main_window
+    main_window.allow_close()

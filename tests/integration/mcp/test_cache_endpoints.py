@@ -1,4 +1,4 @@
-"""A workspace's cache over HTTP while the app runs: switched on, kept, renewed, switched off."""
+"""A workspace's cache over HTTP while the app runs: enabled, kept, renewed, disabled."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from helix_desktop.services.cache_server.config_snippets import SharingState
 from helix_desktop.workspaces.record import WorkspaceRecord
 from tests.support.store.builders import make_content
 
-ONE = make_content(b"one line\n")
+CONTENT = make_content(b"one line\n")
 
 
 @pytest.fixture
-async def desk(tmp_path: Path) -> AsyncIterator[AppServices]:
-    """A desk on a data directory of its own."""
+async def services(tmp_path: Path) -> AsyncIterator[AppServices]:
+    """Services on their own data directory."""
     data = DataDir.locate(tmp_path / "data", {})
     data.ensure()
-    desk = AppServices(data, {})
-    yield desk
-    await desk.close()
+    services = AppServices(data, {})
+    yield services
+    await services.close()
 
 
 @pytest.fixture
-async def record(desk: AppServices, tmp_path: Path) -> WorkspaceRecord:
-    """An open workspace that holds one content."""
+async def record(services: AppServices, tmp_path: Path) -> WorkspaceRecord:
+    """An open workspace with one content."""
     (tmp_path / "ws").mkdir()
-    record = desk.registry.add(tmp_path / "ws")
-    room = await desk.open_workspace(record.id)
-    await room.store.commit(Commit("s1", contents=[ONE]))
+    record = services.registry.add(tmp_path / "ws")
+    workspace = await services.open_workspace(record.id)
+    await workspace.store.commit(Commit("s1", contents=[CONTENT]))
     return record
 
 
@@ -46,7 +46,7 @@ async def recalled(shared: SharingState) -> str:
         httpx2.AsyncClient(headers={"Authorization": f"Bearer {shared.token}"}) as carrying,
         Client(streamable_http_client(shared.url, http_client=carrying)) as client,
     ):
-        (block,) = (await client.call_tool("recall_cached_content", {"hash": ONE.digest})).content
+        (block,) = (await client.call_tool("recall_cached_content", {"hash": CONTENT.digest})).content
         assert isinstance(block, TextContent)
         return block.text
 
@@ -57,75 +57,75 @@ async def answers(shared: SharingState) -> int:
         return int(answer.status_code)
 
 
-async def test_it_serves_while_it_is_on_and_the_workspace_open(
-    desk: AppServices, record: WorkspaceRecord
+async def test_it_serves_while_enabled_and_the_workspace_is_open(
+    services: AppServices, record: WorkspaceRecord
 ) -> None:
-    assert await desk.cache_endpoints.sharing_state(record.id) == SharingState()
-    await desk.cache_endpoints.set_enabled(record.id, enabled=True)
-    shared = await desk.cache_endpoints.sharing_state(record.id)
+    assert await services.cache_endpoints.sharing_state(record.id) == SharingState()
+    await services.cache_endpoints.set_enabled(record.id, enabled=True)
+    shared = await services.cache_endpoints.sharing_state(record.id)
     assert shared.is_enabled
-    assert desk.registry.get(record.id).share_port == shared.port
+    assert services.registry.get(record.id).share_port == shared.port
     assert await recalled(shared) == "one line\n"
-    await desk.close_workspace(record.id)
+    await services.close_workspace(record.id)
     with pytest.raises(httpx2.ConnectError):
         await answers(shared)
-    await desk.open_workspace(record.id)
-    await desk.cache_endpoints.start(record.id)
-    again = await desk.cache_endpoints.sharing_state(record.id)
+    await services.open_workspace(record.id)
+    await services.cache_endpoints.start(record.id)
+    again = await services.cache_endpoints.sharing_state(record.id)
     assert (again.url, again.token) == (shared.url, shared.token), "what programs were given still holds"
     assert await recalled(again) == "one line\n"
-    await desk.cache_endpoints.set_enabled(record.id, enabled=False)
-    assert desk.registry.get(record.id).share_port == 0
+    await services.cache_endpoints.set_enabled(record.id, enabled=False)
+    assert services.registry.get(record.id).share_port == 0
     with pytest.raises(httpx2.ConnectError):
         await answers(shared)
 
 
-async def test_a_new_token_shuts_the_former_one_out(desk: AppServices, record: WorkspaceRecord) -> None:
-    await desk.cache_endpoints.set_enabled(record.id, enabled=True)
-    former = await desk.cache_endpoints.sharing_state(record.id)
-    await desk.cache_endpoints.rotate_token(record.id)
-    now = await desk.cache_endpoints.sharing_state(record.id)
-    assert now.url == former.url
-    assert now.token != former.token
-    assert await answers(former) == 401
+async def test_a_new_token_revokes_the_previous_one(services: AppServices, record: WorkspaceRecord) -> None:
+    await services.cache_endpoints.set_enabled(record.id, enabled=True)
+    before = await services.cache_endpoints.sharing_state(record.id)
+    await services.cache_endpoints.rotate_token(record.id)
+    now = await services.cache_endpoints.sharing_state(record.id)
+    assert now.url == before.url
+    assert now.token != before.token
+    assert await answers(before) == 401
     assert await recalled(now) == "one line\n"
 
 
 async def test_two_workspaces_have_two_endpoints_and_neither_token_opens_the_other(
-    desk: AppServices, record: WorkspaceRecord, tmp_path: Path
+    services: AppServices, record: WorkspaceRecord, tmp_path: Path
 ) -> None:
     (tmp_path / "other").mkdir()
-    other = desk.registry.add(tmp_path / "other")
-    await desk.open_workspace(other.id)
-    for one in (record, other):
-        await desk.cache_endpoints.set_enabled(one.id, enabled=True)
+    other = services.registry.add(tmp_path / "other")
+    await services.open_workspace(other.id)
+    for workspace_record in (record, other):
+        await services.cache_endpoints.set_enabled(workspace_record.id, enabled=True)
     mine, theirs = (
-        await desk.cache_endpoints.sharing_state(record.id),
-        await desk.cache_endpoints.sharing_state(other.id),
+        await services.cache_endpoints.sharing_state(record.id),
+        await services.cache_endpoints.sharing_state(other.id),
     )
     assert mine.url != theirs.url
     assert await answers(SharingState(True, theirs.url, mine.token)) == 401
 
 
-async def test_a_port_that_somebody_took_is_said(
-    desk: AppServices, record: WorkspaceRecord, tmp_path: Path
+async def test_a_port_in_use_is_reported(
+    services: AppServices, record: WorkspaceRecord, tmp_path: Path
 ) -> None:
-    await desk.cache_endpoints.set_enabled(record.id, enabled=True)
-    shared = await desk.cache_endpoints.sharing_state(record.id)
+    await services.cache_endpoints.set_enabled(record.id, enabled=True)
+    shared = await services.cache_endpoints.sharing_state(record.id)
     (tmp_path / "other").mkdir()
-    other = desk.registry.add(tmp_path / "other")
-    await desk.open_workspace(other.id)
-    desk.registry.change(other.id, share_port=shared.port)
-    await desk.cache_endpoints.start(other.id)
-    told = await desk.cache_endpoints.sharing_state(other.id)
-    assert told.is_enabled
-    assert not told.url
-    assert f"Port {shared.port}" in told.error
+    other = services.registry.add(tmp_path / "other")
+    await services.open_workspace(other.id)
+    services.registry.change(other.id, share_port=shared.port)
+    await services.cache_endpoints.start(other.id)
+    state = await services.cache_endpoints.sharing_state(other.id)
+    assert state.is_enabled
+    assert not state.url
+    assert f"Port {shared.port}" in state.error
 
 
-async def test_the_command_that_others_are_given_names_the_workspace(
-    desk: AppServices, record: WorkspaceRecord
+async def test_the_command_to_copy_names_the_workspace(
+    services: AppServices, record: WorkspaceRecord
 ) -> None:
-    command = desk.cache_endpoints.stdio_command(record.id)
+    command = services.cache_endpoints.stdio_command(record.id)
     assert command[-2:] == ("--workspace", record.path)
     assert "--data-dir" in command, "this desk does not keep its data in the usual place"

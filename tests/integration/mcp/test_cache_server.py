@@ -41,12 +41,14 @@ async def opened(folder: Path, workspace: str = WORKSPACE) -> AsyncIterator[Shar
 async def served(folder: Path, idle_s: float = 0.0) -> AsyncIterator[Client]:
     """The cache of a store through a client, which opens it whenever it needs it."""
 
-    held = LazyStore(lambda: opened(folder), idle_s)
+    lazy_store = LazyStore(lambda: opened(folder), idle_s)
     try:
-        async with Client(cache_server(CacheServerTools(held, estimate_tokens), "proj", "1.0")) as client:
+        async with Client(
+            cache_server(CacheServerTools(lazy_store, estimate_tokens), "proj", "1.0")
+        ) as client:
             yield client
     finally:
-        await held.close()
+        await lazy_store.close()
 
 
 async def stored(folder: Path, *contents: Content) -> None:
@@ -54,13 +56,13 @@ async def stored(folder: Path, *contents: Content) -> None:
         await store.commit(Commit("s1", contents=contents))
 
 
-def said(result: CallToolResult) -> str:
+def result_text(result: CallToolResult) -> str:
     (block,) = result.content
     assert isinstance(block, TextContent)
     return block.text
 
 
-async def test_it_says_who_it_is_and_what_it_has(tmp_path: Path) -> None:
+async def test_it_reports_its_name_and_its_tools(tmp_path: Path) -> None:
     await stored(tmp_path / "store", make_content(TEXT))
     async with served(tmp_path / "store") as client:
         assert client.server_info is not None
@@ -73,34 +75,37 @@ async def test_it_says_who_it_is_and_what_it_has(tmp_path: Path) -> None:
         assert all(tool.input_schema["properties"] for tool in tools)
 
 
-async def test_other_programs_get_what_the_agent_itself_would(tmp_path: Path) -> None:
-    one = make_content(TEXT)
-    await stored(tmp_path / "store", one)
-    asked: list[tuple[str, dict[str, Any]]] = [
-        ("recall_cached_content", {"hash": one.digest}),
-        ("recall_cached_content", {"hash": one.digest[:8], "start_line": 2990}),
-        ("recall_cached_content", {"hash": one.digest, "pattern": "29[0-9]7"}),
+async def test_other_programs_get_the_same_answers_as_the_agent(tmp_path: Path) -> None:
+    content = make_content(TEXT)
+    await stored(tmp_path / "store", content)
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("recall_cached_content", {"hash": content.digest}),
+        ("recall_cached_content", {"hash": content.digest[:8], "start_line": 2990}),
+        ("recall_cached_content", {"hash": content.digest, "pattern": "29[0-9]7"}),
         ("search_cached_content", {"query": "2999"}),
         ("list_cached_content", {}),
         ("list_cached_content", {"order": "largest", "path": "app"}),
     ]
     async with served(tmp_path / "store") as client:
-        told = [said(await client.call_tool(name, given)) for name, given in asked]
+        results = [result_text(await client.call_tool(name, arguments)) for name, arguments in calls]
     async with opened(tmp_path / "store") as store:
         box = create_cache_tools(store, DESCRIPTIONS_DIR, estimate_tokens)
-        for (name, given), answer in zip(asked, told, strict=True):
-            own = await box.run(ToolCall("1", name, json.dumps(given)))
+        for (name, arguments), answer in zip(calls, results, strict=True):
+            own = await box.run(ToolCall("1", name, json.dumps(arguments)))
             assert answer == (own.model_text or own.content.decode())
 
 
-async def test_short_content_comes_back_byte_for_byte(tmp_path: Path) -> None:
-    one = make_content("grüße\r\n\tend".encode())
-    await stored(tmp_path / "store", one)
+async def test_short_content_is_returned_byte_for_byte(tmp_path: Path) -> None:
+    content = make_content("grüße\r\n\tend".encode())
+    await stored(tmp_path / "store", content)
     async with served(tmp_path / "store") as client:
-        assert said(await client.call_tool("recall_cached_content", {"hash": one.digest})) == "grüße\r\n\tend"
+        assert (
+            result_text(await client.call_tool("recall_cached_content", {"hash": content.digest}))
+            == "grüße\r\n\tend"
+        )
 
 
-async def test_an_image_is_one(tmp_path: Path) -> None:
+async def test_an_image_is_returned_as_an_image(tmp_path: Path) -> None:
     data = png(3, 2)
     await stored(tmp_path / "store", make_content(data))
     async with served(tmp_path / "store") as client:
@@ -113,7 +118,7 @@ async def test_an_image_is_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "given", "words"),
+    ("name", "arguments", "words"),
     [
         ("recall_cached_content", {"hash": "zz"}, "is not a hash"),
         ("recall_cached_content", {"hash": "0" * 64}, "holds nothing under"),
@@ -124,14 +129,14 @@ async def test_an_image_is_one(tmp_path: Path) -> None:
         ("list_cached_content", {"limit": 0}, "wrong arguments"),
     ],
 )
-async def test_bad_questions_are_answered_with_what_is_wrong(
-    tmp_path: Path, name: str, given: dict[str, Any], words: str
+async def test_invalid_arguments_are_answered_with_the_problem(
+    tmp_path: Path, name: str, arguments: dict[str, Any], words: str
 ) -> None:
     await stored(tmp_path / "store", make_content(TEXT))
     async with served(tmp_path / "store") as client:
-        result = await client.call_tool(name, given)
+        result = await client.call_tool(name, arguments)
     assert result.is_error
-    assert words in said(result)
+    assert words in result_text(result)
 
 
 async def test_no_other_tool_can_be_called(tmp_path: Path) -> None:
@@ -149,31 +154,31 @@ async def test_another_workspaces_content_cannot_be_read(tmp_path: Path) -> None
     async with served(tmp_path / "store") as client:
         result = await client.call_tool("recall_cached_content", {"hash": foreign.digest})
     assert result.is_error
-    assert "theirs" not in said(result)
+    assert "theirs" not in result_text(result)
 
 
-async def test_a_list_goes_on_page_by_page_to_its_end(tmp_path: Path) -> None:
-    made = [make_content(b"content %d" % number) for number in range(7)]
-    for one in made:
-        await stored(tmp_path / "store", one)
-    seen: list[str] = []
+async def test_a_list_can_be_paged_to_its_end(tmp_path: Path) -> None:
+    contents = [make_content(b"content %d" % number) for number in range(7)]
+    for content in contents:
+        await stored(tmp_path / "store", content)
+    digests: list[str] = []
     cursor = ""
     async with served(tmp_path / "store", idle_s=5.0) as client:
         for _ in range(4):
-            text = said(await client.call_tool("list_cached_content", {"limit": 2, "cursor": cursor}))
+            text = result_text(await client.call_tool("list_cached_content", {"limit": 2, "cursor": cursor}))
             lines = text.splitlines()
-            seen += [line.split()[0] for line in lines[1:-1]]
+            digests += [line.split()[0] for line in lines[1:-1]]
             cursor = lines[-1].partition("cursor=")[2].strip("'.")
-    assert seen == [one.digest for one in reversed(made)]
+    assert digests == [content.digest for content in reversed(contents)]
     assert not cursor
 
 
 async def test_recalls_by_others_count_as_use(tmp_path: Path) -> None:
-    one = make_content(TEXT)
-    await stored(tmp_path / "store", one)
+    content = make_content(TEXT)
+    await stored(tmp_path / "store", content)
     async with served(tmp_path / "store") as client:
-        await client.call_tool("recall_cached_content", {"hash": one.digest})
+        await client.call_tool("recall_cached_content", {"hash": content.digest})
     async with opened(tmp_path / "store") as store:
-        entry = await store.entry(one.digest)
+        entry = await store.entry(content.digest)
         assert (entry.recalls, entry.last_used > entry.created) == (1, True)
         assert CACHE_SERVER_SESSION not in [session.id for session in await store.sessions()]

@@ -1,4 +1,4 @@
-"""Servers behind a URL: a real one on loopback, with headers of its own, and ones that are not there."""
+"""Servers behind a URL: a real one on loopback, with its own headers, and missing ones."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ async def serving(folder: Path, port: int = 0) -> AsyncIterator[int]:
         await process.wait()
 
 
-async def test_a_server_behind_a_url_is_called_and_found_again(rig: McpRig, tmp_path: Path) -> None:
+async def test_a_server_behind_a_url_is_called_and_reconnected(rig: McpRig, tmp_path: Path) -> None:
     """Calls, progress and cancelling go over HTTP too; a server that was away is found again."""
     async with serving(tmp_path) as port:
         url = f"http://127.0.0.1:{port}/mcp"
@@ -42,9 +42,9 @@ async def test_a_server_behind_a_url_is_called_and_found_again(rig: McpRig, tmp_
         actor = rig.actor("web")
         assert actor.status.state == "ready", actor.status.reason
         assert await rig.call_text("mcp__web__say", text="hello") == "You said: hello"
-        heard: list[str] = []
-        await rig.call("mcp__web__count", heard.append, to=2)
-        assert heard == ["1 of 2: step 1\n", "2 of 2: step 2\n"]
+        warnings: list[str] = []
+        await rig.call("mcp__web__count", warnings.append, to=2)
+        assert warnings == ["1 of 2: step 1\n", "2 of 2: step 2\n"]
         await rig.call_text("mcp__web__grow")
         await rig.wait_until(lambda: "mcp__web__fresh" in rig.tool_names)
     with pytest.raises(Exception, match="web"):
@@ -56,8 +56,8 @@ async def test_a_server_behind_a_url_is_called_and_found_again(rig: McpRig, tmp_
     assert "very-secret" not in actor.stderr_log.text
 
 
-async def test_what_answers_is_no_server(rig: McpRig, tmp_path: Path) -> None:
-    """A refused connection and a page that is no server are told as what they are."""
+async def test_a_url_that_is_no_mcp_server_fails(rig: McpRig, tmp_path: Path) -> None:
+    """A refused connection and a page that is no server have different messages."""
 
     async def page(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
@@ -83,11 +83,15 @@ async def test_what_answers_is_no_server(rig: McpRig, tmp_path: Path) -> None:
     closed.close()
     await closed.wait_closed()
     entries = [
-        approved_server(name, command="", args=(), url=f"http://127.0.0.1:{one}/mcp")
-        for name, one in (("page", port), ("nothing", nothing), ("flood", flood.sockets[0].getsockname()[1]))
+        approved_server(name, command="", args=(), url=f"http://127.0.0.1:{server_port}/mcp")
+        for name, server_port in (
+            ("page", port),
+            ("nothing", nothing),
+            ("flood", flood.sockets[0].getsockname()[1]),
+        )
     ]
     await rig.hub.set_servers(entries, True)
-    await rig.wait_until(lambda: all(rig.actor(one.name).status.state == "failed" for one in entries))
+    await rig.wait_until(lambda: all(rig.actor(entry.name).status.state == "failed" for entry in entries))
     assert "401 Unauthorized" in rig.actor("page").status.reason
     assert "connect" in rig.actor("nothing").status.reason.lower()
     assert "an answer of over 16 MB" in rig.actor("flood").status.reason

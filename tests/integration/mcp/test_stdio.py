@@ -1,4 +1,4 @@
-"""Servers over pipes, real ones: their tools are told and called, cancelled, changed, and fail."""
+"""Real servers over pipes: their tools are listed and called, cancelled, changed, and fail."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.mcp.mcp_rig import McpRig, sdk_server
 
 
 async def test_a_server_is_greeted_listed_and_called(rig: McpRig) -> None:
-    """Its tools stand under names of their own, say where they come from, and answer."""
+    """Its tools have prefixed names, state their origin, and answer."""
     await rig.start_servers(sdk_server())
     actor = rig.actor("made")
     assert actor.status.state == "ready", actor.stderr_log.text
@@ -26,7 +26,7 @@ async def test_a_server_is_greeted_listed_and_called(rig: McpRig) -> None:
     assert await rig.call_text("mcp__made__say", text="hello") == "You said: hello"
 
 
-async def test_it_is_given_what_was_configured_and_nothing_of_ours(
+async def test_it_gets_the_configured_environment_and_none_of_the_apps(
     rig: McpRig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Keys of providers in our environment do not reach a server; its own variables and folder do."""
@@ -35,20 +35,20 @@ async def test_it_is_given_what_was_configured_and_nothing_of_ours(
     rig.secrets["DEEP"] = "kept in the keychain"
     (tmp_path / "sub").mkdir()
     await rig.start_servers(sdk_server(env={"PLAIN": "seen"}, secret_env=("DEEP",), cwd="sub"))
-    given = json.loads(await rig.call_text("mcp__made__environment"))
-    assert given["PLAIN"] == "seen"
-    assert given["DEEP"] == "kept in the keychain"
-    assert given["cwd"] == str(tmp_path / "sub")
-    assert not {"OPENAI_API_KEY", "HELIX_SOMETHING", "PYTHON_KEYRING_BACKEND"} & given.keys()
+    environment = json.loads(await rig.call_text("mcp__made__environment"))
+    assert environment["PLAIN"] == "seen"
+    assert environment["DEEP"] == "kept in the keychain"
+    assert environment["cwd"] == str(tmp_path / "sub")
+    assert not {"OPENAI_API_KEY", "HELIX_SOMETHING", "PYTHON_KEYRING_BACKEND"} & environment.keys()
 
 
-async def test_progress_is_heard_while_it_runs(rig: McpRig) -> None:
-    """What a call says of its progress arrives before its answer."""
+async def test_progress_is_reported_during_a_call(rig: McpRig) -> None:
+    """The progress of a call arrives before its answer."""
     await rig.start_servers(sdk_server())
-    heard: list[str] = []
-    result = await rig.call("mcp__made__count", heard.append, to=3)
+    progress: list[str] = []
+    result = await rig.call("mcp__made__count", progress.append, to=3)
     assert result.content == b"counted to 3"
-    assert heard[0] == "1 of 3: step 1\n"
+    assert progress[0] == "1 of 3: step 1\n"
 
 
 async def test_a_cancelled_call_is_cancelled_at_the_server(rig: McpRig, tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ async def test_a_cancelled_call_is_cancelled_at_the_server(rig: McpRig, tmp_path
     assert await rig.call_text("mcp__made__say", text="still here") == "You said: still here"
 
 
-async def test_new_tools_are_told_when_the_server_says_so(rig: McpRig) -> None:
+async def test_new_tools_are_offered_when_the_server_announces_them(rig: McpRig) -> None:
     """A list that changes is read again."""
     await rig.start_servers(sdk_server())
     before = rig.tool_names
@@ -75,8 +75,8 @@ async def test_new_tools_are_told_when_the_server_says_so(rig: McpRig) -> None:
     assert set(before) < set(rig.tool_names)
 
 
-async def test_pictures_and_resources_come_with_their_text(rig: McpRig) -> None:
-    """The image's bytes stand beside the text, the resource in it."""
+async def test_pictures_and_resources_arrive_with_their_text(rig: McpRig) -> None:
+    """The image's bytes come next to the text, the resource inside it."""
     await rig.start_servers(sdk_server())
     result = await rig.call("mcp__made__picture")
     assert len(result.image_data) == 1
@@ -85,18 +85,18 @@ async def test_pictures_and_resources_come_with_their_text(rig: McpRig) -> None:
     )
 
 
-async def test_a_tool_that_fails_says_why(rig: McpRig) -> None:
-    """Its own words reach the model, marked as a failure."""
+async def test_a_failing_tool_reports_the_reason(rig: McpRig) -> None:
+    """Its own message reaches the model, marked as a failure."""
     await rig.start_servers(sdk_server())
     result = await rig.call("mcp__made__fail")
     assert not result.ok
     assert "it went wrong" in result.content.decode()
 
 
-async def test_a_server_that_dies_in_a_call_is_told_of_and_started_again(rig: McpRig) -> None:
-    """The call fails with a reason, the tools stay told, and the next call finds the server back."""
+async def test_a_server_that_dies_in_a_call_is_reported_and_restarted(rig: McpRig) -> None:
+    """The call fails with a reason, the tools stay offered, and the next call reaches the new process."""
     await rig.start_servers(sdk_server())
-    actor, told = rig.actor("made"), rig.tool_names
+    actor, names = rig.actor("made"), rig.tool_names
     with pytest.raises(ToolError, match="did not carry out die"):
         await rig.call("mcp__made__die")
     await rig.wait_until(lambda: actor.status.state == "failed")
@@ -104,5 +104,5 @@ async def test_a_server_that_dies_in_a_call_is_told_of_and_started_again(rig: Mc
     assert "I am dying" in actor.status.reason
     assert "abcdefgh" not in actor.status.reason + actor.stderr_log.text
     assert "It ended with exit code 3." in actor.stderr_log.text
-    assert rig.tool_names == told
+    assert rig.tool_names == names
     assert await rig.call_text("mcp__made__say", text="back") == "You said: back"

@@ -1,4 +1,4 @@
-"""Anthropic Messages against a real local server: what is its own, beside what all dialects share."""
+"""Anthropic Messages against a real local server: what differs from the other dialects."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def model(server: ChatServer, http: HttpClient, info: ModelInfo = INFO) -> Strea
     )
 
 
-def spoken(answer: ModelResponse) -> Message:
+def as_message(answer: ModelResponse) -> Message:
     return Message("assistant", answer.text, answer.calls, verbatim=answer.verbatim)
 
 
@@ -101,14 +101,14 @@ async def test_an_address_without_its_version_is_completed(http: HttpClient) -> 
         assert server.requests[0].path == "/v1/messages"
 
 
-async def test_without_a_known_limit_the_reserve_is_asked_for(http: HttpClient) -> None:
+async def test_without_a_known_limit_the_reserve_is_requested(http: HttpClient) -> None:
     async with serving(text_reply("ok")) as server:
         info = msgspec.structs.replace(INFO, output=0, reserve=2_000)
         await collect_stream(model(server, http, info), ModelRequest(QUESTION))
         assert server.bodies[0]["max_tokens"] == 2_000
 
 
-async def test_thinking_goes_back_as_it_came(http: HttpClient) -> None:
+async def test_thinking_is_replayed_unchanged(http: HttpClient) -> None:
     first = StreamedReply(
         Reasoning("Let me "),
         Reasoning("look."),
@@ -123,7 +123,7 @@ async def test_thinking_goes_back_as_it_came(http: HttpClient) -> None:
         answer = await final_response(chat, ModelRequest(QUESTION, (READ,)))
         assert [call.arguments for call in answer.calls] == ['{"path": "größe.py"}', "{}"]
         results = (result(answer.calls[0]), result(answer.calls[1], "none"))
-        await collect_stream(chat, ModelRequest((*QUESTION, spoken(answer), *results), (READ,)))
+        await collect_stream(chat, ModelRequest((*QUESTION, as_message(answer), *results), (READ,)))
         [_, assistant, user] = server.bodies[1]["messages"]
     assert assistant == {
         "role": "assistant",
@@ -156,13 +156,13 @@ async def test_why_an_answer_ended(http: HttpClient, reason: str, stop: StopReas
         assert (await final_response(model(server, http), ModelRequest(QUESTION))).stop == stop
 
 
-async def test_what_a_refusal_leaves_behind_is_not_acted_upon(http: HttpClient) -> None:
+async def test_calls_of_a_refused_answer_are_dropped(http: HttpClient) -> None:
     async with serving(StreamedReply(Text("So"), Call("run_command", "{}"), finish="refusal")) as server:
         answer = await final_response(model(server, http), ModelRequest(QUESTION, (READ,)))
     assert (answer.text, answer.calls, answer.verbatim) == ("So", (), None)
 
 
-async def test_a_refusal_is_explained_in_the_providers_words(http: HttpClient) -> None:
+async def test_a_refusal_is_explained_with_the_providers_text(http: HttpClient) -> None:
     why = {"type": "refusal", "category": "bio", "explanation": "This could do harm."}
     delta = Delta({"type": "message_delta", "delta": {"stop_reason": "refusal", "stop_details": why}})
     async with serving(StreamedReply(delta, finish="")) as server:
@@ -176,23 +176,23 @@ async def test_a_window_full_before_the_first_word_is_an_overflow(http: HttpClie
             await final_response(model(server, http), ModelRequest(QUESTION))
 
 
-async def test_an_overloaded_server_is_asked_again(http: HttpClient) -> None:
+async def test_an_overloaded_server_is_retried(http: HttpClient) -> None:
     busy = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
     raw = Raw(b"event: error\ndata: " + json.dumps(busy).encode() + b"\n\n")
     async with serving(StreamedReply(Text("ha"), raw), PlainReply(503, busy), text_reply("ok")) as server:
         arrivals = await collect_stream(model(server, http), ModelRequest(QUESTION))
-    told = [one for one in arrivals if isinstance(one, RetryScheduled)]
-    assert [type(one) for one in arrivals] == [
+    retries = [arrival for arrival in arrivals if isinstance(arrival, RetryScheduled)]
+    assert [type(arrival) for arrival in arrivals] == [
         TextDelta,
         RetryScheduled,
         RetryScheduled,
         TextDelta,
         ModelResponse,
     ]
-    assert told[0].reason == "HTTP 529: Overloaded"
+    assert retries[0].reason == "HTTP 529: Overloaded"
 
 
-async def test_input_counts_what_the_cache_read_and_wrote(http: HttpClient) -> None:
+async def test_input_counts_cache_reads_and_writes(http: HttpClient) -> None:
     usage = {
         "input_tokens": 10,
         "cache_creation_input_tokens": 200,
@@ -209,7 +209,7 @@ async def test_input_counts_what_the_cache_read_and_wrote(http: HttpClient) -> N
 
 
 async def test_an_answer_that_was_not_streamed(http: HttpClient) -> None:
-    whole = {
+    message = {
         "type": "message",
         "content": [
             {"type": "thinking", "thinking": "hm", "signature": "s"},
@@ -219,18 +219,18 @@ async def test_an_answer_that_was_not_streamed(http: HttpClient) -> None:
         "stop_reason": "tool_use",
         "usage": {"input_tokens": 9, "output_tokens": 2},
     }
-    async with serving(PlainReply(200, whole)) as server:
+    async with serving(PlainReply(200, message)) as server:
         answer = await final_response(model(server, http), ModelRequest(QUESTION))
     assert (answer.text, answer.reasoning, answer.stop) == ("Looking.", "hm", "calls")
     assert json.loads(answer.calls[0].arguments) == {"path": "a"}
     assert answer.usage == Usage(9, 2)
     assert answer.verbatim is not None
-    assert answer.verbatim["content"] == whole["content"]
+    assert answer.verbatim["content"] == message["content"]
 
 
 class TestForms:
     @pytest.mark.parametrize(
-        ("refusal", "asked"),
+        ("refusal", "attempts"),
         [
             (
                 "input length and `max_tokens` exceed context limit: 188240 + 64000 > 200000, "
@@ -244,17 +244,17 @@ class TestForms:
         ],
         ids=["this request", "every request"],
     )
-    async def test_a_shorter_answer_is_asked_for(
-        self, http: HttpClient, refusal: str, asked: list[int]
+    async def test_a_shorter_answer_is_requested_after_a_refusal(
+        self, http: HttpClient, refusal: str, attempts: list[int]
     ) -> None:
         async with serving(api_error(400, refusal), text_reply("ok")) as server:
             chat = model(server, http)
             arrivals = await collect_stream(chat, ModelRequest(QUESTION))
             await collect_stream(chat, ModelRequest(QUESTION))
-            assert [body["max_tokens"] for body in server.bodies] == asked
-        assert [type(one) for one in arrivals] == [TextDelta, ModelResponse]
+            assert [body["max_tokens"] for body in server.bodies] == attempts
+        assert [type(arrival) for arrival in arrivals] == [TextDelta, ModelResponse]
 
-    async def test_no_room_worth_asking_for_is_an_overflow(self, http: HttpClient) -> None:
+    async def test_too_little_space_for_an_answer_is_an_overflow(self, http: HttpClient) -> None:
         words = "input length and `max_tokens` exceed context limit: 199990 + 64000 > 200000"
         async with serving(api_error(400, words)) as server:
             with pytest.raises(ContextWindowExceeded):
@@ -273,7 +273,7 @@ class TestForms:
                 assert (await final_response(chat, ModelRequest(QUESTION))).text == "ok"
             assert len(server.bodies) == 3
 
-    async def test_thinking_that_is_refused_again_and_again_is_left_out(self, http: HttpClient) -> None:
+    async def test_thinking_that_is_refused_repeatedly_is_left_out(self, http: HttpClient) -> None:
         def script(request: dict[str, Any]) -> Reply:
             if '"type": "thinking"' in json.dumps(request["messages"]):
                 return api_error(400, "messages.1.content.0: Invalid `signature` in `thinking` block")
@@ -282,7 +282,7 @@ class TestForms:
         async with ChatServer(script, wire_format=AnthropicWireFormat()) as server:
             chat = model(server, http)
             answer = await final_response(chat, ModelRequest(QUESTION))
-            following = (*QUESTION, spoken(answer), Message("user", "And?"))
+            following = (*QUESTION, as_message(answer), Message("user", "And?"))
             assert (await final_response(chat, ModelRequest(following))).text == "So."
             assert len(server.bodies) == 4
 
@@ -298,13 +298,13 @@ def thinks(request: dict[str, Any], seal: str) -> Reply:
 
 
 class TestThinkingBoundToItsPrefix:
-    """A sweep changes what stands before older thinking."""
+    """A sweep changes the content before older thinking."""
 
     async def steps(self, chat: StreamedModel, messages: list[Message], count: int) -> None:
         """So many steps, each with a call and its result."""
         for _ in range(count):
             answer = await final_response(chat, ModelRequest(tuple(messages), (READ,)))
-            messages += [spoken(answer), result(answer.calls[0], f"{len(messages)} lines")]
+            messages += [as_message(answer), result(answer.calls[0], f"{len(messages)} lines")]
 
     @staticmethod
     def sweep(messages: list[Message], upto: int) -> None:
@@ -313,7 +313,7 @@ class TestThinkingBoundToItsPrefix:
             if message.role == "tool":
                 messages[place] = msgspec.structs.replace(message, text="[CACHED] it")
 
-    async def test_it_goes_back_as_long_as_it_is_valid_and_no_longer(self, http: HttpClient) -> None:
+    async def test_thinking_is_replayed_only_while_it_is_valid(self, http: HttpClient) -> None:
         script = SignedThinkingScript(thinks)
         messages = list(QUESTION)
         async with ChatServer(script, wire_format=AnthropicWireFormat()) as server:
@@ -334,7 +334,7 @@ class TestThinkingBoundToItsPrefix:
             await self.steps(model(server, http), messages, 2)
             assert script.refused_count == 1, "so is it to a new process, by what the messages say"
 
-    async def test_another_model_gets_none_of_it(self, http: HttpClient) -> None:
+    async def test_another_model_gets_no_thinking(self, http: HttpClient) -> None:
         script = SignedThinkingScript(thinks)
         messages = list(QUESTION)
         async with ChatServer(script, wire_format=AnthropicWireFormat()) as server:
@@ -352,13 +352,13 @@ async def test_calls_of_other_providers_get_legal_ids_of_their_own(http: HttpCli
     async with serving(text_reply("ok")) as server:
         await collect_stream(model(server, http), ModelRequest((*QUESTION, *steps), (READ,)))
         messages = server.bodies[0]["messages"]
-    made = [block for message in messages for block in message["content"] if block["type"] == "tool_use"]
-    given = [b["tool_use_id"] for m in messages for b in m["content"] if b["type"] == "tool_result"]
-    assert [block["id"] for block in made] == given
-    assert len(set(given)) == 2
-    assert made[0]["input"] == {"malformed": '{"path": '}
+    uses = [block for message in messages for block in message["content"] if block["type"] == "tool_use"]
+    result_ids = [b["tool_use_id"] for m in messages for b in m["content"] if b["type"] == "tool_result"]
+    assert [block["id"] for block in uses] == result_ids
+    assert len(set(result_ids)) == 2
+    assert uses[0]["input"] == {"malformed": '{"path": '}
 
 
-async def test_a_finish_may_come_before_a_late_end(http: HttpClient) -> None:
+async def test_the_finish_reason_may_arrive_before_the_end(http: HttpClient) -> None:
     async with serving(StreamedReply(Text("ok"), Finish("stop"))) as server:
         assert (await final_response(model(server, http), ModelRequest(QUESTION))).text == "ok"

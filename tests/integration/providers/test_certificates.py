@@ -1,4 +1,4 @@
-"""Certificates of real TLS servers, judged by the system's trust store, and the words for each trouble."""
+"""Certificates of real TLS servers, judged by the system's trust store, and the message for each problem."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ async def test_an_authority_in_the_system_s_trust_store_counts(monkeypatch: pyte
         ("self-signed", "no authority that this system trusts", "system's trust store"),
     ],
 )
-async def test_a_certificate_that_is_not_trusted_is_named(
+async def test_an_untrusted_certificate_is_named(
     certificate: str, why: str, fix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(TLS / "authority.pem"))

@@ -1,4 +1,4 @@
-"""The network: proxies, certificates, and what is imported when."""
+"""The network: proxies, certificates, and lazy imports."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tests.support.model_servers.chat_server import ChatServer, text_reply
         ("", False),
     ],
 )
-def test_what_is_this_machine(url: str, loopback: bool) -> None:
+def test_addresses_of_this_machine_are_recognized(url: str, loopback: bool) -> None:
     assert is_loopback(url) is loopback
 
 
@@ -51,17 +51,17 @@ async def test_the_systems_proxy_is_used_but_never_for_this_machine(monkeypatch:
         await http.aclose()
 
 
-async def test_hosts_that_the_system_wants_without_a_proxy_are_reached_directly(
+async def test_hosts_excluded_from_the_system_proxy_are_reached_directly(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     resolve = socket.getaddrinfo
     monkeypatch.setattr(
         socket, "getaddrinfo", lambda _host, *rest, **more: resolve("127.0.0.1", *rest, **more)
     )
-    asked: list[str] = []
+    hosts: list[str] = []
 
     def bypass(host: str) -> bool:
-        asked.append(host)
+        hosts.append(host)
         return True
 
     http = HttpClient(bypasses_proxy=bypass)
@@ -74,11 +74,11 @@ async def test_hosts_that_the_system_wants_without_a_proxy_are_reached_directly(
         for _ in range(2):
             assert tuple(await list_models(Endpoint("away", at, "", http))) == ("large", "small")
         assert proxy.requests == []
-    assert asked == ["model.test"]
+    assert hosts == ["model.test"]
     await http.aclose()
 
 
-async def test_a_proxy_that_is_not_there_is_named_without_its_password(
+async def test_an_unreachable_proxy_is_named_without_its_password(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://mara:secret@127.0.0.1:1")
@@ -90,7 +90,7 @@ async def test_a_proxy_that_is_not_there_is_named_without_its_password(
     await http.aclose()
 
 
-async def test_proxy_settings_that_cannot_be_used_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_unusable_proxy_settings_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", "gopher://nowhere")
     http = HttpClient()
     with pytest.raises(ModelUnreachable, match="proxy settings"):
@@ -100,7 +100,7 @@ async def test_proxy_settings_that_cannot_be_used_are_said(monkeypatch: pytest.M
     await http.aclose()
 
 
-async def test_https_to_a_server_without_it_is_explained() -> None:
+async def test_https_to_a_plain_http_server_is_explained() -> None:
     async def plain(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
         writer.close()
@@ -113,7 +113,7 @@ async def test_https_to_a_server_without_it_is_explained() -> None:
     await http.aclose()
 
 
-def test_nothing_heavy_is_imported_before_it_is_needed() -> None:
+def test_heavy_modules_are_imported_lazily() -> None:
     heavy = "('httpx', 'httpcore', 'certifi', 'truststore', 'tiktoken', 'keyring', 'anyio')"
     code = (
         "import sys, helix_desktop.providers.openai_chat.dialect, helix_desktop.providers.tiktoken_counter\n"

@@ -1,4 +1,4 @@
-"""Local servers are told apart by what they answer, and give each model its true window."""
+"""Local servers are identified by their answers, and report each model's true window."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from tests.support.model_servers.local_servers import (
 
 @pytest_asyncio.fixture
 async def http() -> AsyncIterator[HttpClient]:
-    made = HttpClient(Timeouts(connect_s=2.0, read_s=5.0))
-    yield made
-    await made.aclose()
+    client = HttpClient(Timeouts(connect_s=2.0, read_s=5.0))
+    yield client
+    await client.aclose()
 
 
-async def found(http: HttpClient, routes: Routes) -> LocalServer:
+async def server_of(http: HttpClient, routes: Routes) -> LocalServer:
     """The server of these routes, identified."""
     async with run_server(routes) as server:
         identified = await identify(http, server.root_url)
@@ -41,10 +41,10 @@ async def found(http: HttpClient, routes: Routes) -> LocalServer:
         return identified
 
 
-async def test_ollama_gives_the_loaded_window_then_the_set_one_then_the_smallest_default(
+async def test_ollama_reports_the_loaded_window_then_the_configured_one_then_the_smallest_default(
     http: HttpClient,
 ) -> None:
-    server = await found(http, OLLAMA)
+    server = await server_of(http, OLLAMA)
     assert server.title == "Ollama"
     windows = {model.name: (model.spec.window, model.is_loaded) for model in server.models}
     assert windows == {
@@ -59,8 +59,8 @@ async def test_ollama_gives_the_loaded_window_then_the_set_one_then_the_smallest
     assert "131,072" in idle.source
 
 
-async def test_lm_studio_gives_the_window_a_model_is_loaded_with(http: HttpClient) -> None:
-    server = await found(http, LM_STUDIO)
+async def test_lm_studio_reports_the_window_of_the_loaded_model(http: HttpClient) -> None:
+    server = await server_of(http, LM_STUDIO)
     assert server.title == "LM Studio"
     loaded, idle = server.models
     assert loaded.spec == ModelSpec(window=65_536, tools=True, images=False)
@@ -68,8 +68,8 @@ async def test_lm_studio_gives_the_window_a_model_is_loaded_with(http: HttpClien
     assert "32,768" in idle.source
 
 
-async def test_llama_cpp_gives_the_window_of_one_slot(http: HttpClient) -> None:
-    server = await found(http, LLAMA_CPP)
+async def test_llama_cpp_reports_the_window_of_one_slot(http: HttpClient) -> None:
+    server = await server_of(http, LLAMA_CPP)
     assert server.title == "llama.cpp"
     (model,) = server.models
     assert model.name == "qwen3.gguf"
@@ -77,38 +77,38 @@ async def test_llama_cpp_gives_the_window_of_one_slot(http: HttpClient) -> None:
     assert "4 slots" in model.source
 
 
-async def test_vllm_gives_its_longest_request(http: HttpClient) -> None:
-    server = await found(http, VLLM)
+async def test_vllm_reports_its_longest_request(http: HttpClient) -> None:
+    server = await server_of(http, VLLM)
     assert server.title == "vLLM"
     assert [(model.name, model.spec.window) for model in server.models] == [("openai/gpt-oss-120b", 65_536)]
 
 
-async def test_what_lists_models_is_offered_whatever_it_is(http: HttpClient) -> None:
-    server = await found(http, GATEWAY)
+async def test_any_server_that_lists_models_is_offered(http: HttpClient) -> None:
+    server = await server_of(http, GATEWAY)
     assert server.title == "Server"
     assert [model.name for model in server.models] == ["house-model"]
 
 
-async def test_what_is_no_model_server_is_left_alone(http: HttpClient) -> None:
+async def test_a_server_without_models_is_ignored(http: HttpClient) -> None:
     async with run_server(WEB_APP) as server:
         assert await identify(http, server.root_url) is None
 
 
-async def test_ports_are_asked_side_by_side_without_a_key(http: HttpClient) -> None:
+async def test_ports_are_probed_concurrently_without_a_key(http: HttpClient) -> None:
     async with AsyncExitStack() as stack:
         servers = [
             await stack.enter_async_context(run_server(routes))
             for routes in (VLLM, WEB_APP, OLLAMA, LLAMA_CPP)
         ]
         ports = [*(server.port for server in servers), 1]
-        seen = await find_servers(http, ports)
-        assert [server.kind for server in seen] == ["vllm", "ollama", "llama.cpp"]
+        local_servers = await find_servers(http, ports)
+        assert [server.kind for server in local_servers] == ["vllm", "ollama", "llama.cpp"]
         heads = "".join(head for server in servers for head in server.request_heads).lower()
         assert "authorization" not in heads
         assert "x-api-key" not in heads
 
 
-async def test_a_port_that_listens_and_says_nothing_does_not_hold_up_the_rest() -> None:
+async def test_a_silent_port_does_not_delay_the_others() -> None:
     gone = asyncio.Event()
 
     async def mute(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -119,7 +119,9 @@ async def test_a_port_that_listens_and_says_nothing_does_not_hold_up_the_rest() 
     http = HttpClient(Timeouts(connect_s=2.0, read_s=0.2))
     async with await asyncio.start_server(mute, "127.0.0.1", 0) as silent, run_server(VLLM) as server:
         port = silent.sockets[0].getsockname()[1]
-        assert [one.kind for one in await find_servers(http, (port, server.port))] == ["vllm"]
+        assert [found_server.kind for found_server in await find_servers(http, (port, server.port))] == [
+            "vllm"
+        ]
         await http.aclose()
         await gone.wait()
 

@@ -1,4 +1,4 @@
-"""Chat Completions against a real local server: habits of compatible servers, their words, their forms."""
+"""Chat Completions against a real local server: peculiarities of compatible servers and their errors."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ async def failure_of(*replies: Reply, http: HttpClient, naps: SleepRecorder | No
 
 
 class TestAnswers:
-    async def test_text_arrives_in_pieces_and_whole_at_the_end(self, http: HttpClient) -> None:
+    async def test_text_arrives_in_deltas_and_complete_at_the_end(self, http: HttpClient) -> None:
         reply = StreamedReply(
             Reasoning("Let me count."), Text("For"), Text("ty-two."), usage=TokenCounts(90, 12, 64)
         )
@@ -109,7 +109,7 @@ class TestAnswers:
         assert (answer.text, answer.reasoning, answer.stop) == ("Forty-two.", "Let me count.", "end")
         assert answer.usage == Usage(90, 12, 64)
 
-    async def test_pieces_come_before_the_answer_is_over(self, http: HttpClient) -> None:
+    async def test_deltas_arrive_before_the_answer_ends(self, http: HttpClient) -> None:
         more = asyncio.Event()
         reply = StreamedReply(Text("a"), Wait(more), Text("b"))
         async with (
@@ -169,7 +169,7 @@ class TestAnswers:
                 await collect_stream(chat, QUESTION)
             assert server.connections == 1
 
-    async def test_an_assistant_message_goes_back_as_it_came(self, http: HttpClient) -> None:
+    async def test_an_assistant_message_is_replayed_unchanged(self, http: HttpClient) -> None:
         signed = {
             "index": 0,
             "id": "c1",
@@ -181,9 +181,9 @@ class TestAnswers:
         async with ChatServer(replies_in_order(first, text_reply("ok"))) as server:
             chat = model(server, http)
             answer = await final_response(chat, QUESTION)
-            spoken = Message("assistant", answer.text, answer.calls, verbatim=answer.verbatim)
+            reply = Message("assistant", answer.text, answer.calls, verbatim=answer.verbatim)
             result = Message("tool", "text of a", call_id="c1", name="read_file")
-            await collect_stream(chat, ModelRequest((*QUESTION.messages, spoken, result)))
+            await collect_stream(chat, ModelRequest((*QUESTION.messages, reply, result)))
             sent = server.bodies[1]["messages"][1:]
         del signed["index"]
         assert sent == [
@@ -223,7 +223,7 @@ class TestAnswers:
         async with ChatServer(lambda _: reply) as server, asyncio.timeout(30):
             assert (await final_response(model(server, http), QUESTION)).text == "whole"
 
-    async def test_usage_is_not_asked_for_again_where_the_field_is_unknown(self, http: HttpClient) -> None:
+    async def test_usage_is_not_requested_again_where_the_field_is_unknown(self, http: HttpClient) -> None:
         def script(request: dict[str, object]) -> Reply:
             if "stream_options" in request:
                 return api_error(400, "Extra inputs are not permitted: stream_options")
@@ -242,8 +242,8 @@ class TestAnswers:
 class TestForms:
     """Servers that know less than OpenAI, or insist on more."""
 
-    async def asked(
-        self, http: HttpClient, words: str, right: Callable[[str], bool], *said: Message
+    async def answer_of(
+        self, http: HttpClient, words: str, right: Callable[[str], bool], *messages: Message
     ) -> list[str]:
         """The requests to a server that refuses all that are not right; another one follows the first."""
 
@@ -253,51 +253,53 @@ class TestForms:
         async with ChatServer(script) as server:
             chat = model(server, http)
             for _ in range(2):
-                await collect_stream(chat, ModelRequest((*QUESTION.messages, *said)))
+                await collect_stream(chat, ModelRequest((*QUESTION.messages, *messages)))
             return [json.dumps(body["messages"]) for body in server.bodies]
 
     @staticmethod
     def step(call_id: str, fields: Mapping[str, Any] | None = None) -> tuple[Message, ...]:
-        """A call with its answer; `fields` came beside the message."""
+        """Return a call with its answer; `fields` are the provider's fields of the message."""
         call = ToolCall(call_id, "read_file", "{}")
-        kept = {
+        original = {
             "dialect": "openai-chat",
             "provider": "local",
             "message": {"role": "assistant", **(fields or {})},
         }
-        spoken = Message("assistant", "", (call,), verbatim=kept if fields else None)
-        return spoken, Message("tool", "text", call_id=call_id, name="read_file")
+        reply = Message("assistant", "", (call,), verbatim=original if fields else None)
+        return reply, Message("tool", "text", call_id=call_id, name="read_file")
 
-    async def test_mistral_wants_ids_of_nine_signs(self, http: HttpClient) -> None:
+    async def test_mistral_requires_ids_of_nine_characters(self, http: HttpClient) -> None:
         words = "Tool call id was toolu_01A but must be a-z, A-Z, 0-9, with a length of 9."
-        bodies = await self.asked(http, words, lambda text: "toolu_01A" not in text, *self.step("toolu_01A"))
+        bodies = await self.answer_of(
+            http, words, lambda text: "toolu_01A" not in text, *self.step("toolu_01A")
+        )
         assert len(bodies) == 3
         _, call, result = json.loads(bodies[-1])
         assert call["tool_calls"][0]["id"] == result["tool_call_id"]
         assert re.fullmatch("[a-zA-Z0-9]{9}", result["tool_call_id"])
         assert bodies[1] == bodies[2]
 
-    async def test_gemini_wants_a_signature_on_every_call(self, http: HttpClient) -> None:
+    async def test_gemini_requires_a_signature_on_every_call(self, http: HttpClient) -> None:
         words = "Function call is missing a thought_signature in functionCall parts."
-        bodies = await self.asked(http, words, lambda text: "thought_signature" in text, *self.step("c1"))
+        bodies = await self.answer_of(http, words, lambda text: "thought_signature" in text, *self.step("c1"))
         assert len(bodies) == 3
 
-    async def test_deepseek_wants_reasoning_with_every_message(self, http: HttpClient) -> None:
+    async def test_deepseek_requires_reasoning_with_every_message(self, http: HttpClient) -> None:
         words = "Missing `reasoning_content` field in the assistant message at message index 1."
-        bodies = await self.asked(http, words, lambda text: "reasoning_content" in text, *self.step("c1"))
+        bodies = await self.answer_of(http, words, lambda text: "reasoning_content" in text, *self.step("c1"))
         assert len(bodies) == 3
         assert json.loads(bodies[-1])[1]["reasoning_content"] == ""
 
-    async def test_some_refuse_what_they_sent_themselves(self, http: HttpClient) -> None:
+    async def test_fields_that_a_server_sends_but_refuses_are_left_out(self, http: HttpClient) -> None:
         words = "'messages.1' : for 'role:assistant' the property 'reasoning' is unsupported"
-        said = self.step("c1", {"content": None, "reasoning": "hm"})
-        bodies = await self.asked(http, words, lambda text: '"reasoning"' not in text, *said)
+        reply = self.step("c1", {"content": None, "reasoning": "hm"})
+        bodies = await self.answer_of(http, words, lambda text: '"reasoning"' not in text, *reply)
         assert len(bodies) == 3
 
-    async def test_a_server_that_can_never_be_pleased_is_told_of(self, http: HttpClient) -> None:
+    async def test_contradictory_refusals_are_reported(self, http: HttpClient) -> None:
         words = "unknown field; missing a thought_signature, missing reasoning_content, include_usage"
         with pytest.raises(ModelRequestRejected):
-            await self.asked(http, words, lambda _: False, *self.step("c1"))
+            await self.answer_of(http, words, lambda _: False, *self.step("c1"))
 
 
 class TestRefusals:
@@ -341,14 +343,14 @@ class TestRefusals:
         ],
         ids=["openai", "llama.cpp", "anthropic", "413", "vllm", "lm studio", "inside a stream"],
     )
-    async def test_overflow_is_told_from_other_refusals(
+    async def test_overflow_is_told_apart_from_other_refusals(
         self, http: HttpClient, naps: SleepRecorder, reply: Reply
     ) -> None:
         failure = await failure_of(reply, http=http, naps=naps)
         assert isinstance(failure, ContextWindowExceeded)
         assert naps.durations_s == []
 
-    async def test_a_limit_per_minute_is_no_overflow(self, http: HttpClient, naps: SleepRecorder) -> None:
+    async def test_a_limit_per_minute_is_not_an_overflow(self, http: HttpClient, naps: SleepRecorder) -> None:
         limit = "Request too large for gpt on tokens per minute; context length is fine"
         assert isinstance(await failure_of(api_error(429, limit), http=http, naps=naps), ModelUnreachable)
 
@@ -371,20 +373,20 @@ class TestNonsense:
         ],
         ids=lambda reply: type(reply).__name__,
     )
-    async def test_what_is_no_answer_is_said_once(
+    async def test_an_invalid_answer_is_reported_once(
         self, http: HttpClient, naps: SleepRecorder, reply: Reply
     ) -> None:
         assert isinstance(await failure_of(reply, http=http, naps=naps), InvalidModelResponse)
         assert naps.durations_s == []
 
     async def test_a_damaged_piece_is_like_a_cut(self, http: HttpClient, naps: SleepRecorder) -> None:
-        """Asked again for as long as after a lost connection; told only when every attempt was damaged."""
+        """It is retried as long as after a lost connection; reported only if every attempt was damaged."""
         damaged = StreamedReply(Text("So far"), Raw(b"data: {half\n\n"))
         assert isinstance(await failure_of(damaged, http=http, naps=naps), InvalidModelResponse)
         assert naps.durations_s[:3] == [0.5, 1.0, 2.0]
         assert sum(naps.durations_s) > 500
 
-    async def test_a_held_back_answer(self, http: HttpClient) -> None:
+    async def test_a_withheld_answer_is_reported(self, http: HttpClient) -> None:
         failure = await failure_of(StreamedReply(finish="content_filter"), http=http)
         assert isinstance(failure, ModelRequestRejected)
 
@@ -400,7 +402,7 @@ class TestNonsense:
 
 
 class TestListing:
-    async def test_names_come_sorted(self, http: HttpClient) -> None:
+    async def test_model_names_are_sorted(self, http: HttpClient) -> None:
         async with ChatServer(lambda _: text_reply("ok"), models=("b", "a")) as server:
             assert tuple(await list_models(Endpoint("local", server.base_url + "/", KEY, http))) == ("a", "b")
             assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"

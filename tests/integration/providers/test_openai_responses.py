@@ -1,4 +1,4 @@
-"""OpenAI Responses against a real local server: what is its own, beside what all dialects share."""
+"""OpenAI Responses against a real local server: what differs from the other dialects."""
 
 from __future__ import annotations
 
@@ -77,11 +77,11 @@ def model(server: ChatServer, http: HttpClient, name: str = "gpt-x") -> Streamed
 
 def after(answer: ModelResponse) -> ModelRequest:
     """The request that follows an answer with calls."""
-    spoken = Message("assistant", answer.text, answer.calls, verbatim=answer.verbatim)
+    reply = Message("assistant", answer.text, answer.calls, verbatim=answer.verbatim)
     results = (
         Message("tool", f"{n}", call_id=call.id, name=call.name) for n, call in enumerate(answer.calls)
     )
-    return ModelRequest((*QUESTION, spoken, *results), (READ,))
+    return ModelRequest((*QUESTION, reply, *results), (READ,))
 
 
 async def test_the_body_of_a_first_request(http: HttpClient) -> None:
@@ -108,8 +108,8 @@ async def test_the_body_of_a_first_request(http: HttpClient) -> None:
     }
 
 
-async def test_output_items_go_back_as_they_came(http: HttpClient) -> None:
-    """Encrypted reasoning too: what was announced of it at first is not whole, and not sent."""
+async def test_output_items_are_replayed_unchanged(http: HttpClient) -> None:
+    """Encrypted reasoning too: its first announcement is incomplete, and not sent."""
     async with serving(THOUGHT, text_reply("ok")) as server:
         chat = model(server, http)
         answer = await final_response(chat, ModelRequest(QUESTION, (READ,)))
@@ -133,7 +133,7 @@ async def test_output_items_go_back_as_they_came(http: HttpClient) -> None:
     ]
 
 
-async def test_what_the_window_changed_is_changed_and_the_rest_stays(http: HttpClient) -> None:
+async def test_items_changed_by_the_window_are_rebuilt_and_the_rest_is_unchanged(http: HttpClient) -> None:
     async with serving(THOUGHT, text_reply("ok")) as server:
         chat = model(server, http)
         answer = await final_response(chat, ModelRequest(QUESTION, (READ,)))
@@ -145,7 +145,7 @@ async def test_what_the_window_changed_is_changed_and_the_rest_stays(http: HttpC
     assert (sent[2]["id"], sent[2]["arguments"]) == ("fu_2", '{"path": "[CACHED]"}')
 
 
-async def test_another_model_gets_the_words_and_calls_alone(http: HttpClient) -> None:
+async def test_another_model_gets_only_text_and_calls(http: HttpClient) -> None:
     """Without the reasoning the items have no ids, by which it would be missed."""
     async with serving(THOUGHT, text_reply("ok")) as server:
         answer = await final_response(model(server, http), ModelRequest(QUESTION, (READ,)))
@@ -169,7 +169,7 @@ class TestForms:
                 assert (await final_response(chat, ModelRequest(QUESTION))).text == "ok"
             assert ["include" in body for body in server.bodies] == [True, False, False]
 
-    async def test_reasoning_that_is_refused_is_kept_back_for_this_request(self, http: HttpClient) -> None:
+    async def test_refused_reasoning_is_left_out_of_this_request(self, http: HttpClient) -> None:
         words = "Item with id 're_0' of type 'reasoning' was not found: its content could not be verified."
         async with serving(THOUGHT, api_error(404, words), text_reply("ok")) as server:
             chat = model(server, http)
@@ -181,7 +181,7 @@ class TestForms:
                 False,
             ]
 
-    async def test_reasoning_without_its_content_is_not_sent(self, http: HttpClient) -> None:
+    async def test_reasoning_without_content_is_not_sent(self, http: HttpClient) -> None:
         """Nothing is stored at the server, so its id would lead nowhere."""
 
         def script(request: dict[str, Any]) -> Reply:
@@ -206,7 +206,7 @@ class TestForms:
     ],
 )
 async def test_failed_responses(http: HttpClient, failure: dict[str, str], kind: type[Exception]) -> None:
-    """The words of the failure decide, not those of the request, which the server sends along."""
+    """The text of the failure decides, not that of the request, which the server repeats."""
     response = {
         "status": "failed",
         "error": failure,
@@ -240,8 +240,8 @@ async def test_a_refusal_is_text(http: HttpClient) -> None:
         arrivals = await collect_stream(chat, ModelRequest(QUESTION))
         answer = arrivals[-1]
         assert isinstance(answer, ModelResponse)
-        spoken = Message("assistant", answer.text, verbatim=answer.verbatim)
-        await collect_stream(chat, ModelRequest((*QUESTION, spoken, Message("user", "Why?"))))
+        reply = Message("assistant", answer.text, verbatim=answer.verbatim)
+        await collect_stream(chat, ModelRequest((*QUESTION, reply, Message("user", "Why?"))))
         assert server.bodies[1]["input"][1] == item
     assert arrivals[:-1] == [TextDelta("I can"), TextDelta("not.")]
     assert answer.text == "I cannot."
@@ -262,7 +262,7 @@ OUTPUT = [
     },
     {"id": "f", "type": "function_call", "call_id": "c", "name": "read_file", "arguments": '{"path": "a"}'},
 ]
-WHOLE = {
+COMPLETE = {
     "object": "response",
     "status": "completed",
     "error": None,
@@ -274,14 +274,14 @@ WHOLE = {
 @pytest.mark.parametrize(
     "reply",
     [
-        PlainReply(200, WHOLE),
-        StreamedReply(Delta({"type": "response.completed", "response": WHOLE}), finish=""),
+        PlainReply(200, COMPLETE),
+        StreamedReply(Delta({"type": "response.completed", "response": COMPLETE}), finish=""),
         StreamedReply(
             *(
                 Delta({"type": "response.output_item.done", "output_index": n, "item": item})
                 for n, item in enumerate(OUTPUT)
             ),
-            Delta({"type": "response.completed", "response": {**WHOLE, "output": []}}),
+            Delta({"type": "response.completed", "response": {**COMPLETE, "output": []}}),
             finish="",
         ),
     ],

@@ -61,13 +61,13 @@ KEY = "sk-very-secret-0123456789"
 INFO = ModelInfo("local", "small")
 QUESTION = ModelRequest((Message("user", "How many?"),))
 READ = ToolSpec("read_file", "Reads a file.", {"type": "object", "properties": {"path": {"type": "string"}}})
-MOST_ROUNDS = 50
+MAX_ROUNDS = 50
 
 
-@pytest.fixture(params=DIALECTS, ids=lambda one: one.name)
+@pytest.fixture(params=DIALECTS, ids=lambda case: case.name)
 def dialect(request: pytest.FixtureRequest) -> DialectCase:
-    found: DialectCase = request.param
-    return found
+    case: DialectCase = request.param
+    return case
 
 
 @pytest.fixture
@@ -83,13 +83,13 @@ def naps() -> SleepRecorder:
 
 
 class Rig:
-    """A server with a script and a model that speaks to it."""
+    """A server with a script and a model that uses it."""
 
     def __init__(self, dialect: DialectCase, http: HttpClient, naps: SleepRecorder) -> None:
         self.dialect, self.http, self.naps = dialect, http, naps
 
     def serving(self, *replies: Reply) -> ChatServer:
-        """A server that gives these replies in turn."""
+        """A server that sends these replies in order."""
         return ChatServer(replies_in_order(*replies), wire_format=self.dialect.wire_format)
 
     def model(self, server: ChatServer, *, stall_s: float = 60.0) -> StreamedModel:
@@ -113,7 +113,7 @@ def rig(dialect: DialectCase, http: HttpClient, naps: SleepRecorder) -> Rig:
 
 
 class TestAnswers:
-    async def test_thought_and_text_arrive_in_pieces_and_whole_at_the_end(self, rig: Rig) -> None:
+    async def test_thought_and_text_arrive_in_deltas_and_complete_at_the_end(self, rig: Rig) -> None:
         parts = (
             Reasoning("Let me "),
             Reasoning("count."),
@@ -134,7 +134,7 @@ class TestAnswers:
         assert (answer.text, answer.reasoning, answer.stop) == ("Forty-two.", "Let me count.", "end")
         assert answer.usage == Usage(90, 12, 64)
 
-    async def test_pieces_come_before_the_answer_is_over(self, rig: Rig) -> None:
+    async def test_deltas_arrive_before_the_answer_ends(self, rig: Rig) -> None:
         more = asyncio.Event()
         async with (
             rig.serving(StreamedReply(Text("a"), Wait(more), Text("b"))) as server,
@@ -183,7 +183,7 @@ class TestAnswers:
         ],
         ids=["no end marker", "no reason", "cut after its end", "lingers after its end", "damaged end"],
     )
-    async def test_an_answer_is_whole_after_its_reason_to_end(self, rig: Rig, reply: Reply) -> None:
+    async def test_an_answer_is_complete_after_its_finish_reason(self, rig: Rig, reply: Reply) -> None:
         async with rig.serving(reply) as server, asyncio.timeout(15):
             arrivals = await collect_stream(rig.model(server), QUESTION)
         assert [type(arrival) for arrival in arrivals] == [TextDelta, ModelResponse]
@@ -195,17 +195,22 @@ class TestAnswers:
         async with rig.serving(StreamedReply(beat, Text("a"), beat, beat, Text("b"), beat)) as server:
             assert (await final_response(rig.model(server), QUESTION)).text == "ab"
 
-    async def test_an_answer_cut_at_its_limit_says_so(self, rig: Rig) -> None:
+    async def test_an_answer_cut_at_its_limit_is_marked(self, rig: Rig) -> None:
         async with rig.serving(StreamedReply(Text("half an"), finish="length")) as server:
             assert (await final_response(rig.model(server), QUESTION)).stop == "length"
 
 
 class TestRetries:
-    async def test_a_cut_stream_is_void_and_asked_again(self, rig: Rig) -> None:
+    async def test_a_cut_stream_is_discarded_and_retried(self, rig: Rig) -> None:
         cut = StreamedReply(Text("half an"), Call("write_file", '{"path": "x"}'), Disconnect())
         async with rig.serving(cut, text_reply("whole")) as server:
             arrivals = await collect_stream(rig.model(server), QUESTION)
-        assert [type(one) for one in arrivals] == [TextDelta, RetryScheduled, TextDelta, ModelResponse]
+        assert [type(arrival) for arrival in arrivals] == [
+            TextDelta,
+            RetryScheduled,
+            TextDelta,
+            ModelResponse,
+        ]
         assert isinstance(arrivals[1], RetryScheduled)
         assert (arrivals[1].attempt, arrivals[1].wait_s) == (2, 0.5)
         assert "broke off" in arrivals[1].reason
@@ -213,19 +218,24 @@ class TestRetries:
         assert (arrivals[-1].text, arrivals[-1].calls) == ("whole", ())
         assert rig.naps.durations_s == [0.5]
 
-    async def test_a_stream_without_its_end_is_a_cut_one(self, rig: Rig) -> None:
+    async def test_a_stream_without_its_end_counts_as_cut(self, rig: Rig) -> None:
         async with rig.serving(
             StreamedReply(Text("half"), finish="", send_done=False), text_reply("whole")
         ) as server:
             arrivals = await collect_stream(rig.model(server), QUESTION)
-        assert [type(one) for one in arrivals] == [TextDelta, RetryScheduled, TextDelta, ModelResponse]
+        assert [type(arrival) for arrival in arrivals] == [
+            TextDelta,
+            RetryScheduled,
+            TextDelta,
+            ModelResponse,
+        ]
 
     @pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503])
-    async def test_busy_servers_are_asked_again(self, rig: Rig, status: int) -> None:
+    async def test_busy_servers_are_retried(self, rig: Rig, status: int) -> None:
         busy = PlainReply(status, {"error": {"message": "slow down"}})
         async with rig.serving(busy, busy, busy, text_reply("ok")) as server:
             arrivals = await collect_stream(rig.model(server), QUESTION)
-        assert [type(one) for one in arrivals] == [RetryScheduled] * 3 + [TextDelta, ModelResponse]
+        assert [type(arrival) for arrival in arrivals] == [RetryScheduled] * 3 + [TextDelta, ModelResponse]
         assert rig.naps.durations_s == [0.5, 1.0, 2.0]
         assert isinstance(arrivals[0], RetryScheduled)
         assert "slow down" in arrivals[0].reason
@@ -236,19 +246,19 @@ class TestRetries:
             await collect_stream(rig.model(server), QUESTION)
         assert rig.naps.durations_s == [7.0, 200.0]
 
-    async def test_a_server_that_asks_for_an_hour_is_not_waited_for(self, rig: Rig) -> None:
+    async def test_a_server_that_demands_an_hour_is_not_waited_for(self, rig: Rig) -> None:
         failure = await rig.failure_of(api_error(429, "slow", headers={"retry-after": "3600"}))
         assert "It asks to wait 60 min." in failure.why
         assert rig.naps.durations_s == []
 
-    async def test_it_gives_up_after_minutes_with_the_servers_words(self, rig: Rig) -> None:
+    async def test_it_gives_up_after_minutes_with_the_servers_text(self, rig: Rig) -> None:
         failure = await rig.failure_of(api_error(503, f"overloaded, {KEY}"))
         assert isinstance(failure, ModelUnreachable)
         assert "overloaded, [key]" in failure.why
         assert "Tried 25 times in 10 min." in failure.why
         assert len(rig.naps.durations_s) == 24
 
-    async def test_a_server_that_is_down_is_named(self, rig: Rig) -> None:
+    async def test_an_unreachable_server_is_named(self, rig: Rig) -> None:
         async with rig.serving(text_reply("ok")) as server:
             model = rig.model(server)
             address = server.base_url
@@ -263,7 +273,12 @@ class TestRetries:
         wrong = Raw(rig.dialect.wire_format.stream_error(kind, "upstream gone"))
         async with rig.serving(StreamedReply(Text("half"), wrong, Hang()), text_reply("whole")) as server:
             arrivals = await collect_stream(rig.model(server), QUESTION)
-        assert [type(one) for one in arrivals] == [TextDelta, RetryScheduled, TextDelta, ModelResponse]
+        assert [type(arrival) for arrival in arrivals] == [
+            TextDelta,
+            RetryScheduled,
+            TextDelta,
+            ModelResponse,
+        ]
         assert isinstance(arrivals[1], RetryScheduled)
         assert "upstream gone" in arrivals[1].reason
 
@@ -273,19 +288,19 @@ class TestRetries:
         async with rig.serving(StreamedReply(*parts, Hang()), text_reply("whole")) as server:
             arrivals = await collect_stream(impatient.model(server), QUESTION)
             await impatient.http.aclose()
-        told = [one for one in arrivals if isinstance(one, RetryScheduled)]
-        assert len(told) == 1
-        assert "silent" in told[0].reason
+        retries = [arrival for arrival in arrivals if isinstance(arrival, RetryScheduled)]
+        assert len(retries) == 1
+        assert "silent" in retries[0].reason
 
     @pytest.mark.parametrize("parts", [(), (Text("half"),)], ids=["at once", "inside"])
-    async def test_signs_of_life_do_not_keep_an_answer_waiting_for_ever(
+    async def test_keep_alives_do_not_extend_an_answer_for_ever(
         self, rig: Rig, parts: tuple[Text, ...]
     ) -> None:
         async with rig.serving(StreamedReply(*parts, KeepAlives()), text_reply("whole")) as server:
             arrivals = await collect_stream(rig.model(server, stall_s=0.3), QUESTION)
-        told = [one for one in arrivals if isinstance(one, RetryScheduled)]
-        assert len(told) == 1
-        assert "kept the line open" in told[0].reason
+        retries = [arrival for arrival in arrivals if isinstance(arrival, RetryScheduled)]
+        assert len(retries) == 1
+        assert "kept the line open" in retries[0].reason
         assert isinstance(arrivals[-1], ModelResponse)
 
 
@@ -314,7 +329,7 @@ class TestRefusals:
             assert isinstance(await rig.failure_of(reply), ContextWindowExceeded)
         assert rig.naps.durations_s == []
 
-    async def test_a_held_back_answer(self, rig: Rig) -> None:
+    async def test_a_withheld_answer_is_reported(self, rig: Rig) -> None:
         assert isinstance(
             await rig.failure_of(StreamedReply(Reasoning("hm"), finish="content_filter")),
             ModelRequestRejected,
@@ -349,7 +364,7 @@ class TestNonsense:
             "too much",
         ],
     )
-    async def test_what_is_no_answer_is_said_once(self, rig: Rig, reply: Reply) -> None:
+    async def test_an_invalid_answer_is_reported_once(self, rig: Rig, reply: Reply) -> None:
         assert isinstance(await rig.failure_of(reply), InvalidModelResponse)
         assert rig.naps.durations_s == []
 
@@ -364,17 +379,17 @@ class _Rounds:
     """Counts the rounds of the event loop."""
 
     def __init__(self) -> None:
-        self.count, self._going = 0, True
+        self.count, self._is_running = 0, True
         asyncio.get_running_loop().call_soon(self._tick)
 
     def _tick(self) -> None:
         self.count += 1
-        if self._going:
+        if self._is_running:
             asyncio.get_running_loop().call_soon(self._tick)
 
     def stop(self) -> None:
         """Count no further."""
-        self._going = False
+        self._is_running = False
 
 
 class _LongNaps(SleepRecorder):
@@ -397,9 +412,9 @@ class TestCancelling:
     async def test_a_cancelled_call_ends_at_once_and_closes_its_connection(
         self, rig: Rig, parts: tuple[Any, ...]
     ) -> None:
-        """In order: the person's stop, the call's end a few rounds of the loop later, the server's notice.
+        """In order: the user's stop, the call's end a few loop iterations later, the server's notice.
 
-        Nothing but the client's close can move the server: it waits for ever.
+        Only the client's close can unblock the server: it waits for ever.
         """
         order: list[str] = []
         async with rig.serving(StreamedReply(*parts)) as server, asyncio.TaskGroup() as group:
@@ -416,9 +431,9 @@ class TestCancelling:
             order.append("noticed")
         assert asking.cancelled()
         assert order == ["stopped", "ended", "noticed"]
-        assert ended_after <= MOST_ROUNDS
+        assert ended_after <= MAX_ROUNDS
 
-    async def test_a_call_is_cancelled_while_it_waits_to_ask_again(self, rig: Rig) -> None:
+    async def test_a_call_can_be_cancelled_while_it_waits_for_a_retry(self, rig: Rig) -> None:
         naps = _LongNaps()
         tired = Rig(rig.dialect, rig.http, naps)
         async with rig.serving(api_error(503, "busy")) as server, asyncio.TaskGroup() as group:
@@ -453,12 +468,12 @@ class TestCancelling:
         await http.aclose()
 
 
-async def test_the_models_of_a_server_come_sorted(rig: Rig) -> None:
+async def test_the_models_of_a_server_are_sorted(rig: Rig) -> None:
     async with ChatServer(
         lambda _: text_reply("ok"), models=("b", "a"), wire_format=rig.dialect.wire_format
     ) as server:
-        found = await list_models(Endpoint("local", server.base_url, KEY, rig.http, rig.dialect.name))
-        assert tuple(found) == ("a", "b")
+        models = await list_models(Endpoint("local", server.base_url, KEY, rig.http, rig.dialect.name))
+        assert tuple(models) == ("a", "b")
         assert KEY in server.requests[0].headers["authorization"]
 
 

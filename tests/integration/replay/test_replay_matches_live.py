@@ -1,4 +1,4 @@
-"""A replay is the live engine: one recording through both gives the same bytes in every request."""
+"""A replay matches the live engine: one recording through both gives the same bytes in every request."""
 
 from __future__ import annotations
 
@@ -46,31 +46,33 @@ CASES = [
 ]
 
 
-class Told:
-    """A model and tools that say what was recorded; `sent` are the requests the model got."""
+class RecordedModel:
+    """A model and tools that replay a recording; `sent` are the requests to the model."""
 
     def __init__(self, info: ModelInfo, messages: list[dict[str, Any]]) -> None:
         self.info = info
         self.specs: tuple[ToolSpec, ...] = ()
         self.sent: list[tuple[Message, ...]] = []
         self.now = STARTED_AT_MS
-        self.talk: Conversation | None = None
-        self._answers = [one for one in messages if one["role"] == "assistant"]
-        self._outputs = {one["tool_call_id"]: one["content"] for one in messages if one["role"] == "tool"}
+        self.conversation: Conversation | None = None
+        self._answers = [message for message in messages if message["role"] == "assistant"]
+        self._outputs = {
+            message["tool_call_id"]: message["content"] for message in messages if message["role"] == "tool"
+        }
 
     def clock(self) -> int:
         """The virtual time."""
         return self.now
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
-        """The next recorded answer, once what runs beside has ended."""
+        """Stream the next recorded answer, once background work has ended."""
         self.sent.append(request.messages)
-        assert self.talk is not None
-        await self.talk.wait_for_background_work()
+        assert self.conversation is not None
+        await self.conversation.wait_for_background_work()
         self.now += MODEL_CALL_MS
-        told = self._answers.pop(0)
-        calls = tuple(ToolCall(**call) for call in told.get("tool_calls", ()))
-        yield ModelResponse(told["content"], calls)
+        answer = self._answers.pop(0)
+        calls = tuple(ToolCall(**call) for call in answer.get("tool_calls", ()))
+        yield ModelResponse(answer["content"], calls)
 
     async def approval(self, call: ToolCall) -> ApprovalRequest | None:
         """None is needed."""
@@ -84,24 +86,24 @@ class Told:
 async def live(messages: list[dict[str, Any]], policy: ContextPolicy) -> list[tuple[Message, ...]]:
     """The requests of the recording, run by the conversation that the app runs."""
     info = ModelInfo("replay", "recorded", WINDOW, reserve=0)
-    told, counter, scope = Told(info, messages), MessageTokenCounter.bundled(), TaskScope()
-    store = MemoryStore(told.clock)
+    model, counter, scope = RecordedModel(info, messages), MessageTokenCounter.bundled(), TaskScope()
+    store = MemoryStore(model.clock)
     system = messages[0]["content"]
     (tokens,) = await counter.count([system])
     policy, frame = policy.scaled(WINDOW), PromptFrame(info, system, (), tokens, 0)
-    roles = ModelRoles(told, summary=SummaryWriter(info, counter))
-    parts = SessionServices(store, told, counter, MemoryRules(), told.clock, load_prompts())
-    session = Session("0" * 32, store, told.clock, scope, [], Transcript())
-    told.talk = Conversation(session, scope, parts, lambda: (policy, frame, roles))
+    roles = ModelRoles(model, summary=SummaryWriter(info, counter))
+    parts = SessionServices(store, model, counter, MemoryRules(), model.clock, load_prompts())
+    session = Session("0" * 32, store, model.clock, scope, [], Transcript())
+    model.conversation = Conversation(session, scope, parts, lambda: (policy, frame, roles))
     await session.record(SessionStarted("Replay"))
     for message in messages:
         if message["role"] == "user":
-            ended = await told.talk.run(message["content"])
+            ended = await model.conversation.run(message["content"])
             assert ended.how == "done", ended
-            await told.talk.wait_for_background_work()
-            told.now += TURN_MS
-    await told.talk.close()
-    return told.sent
+            await model.conversation.wait_for_background_work()
+            model.now += TURN_MS
+    await model.conversation.close()
+    return model.sent
 
 
 def replayed(
@@ -124,7 +126,7 @@ def raw(message: Message) -> dict[str, Any]:
     shape: dict[str, Any] = {"role": message.role, "content": message.text}
     if message.calls:
         shape["tool_calls"] = [
-            {"id": one.id, "name": one.name, "arguments": one.arguments} for one in message.calls
+            {"id": call.id, "name": call.name, "arguments": call.arguments} for call in message.calls
         ]
     if message.role == "tool":
         shape |= {"tool_call_id": message.call_id, "name": message.name}
@@ -135,14 +137,14 @@ def raw(message: Message) -> dict[str, Any]:
 def test_live_and_replay_send_the_same(name: str, policy: ContextPolicy) -> None:
     """Every request of one session is the same byte for byte, whoever runs it."""
     messages = recording(7, 150)
-    # A replay's stand-in always takes the preview, and a replay asks nobody.
+    # A replay always takes the preview, and asks no model.
     policy = msgspec.structs.replace(policy, ask_above=0, intake_ask=False)
     sent, replayer = replayed(messages, policy)
     try:
         with asyncio.Runner() as runner:
-            told = runner.run(live(messages, policy))
-        assert len(told) == len(sent)
-        for ours, theirs in zip(sent, told, strict=True):
+            recorded = runner.run(live(messages, policy))
+        assert len(recorded) == len(sent)
+        for ours, theirs in zip(sent, recorded, strict=True):
             assert ours == [raw(message) for message in theirs]
         counts = replayer.counts
         acted = {"handovers": counts.handovers, "observations": counts.observations}.get(name, counts.sweeps)

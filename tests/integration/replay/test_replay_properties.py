@@ -1,4 +1,4 @@
-"""What holds for any session in any window: requests are valid and fit, and nothing is out of reach."""
+"""Invariants for any session in any window: requests are valid and fit, and everything stays reachable."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 class Draw(Protocol):
-    """What hypothesis hands to a composite strategy."""
+    """The draw function of a hypothesis composite strategy."""
 
     def __call__(self, strategy: st.SearchStrategy[T]) -> T:
         """Draw a value."""
@@ -58,14 +58,14 @@ def sessions(draw: Draw) -> list[dict[str, Any]]:
             messages.append({"role": "assistant", "content": _text(draw) or "Done."})
             messages.append({"role": "user", "content": _text(draw)[:2_000] or "Go on."})
             continue
-        made = []
+        recorded = []
         for _ in range(draw(st.integers(1, 3))):
             calls += 1
-            given_json = json.dumps({"file_path": f"src/a{calls % 5}.py", "content": _text(draw)[:6_000]})
-            arguments = draw(st.sampled_from((given_json, '{"command": "make"}', "free text")))
-            made.append({"id": f"call_{calls}", "name": "Write", "arguments": arguments})
-        messages.append({"role": "assistant", "content": _text(draw)[:300], "tool_calls": made})
-        for call in made:
+            arguments_json = json.dumps({"file_path": f"src/a{calls % 5}.py", "content": _text(draw)[:6_000]})
+            arguments = draw(st.sampled_from((arguments_json, '{"command": "make"}', "free text")))
+            recorded.append({"id": f"call_{calls}", "name": "Write", "arguments": arguments})
+        messages.append({"role": "assistant", "content": _text(draw)[:300], "tool_calls": recorded})
+        for call in recorded:
             output = {"role": "tool", "content": _text(draw), "tool_call_id": call["id"], "name": "Write"}
             messages.append(output)
     return [*messages, {"role": "assistant", "content": "Done."}]
@@ -81,8 +81,11 @@ def policies() -> st.SearchStrategy[ContextPolicy]:
     """Every profile that is on, as it is or with numbers that a short session reaches."""
     quick = {"fold_after_steps": 4, "protect_steps": 3, "protect_tokens": 600, "fold_least": 200}
     return st.sampled_from([PROFILES[name] for name in ON]).flatmap(
-        lambda one: st.sampled_from(
-            (one, msgspec.structs.replace(one, **(quick if one.fold_after_steps else {}), sweep_min=200))
+        lambda policy: st.sampled_from(
+            (
+                policy,
+                msgspec.structs.replace(policy, **(quick if policy.fold_after_steps else {}), sweep_min=200),
+            )
         )
     )
 
@@ -93,21 +96,21 @@ def reached(replayer: Replayer, request: list[dict[str, Any]]) -> set[str]:
         message["content"] + "".join(call["arguments"] for call in message.get("tool_calls", ()))
         for message in request
     )
-    found: set[str] = set()
+    digests: set[str] = set()
     waiting = HANDLE.findall(text)
     while waiting:
         handle = waiting.pop()
-        if handle in found:
+        if handle in digests:
             continue
         try:
             data = replayer.recall(handle)
         except DigestUnknown:
             continue
         assert digest_of(data) == handle
-        found.add(handle)
+        digests.add(handle)
         if data.startswith(b"Index of cached outputs"):
             waiting += HANDLE.findall(data.decode("utf-8", "replace"))
-    return found
+    return digests
 
 
 @settings(deadline=None, max_examples=15)
@@ -123,7 +126,7 @@ def test_any_session_fits_and_stays_within_reach(
             if message["role"] == "assistant":
                 request = replayer.request()
                 assert request == replayer.request()
-                shaped = [as_message(one) for one in request]
+                shaped = [as_message(message) for message in request]
                 assert problems(shaped) == []
                 assert lint(shaped) == []
                 _check_engine(replayer, request, window)
@@ -139,19 +142,21 @@ def test_any_session_fits_and_stays_within_reach(
 
 def _check_engine(replayer: Replayer, request: list[dict[str, Any]], window: int) -> None:
     fresh = project(replayer.session.transcript, *replayer.settings()[:2])
-    assert [as_message(one) for one in request] == [
-        msgspec.structs.replace(one, verbatim=None) for one in fresh.request.messages
+    assert [as_message(message) for message in request] == [
+        msgspec.structs.replace(message, verbatim=None) for message in fresh.request.messages
     ]
     assert fresh.estimate <= window
 
 
 def _check_reach(replayer: Replayer, request: list[dict[str, Any]], outputs: dict[str, str]) -> None:
-    standing = {one["tool_call_id"]: one["content"] for one in request if one["role"] == "tool"}
-    found = reached(replayer, request)
+    standing = {
+        message["tool_call_id"]: message["content"] for message in request if message["role"] == "tool"
+    }
+    reachable = reached(replayer, request)
     for call_id, content in outputs.items():
         data = content.encode("utf-8", "surrogatepass")
-        whole = standing.get(call_id) in (content, data.decode("utf-8", "replace"))
-        assert whole or not content.strip() or digest_of(data) in found
+        is_complete = standing.get(call_id) in (content, data.decode("utf-8", "replace"))
+        assert is_complete or not content.strip() or digest_of(data) in reachable
 
 
 def test_a_policy_that_is_none() -> None:
@@ -168,7 +173,7 @@ def test_a_policy_that_is_none() -> None:
     ],
 )
 def test_a_message_that_cannot_follow(message: dict[str, Any]) -> None:
-    """What answers no open call, or comes from nobody, is refused and changes nothing."""
+    """A message that answers no open call, or has no role, is refused and changes nothing."""
     replayer = Replayer()
     try:
         replayer.feed({"role": "user", "content": "Begin."})
@@ -181,7 +186,7 @@ def test_a_message_that_cannot_follow(message: dict[str, Any]) -> None:
 
 
 def test_off_changes_nothing() -> None:
-    """With the profile off every request is the whole history, as it was fed."""
+    """With the profile off every request is the full history, unchanged."""
     replayer = Replayer("off", 128_000)
     fed: list[dict[str, Any]] = []
     try:

@@ -1,4 +1,4 @@
-"""A workspace as one file: what comes back, what is merged, and what is refused."""
+"""A workspace as one file: what is imported, what is merged, and what is refused."""
 
 from __future__ import annotations
 
@@ -49,61 +49,61 @@ BODIES = [b"", b"a", b"b" * 700, bytes(range(256)) * 5000]
 SESSIONS = ["s", "s1/x", "ß"]
 
 
-class Said(msgspec.Struct, frozen=True):
-    """One commit to some session: which bodies are stored and named, with or without a summary and draft."""
+class Write(msgspec.Struct, frozen=True):
+    """One commit to some session: stored and referenced bodies, with or without a summary and draft."""
 
     session: int
-    named: tuple[int, ...]
+    bodies: tuple[int, ...]
     recalled: bool
     summary: bool
     draft: str
 
 
-said = st.builds(
-    Said,
+writes = st.builds(
+    Write,
     session=st.integers(0, len(SESSIONS) - 1),
-    named=st.lists(st.integers(0, len(BODIES) - 1), max_size=3).map(tuple),
+    bodies=st.lists(st.integers(0, len(BODIES) - 1), max_size=3).map(tuple),
     recalled=st.booleans(),
     summary=st.booleans(),
     draft=st.text(max_size=5),
 )
 
 
-async def speak(store: LevelDbStore, one: Said) -> None:
-    session = SESSIONS[one.session]
+async def commit_write(store: LevelDbStore, write: Write) -> None:
+    session = SESSIONS[write.session]
     last = len(await store.events(session))
     log = [
         (handover_event if place == 1 else tool_answer_event)(last + 1 + place, BODIES[body])
-        for place, body in enumerate(one.named)
+        for place, body in enumerate(write.bodies)
     ]
     log.append(
         RecordedEvent(last + 1 + len(log), START_MS, AssistantSpoke("ok", "m", 3, verbatim={"id": 10**30}))
     )
-    stored = [make_content(BODIES[body]) for body in one.named]
-    recalls = [digest_of(BODIES[one.named[0]])] if one.named and one.recalled else []
+    stored = [make_content(BODIES[body]) for body in write.bodies]
+    recalls = [digest_of(BODIES[write.bodies[0]])] if write.bodies and write.recalled else []
     await store.commit(
-        Commit(session, log, stored, recalls, make_summary(session, last) if one.summary else None)
+        Commit(session, log, stored, recalls, make_summary(session, last) if write.summary else None)
     )
-    along = [Attachment(digest_of(BODIES[body]), "along", "", 1, 1) for body in one.named]
-    await store.save_draft(session, one.draft, along)
+    along = [Attachment(digest_of(BODIES[body]), "along", "", 1, 1) for body in write.bodies]
+    await store.save_draft(session, write.draft, along)
 
 
 async def state(store: LevelDbStore, sessions: list[str] = SESSIONS) -> dict[str, object]:
     """Everything that can be seen of a store."""
     entries: tuple[CacheEntry, ...] = (await store.page()).entries
     return {
-        "events": [await store.events(one) for one in sessions],
-        "drafts": [await store.draft(one) for one in sessions],
+        "events": [await store.events(session) for session in sessions],
+        "drafts": [await store.draft(session) for session in sessions],
         "sessions": await store.sessions(),
         "entries": entries,
-        "alone": [await store.entry(one.digest) for one in entries],
-        "bytes": [digest_of(await store.get(one.digest)) for one in entries],
+        "alone": [await store.entry(entry.digest) for entry in entries],
+        "bytes": [digest_of(await store.get(entry.digest)) for entry in entries],
         "totals": await store.totals(),
     }
 
 
 def names(folder: Path) -> list[str]:
-    """What lies in a folder."""
+    """Return the names in a folder."""
     return sorted(path.name for path in folder.iterdir())
 
 
@@ -111,17 +111,17 @@ async def opened(folder: Path, workspace: str = WORKSPACE) -> LevelDbStore:
     return await LevelDbStore.open(folder, workspace, TickingClock())
 
 
-async def there_and_back(script: list[Said], folder: Path) -> None:
+async def there_and_back(script: list[Write], folder: Path) -> None:
     first, second = await opened(folder / "a"), await opened(folder / "b", OTHER_WORKSPACE)
     try:
-        for one in script:
-            await speak(first, one)
+        for write in script:
+            await commit_write(first, write)
         before = await state(first)
         done = await export_store(first, str(folder / "all.helix"), "Name", START_MS)
         assert await state(first) == before
-        taken = await import_store(second, str(folder / "all.helix"))
+        report = await import_store(second, str(folder / "all.helix"))
         assert await state(second) == before
-        assert (taken.name, taken.added, taken.existing) == ("Name", done.totals.entries, 0)
+        assert (report.name, report.added, report.existing) == ("Name", done.totals.entries, 0)
         again = await import_store(second, str(folder / "all.helix"))
         assert await state(second) == before
         assert (again.added, again.existing, again.new, again.apart) == (0, done.totals.entries, (), ())
@@ -132,8 +132,8 @@ async def there_and_back(script: list[Said], folder: Path) -> None:
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(st.lists(said, max_size=8))
-def test_what_was_exported_comes_back_whole(script: list[Said]) -> None:
+@given(st.lists(writes, max_size=8))
+def test_an_exported_store_is_imported_complete(script: list[Write]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         asyncio.run(there_and_back(script, Path(folder)))
 
@@ -157,22 +157,22 @@ async def pair(tmp_path: Path) -> tuple[LevelDbStore, Path]:
     return store, tmp_path / "a.helix"
 
 
-async def test_what_a_killed_export_left_goes_with_a_later_one(
+async def test_the_files_of_a_killed_export_are_removed_by_a_later_one(
     pair: tuple[LevelDbStore, Path], tmp_path: Path
 ) -> None:
     place = tmp_path / "backups"
     place.mkdir()
     old, young, other = place / f".{'a' * 32}.part", place / f".{'b' * 32}.part", place / ".mine.part"
-    for one in (old, young, other):
-        one.write_bytes(b"half")
-    for one in (old, other):
-        os.utime(one, (1, time.time() - 25 * 3600))
+    for path in (old, young, other):
+        path.write_bytes(b"half")
+    for path in (old, other):
+        os.utime(path, (1, time.time() - 25 * 3600))
     await export_store(pair[0], str(place / "a.helix"), "Name", START_MS)
     assert names(place) == sorted([young.name, other.name, "a.helix"])
     await pair[0].close()
 
 
-async def test_an_import_that_was_cut_off_goes_on_where_the_log_ends(
+async def test_an_interrupted_import_resumes_at_the_end_of_the_log(
     pair: tuple[LevelDbStore, Path], tmp_path: Path
 ) -> None:
     second = await opened(tmp_path / "second", OTHER_WORKSPACE)
@@ -209,11 +209,11 @@ async def test_sessions_are_extended_left_or_put_apart(
     await other.commit(Commit("t", [user_message_event(2, "one way")]))
     await store.commit(Commit("t", [user_message_event(2, "another way")]))
     await export_store(other, str(archive), "Name", START_MS)
-    taken = await import_store(store, str(archive))
-    assert (taken.new, taken.extended, taken.unchanged) == ((), ("s",), ())
-    assert [one.seq for one in await store.events("s")] == [1, 2, 3]
-    (apart,) = taken.apart
-    assert [one.event for one in await store.events("t")][1] == user_message_event(2, "another way").event
+    report = await import_store(store, str(archive))
+    assert (report.new, report.extended, report.unchanged) == ((), ("s",), ())
+    assert [event.seq for event in await store.events("s")] == [1, 2, 3]
+    (apart,) = report.apart
+    assert [event.event for event in await store.events("t")][1] == user_message_event(2, "another way").event
     assert await store.events(apart) == await other.events("t")
     again = await import_store(store, str(archive))
     assert (again.extended, again.apart) == ((), ())
@@ -223,9 +223,7 @@ async def test_sessions_are_extended_left_or_put_apart(
     await other.close()
 
 
-async def test_a_session_that_is_open_is_left_as_it_is(
-    pair: tuple[LevelDbStore, Path], tmp_path: Path
-) -> None:
+async def test_an_open_session_is_left_unchanged(pair: tuple[LevelDbStore, Path], tmp_path: Path) -> None:
     store, archive = pair
     await store.commit(Commit("s", [user_message_event(3)]))
     await export_store(store, str(archive), "Name", START_MS)
@@ -233,14 +231,14 @@ async def test_a_session_that_is_open_is_left_as_it_is(
     await other.commit(
         Commit("s", [tool_answer_event(1, b"one"), user_message_event(2)], [make_content(b"one")])
     )
-    taken = await import_store(other, str(archive), is_writable=lambda session: session != "s")
-    assert (taken.busy, taken.new) == (("s",), ("t",))
+    report = await import_store(other, str(archive), is_writable=lambda session: session != "s")
+    assert (report.busy, report.new) == (("s",), ("t",))
     assert len(await other.events("s")) == 2
     await store.close()
     await other.close()
 
 
-async def test_it_can_be_exported_while_it_is_written(tmp_path: Path) -> None:
+async def test_a_store_can_be_exported_while_it_is_written(tmp_path: Path) -> None:
     store = await opened(tmp_path / "store")
     for number in range(1, 40):
         await store.commit(
@@ -268,11 +266,11 @@ async def test_closing_ends_an_export_and_leaves_no_file(tmp_path: Path) -> None
     store = await opened(tmp_path / "store")
     await store.commit(Commit("s", contents=[make_content(b"%d" % number) for number in range(50)]))
     begun = threading.Event()
-    going_on = threading.Event()
+    export_started = threading.Event()
 
     def wait(*_: int) -> None:
         begun.set()
-        going_on.wait(10)
+        export_started.wait(10)
 
     export = asyncio.gather(
         export_store(store, str(tmp_path / "a.helix"), "", START_MS, wait), return_exceptions=True
@@ -280,20 +278,22 @@ async def test_closing_ends_an_export_and_leaves_no_file(tmp_path: Path) -> None
     await asyncio.to_thread(begun.wait, 10)
     close = asyncio.gather(store.close())
     await asyncio.sleep(0)
-    going_on.set()
+    export_started.set()
     await close
     (ended,) = await export
     assert isinstance(ended, StoreClosed | Stopped)
     assert names(tmp_path) == ["store"]
 
 
-async def test_a_damaged_content_is_told_and_its_log_still_moves(tmp_path: Path) -> None:
+async def test_damaged_content_is_reported_and_its_log_is_still_exported(tmp_path: Path) -> None:
     chance = random.Random(3)
     blobs = sorted((chance.randbytes(5000) for _ in range(20)), key=digest_of)  # each in a block of its own
     blob = blobs[-1]
     store = await opened(tmp_path / "store")
     await store.commit(
-        Commit("s", [tool_answer_event(1, blob), user_message_event(2)], [make_content(one) for one in blobs])
+        Commit(
+            "s", [tool_answer_event(1, blob), user_message_event(2)], [make_content(blob) for blob in blobs]
+        )
     )
     await store.close()
     compact_tables(tmp_path / "store")
@@ -302,8 +302,8 @@ async def test_a_damaged_content_is_told_and_its_log_still_moves(tmp_path: Path)
     done = await export_store(store, str(tmp_path / "a.helix"), "", START_MS)
     assert done.totals.missing == (digest_of(blob),)
     other = await opened(tmp_path / "other")
-    taken = await import_store(other, str(tmp_path / "a.helix"))
-    assert (taken.missing, taken.added, taken.new) == ((digest_of(blob),), 19, ("s",))
+    report = await import_store(other, str(tmp_path / "a.helix"))
+    assert (report.missing, report.added, report.new) == ((digest_of(blob),), 19, ("s",))
     assert await other.events("s") == await store.events("s")
     await store.close()
     await other.close()
@@ -338,14 +338,14 @@ async def test_flipped_bits_are_refused(pair: tuple[LevelDbStore, Path], tmp_pat
     data = archive.read_bytes()
     chance = random.Random(7)
     stop = threading.Event()
-    whole, refusals = check_archive(archive, stop), 0
+    manifest, refusals = check_archive(archive, stop), 0
     for _ in range(200):
         place = chance.randrange(len(data))
         archive.write_bytes(
             data[:place] + bytes([data[place] ^ 1 << chance.randrange(8)]) + data[place + 1 :]
         )
         try:
-            assert check_archive(archive, stop) == whole  # the format has a bit that says nothing
+            assert check_archive(archive, stop) == manifest  # the format has a bit without meaning
         except InvalidArchive:
             refusals += 1
     assert refusals >= 198
@@ -353,7 +353,7 @@ async def test_flipped_bits_are_refused(pair: tuple[LevelDbStore, Path], tmp_pat
     await refused(archive, tmp_path)
 
 
-async def test_what_is_no_archive_is_refused(tmp_path: Path) -> None:
+async def test_a_file_that_is_no_archive_is_refused(tmp_path: Path) -> None:
     for data in (b"", b"PK\3\4 a zip", bytes(5000), zstandard.compress(b"no tar" * 200)):
         (tmp_path / "x.helix").write_bytes(data)
         await refused(tmp_path / "x.helix", tmp_path)
@@ -379,8 +379,8 @@ RECORD = {
     "created": 1, "last_used": 1, "size": 1, "stored_size": 1, "tokens": 1, "tool": "", "target": "",
     "first_line": "", "kind": "output",
 }  # fmt: skip
-ONE = digest_of(b"1")
-LONE = (("contents/" + ONE + ".json", note(RECORD)), ("contents/" + ONE, b"1"))
+ONE_DIGEST = digest_of(b"1")
+LONE = (("contents/" + ONE_DIGEST + ".json", note(RECORD)), ("contents/" + ONE_DIGEST, b"1"))
 LINE = note(user_message_event(1)) + b"\n"
 
 
@@ -391,11 +391,15 @@ def session(identity: str, events: int, *lines: bytes) -> list[tuple[str, bytes]
 
 HOSTILE: dict[str, list[tuple[str, bytes]]] = {
     "belongs": [FIRST, ("../../etc/passwd", b"x"), ("end.json", b"{}")],
-    "other bytes": [FIRST, LONE[0], ("contents/" + ONE, b"2")],
+    "other bytes": [FIRST, LONE[0], ("contents/" + ONE_DIGEST, b"2")],
     "not in order": [FIRST, *LONE, *LONE],
     "'nonsense' is not": [FIRST, ("contents/nonsense.json", b"{}")],
-    "not understood": [FIRST, ("contents/" + ONE + ".json", b"[1, 2]")],
-    "impossible record": [FIRST, ("contents/" + ONE + ".json", note({**RECORD, "created": -5})), LONE[1]],
+    "not understood": [FIRST, ("contents/" + ONE_DIGEST + ".json", b"[1, 2]")],
+    "impossible record": [
+        FIRST,
+        ("contents/" + ONE_DIGEST + ".json", note({**RECORD, "created": -5})),
+        LONE[1],
+    ],
     "what its end says": [FIRST, *LONE, ("end.json", note(ArchiveTotals(2, 1, 0, 0)))],
     "ends early": [FIRST, *LONE],
     "format 2": [("manifest.json", note(ArchiveManifest(2, "9.9", WORKSPACE, "n", START_MS, 1, 1, 0)))],
@@ -423,13 +427,13 @@ async def test_hostile_members_are_refused_by_name(tmp_path: Path, word: str) ->
 
 @pytest.mark.parametrize("field", ["created", "last_used", "trashed"])
 @pytest.mark.parametrize("time", [-1, 253_370_764_800_000, 2**63, 2**70])
-async def test_times_that_no_calendar_knows_are_refused(tmp_path: Path, field: str, time: int) -> None:
-    about = ("contents/" + ONE + ".json", json.dumps({**RECORD, field: time}).encode())
+async def test_times_outside_the_calendar_are_refused(tmp_path: Path, field: str, time: int) -> None:
+    about = ("contents/" + ONE_DIGEST + ".json", json.dumps({**RECORD, field: time}).encode())
     end = ("end.json", note(ArchiveTotals(1, 1, 0, 0)))
     await refused(write(tmp_path / "x.helix", FIRST, about, LONE[1], end), tmp_path, "impossible record")
 
 
-async def test_a_session_that_names_what_is_not_there_is_refused(tmp_path: Path) -> None:
+async def test_a_session_with_missing_content_is_refused(tmp_path: Path) -> None:
     line = note(tool_answer_event(1, b"nowhere")) + b"\n"
     end = ("end.json", note(ArchiveTotals(0, 0, 1, 1)))
     await refused(write(tmp_path / "x.helix", FIRST, *session("s", 1, line), end), tmp_path, "not stored")
@@ -450,7 +454,7 @@ async def test_a_file_that_unpacks_without_end_is_refused(tmp_path: Path) -> Non
     await refused(tmp_path / "x.helix", tmp_path)
 
 
-async def test_a_place_that_takes_no_file_is_named(pair: tuple[LevelDbStore, Path], tmp_path: Path) -> None:
+async def test_an_unwritable_target_is_named(pair: tuple[LevelDbStore, Path], tmp_path: Path) -> None:
     store, archive = pair
     before = hashlib.sha256(archive.read_bytes()).digest()
     with pytest.raises(ArchiveWriteFailed, match="was not written"):
@@ -463,7 +467,9 @@ async def test_a_place_that_takes_no_file_is_named(pair: tuple[LevelDbStore, Pat
     await store.close()
 
 
-async def test_an_archive_names_no_path_and_no_rule(pair: tuple[LevelDbStore, Path], tmp_path: Path) -> None:
+async def test_an_archive_contains_no_path_and_no_rule(
+    pair: tuple[LevelDbStore, Path], tmp_path: Path
+) -> None:
     store, archive = pair
     await store.close()
     plain = zstandard.ZstdDecompressor().stream_reader(archive.read_bytes()).read()

@@ -1,4 +1,4 @@
-"""Many callers at once: close waits, cancelling is whole, nothing crashes, no thread stays."""
+"""Many concurrent callers: close waits, a cancelled call is atomic, nothing crashes, no thread leaks."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from tests.torture.threads import torture
 
 
 def our_threads() -> list[str]:
-    return [one.name for one in threading.enumerate() if one.name.startswith("helix-store")]
+    return [thread.name for thread in threading.enumerate() if thread.name.startswith("helix-store")]
 
 
-async def test_closing_writes_what_is_queued_and_answers_what_was_asked(tmp_path: Path) -> None:
+async def test_closing_writes_queued_commits_and_answers_pending_reads(tmp_path: Path) -> None:
     for round_ in range(20):
         store = await LevelDbStore.open(tmp_path / str(round_), WORKSPACE)
         data = random.Random(round_).randbytes(20_000)
@@ -44,7 +44,7 @@ async def test_closing_writes_what_is_queued_and_answers_what_was_asked(tmp_path
         await store.close()
 
 
-async def test_calls_that_race_with_close_end_well_or_say_closed(tmp_path: Path) -> None:
+async def test_calls_that_race_with_close_succeed_or_raise_closed(tmp_path: Path) -> None:
     for round_ in range(20):
         store = await LevelDbStore.open(tmp_path / str(round_), WORKSPACE)
         acknowledged = 0
@@ -61,20 +61,20 @@ async def test_calls_that_race_with_close_end_well_or_say_closed(tmp_path: Path)
                 await store.page(limit=50)
                 await store.events("s")
 
-        workers = [asyncio.ensure_future(one) for one in (write(), read(), read(), read())]  # noqa: TID251 - a test owns its tasks
+        workers = [asyncio.ensure_future(task) for task in (write(), read(), read(), read())]  # noqa: TID251 - a test owns its tasks
         for _ in range(random.Random(round_).randrange(1, 12)):
             await store.totals()
         await store.close()
         results = await asyncio.gather(*workers, return_exceptions=True)
-        assert [type(one) for one in results] == [StoreClosed] * 4
+        assert [type(result) for result in results] == [StoreClosed] * 4
         store = await LevelDbStore.open(tmp_path / str(round_), WORKSPACE)
         assert len(await store.events("s")) == acknowledged
         await store.close()
 
 
-async def test_a_cancelled_commit_is_there_as_a_whole_or_not_at_all(tmp_path: Path) -> None:
+async def test_a_cancelled_commit_is_stored_completely_or_not_at_all(tmp_path: Path) -> None:
     store = await LevelDbStore.open(tmp_path, WORKSPACE)
-    whole = none = 0
+    complete = none = 0
     for number in range(200):
         session, data = f"s{number}", b"%d " % number * 500
         task = asyncio.ensure_future(  # noqa: TID251 - a test owns its tasks
@@ -93,13 +93,13 @@ async def test_a_cancelled_commit_is_there_as_a_whole_or_not_at_all(tmp_path: Pa
         if events:
             assert events == [tool_answer_event(1, data), user_message_event(2)]
             assert await store.get(digest_of(data)) == data
-            whole += 1
+            complete += 1
         else:
             with pytest.raises(DigestUnknown):
                 await store.get(digest_of(data))
             none += 1
     assert none > 0
-    assert whole + none == 200
+    assert complete + none == 200
     await store.close()
 
 
@@ -116,15 +116,15 @@ async def test_many_large_writes_wait_without_stopping_the_event_loop(tmp_path: 
             beats += 1
 
     heart = asyncio.ensure_future(beat())  # noqa: TID251 - a test owns its tasks
-    await asyncio.gather(*(store.commit(Commit("s", contents=[one])) for one in contents))
+    await asyncio.gather(*(store.commit(Commit("s", contents=[content])) for content in contents))
     heart.cancel()
     assert beats > 20
-    for one in contents:
-        assert await store.get(one.digest) == one.data
+    for content in contents:
+        assert await store.get(content.digest) == content.data
     await store.close()
 
 
-async def test_an_opening_that_is_cancelled_leaves_nothing_open(tmp_path: Path) -> None:
+async def test_a_cancelled_open_leaves_nothing_open(tmp_path: Path) -> None:
     for turns in range(6):
         task = asyncio.ensure_future(LevelDbStore.open(tmp_path, WORKSPACE))  # noqa: TID251 - a test owns its tasks
         for _ in range(turns):
@@ -132,7 +132,7 @@ async def test_an_opening_that_is_cancelled_leaves_nothing_open(tmp_path: Path) 
         task.cancel()
         result = (await asyncio.gather(task, return_exceptions=True))[0]
         assert isinstance(result, asyncio.CancelledError)
-        for thread in [one for one in threading.enumerate() if tmp_path.name in one.name]:
+        for thread in [thread for thread in threading.enumerate() if tmp_path.name in thread.name]:
             await asyncio.to_thread(thread.join)
         store = await LevelDbStore.open(tmp_path, WORKSPACE)
         await store.close()

@@ -32,13 +32,13 @@ from tests.support.store.builders import (
 )
 from tests.support.store.damage import compact_tables, database_files, flip_bit_near
 
-# Incompressible, so that its bytes stand in the file as they are.
+# Incompressible, so that its bytes are in the file unchanged.
 BODY = random.Random(1).randbytes(5000)
 NEIGHBOUR = random.Random(2).randbytes(5000)
 
 
 async def stored(folder: Path, *bodies: bytes) -> None:
-    """A closed store that holds these contents, each named by an event."""
+    """A closed store with these contents, each referenced by an event."""
     store = await LevelDbStore.open(folder, WORKSPACE)
     for seq, data in enumerate(bodies, 1):
         await store.commit(
@@ -48,7 +48,7 @@ async def stored(folder: Path, *bodies: bytes) -> None:
     compact_tables(folder)
 
 
-async def test_a_flipped_bit_is_reported_kept_aside_and_healed(tmp_path: Path) -> None:
+async def test_a_flipped_bit_is_reported_quarantined_and_repaired(tmp_path: Path) -> None:
     await stored(tmp_path, BODY, NEIGHBOUR)
     assert flip_bit_near(tmp_path, BODY[100:120], 10) == 1
     digest = digest_of(BODY)
@@ -56,11 +56,11 @@ async def test_a_flipped_bit_is_reported_kept_aside_and_healed(tmp_path: Path) -
     try:
         with pytest.raises(ContentDamaged, match="heals") as caught:
             await store.get(digest)
-        aside = tmp_path / "quarantine" / f"{digest}.row"
-        assert aside.name in str(caught.value)
-        kept = aside.read_bytes()
-        assert len(kept) > len(BODY)
-        assert BODY[:100] in kept
+        quarantined = tmp_path / "quarantine" / f"{digest}.row"
+        assert quarantined.name in str(caught.value)
+        damaged = quarantined.read_bytes()
+        assert len(damaged) > len(BODY)
+        assert BODY[:100] in damaged
         assert await store.get(digest_of(NEIGHBOUR)) == NEIGHBOUR
         before = await store.entry(digest)
 
@@ -68,13 +68,13 @@ async def test_a_flipped_bit_is_reported_kept_aside_and_healed(tmp_path: Path) -
         assert await store.get(digest) == BODY
         assert await store.entry(digest) == before
         assert (await store.totals()).entries == 2
-        assert not aside.exists()
-        assert aside.with_suffix(".healed").read_bytes() == kept
+        assert not quarantined.exists()
+        assert quarantined.with_suffix(".healed").read_bytes() == damaged
     finally:
         await store.close()
 
 
-async def test_what_is_read_while_it_is_healed_is_not_kept_aside_again(
+async def test_a_read_during_a_repair_is_not_quarantined_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await stored(tmp_path, BODY, NEIGHBOUR)
@@ -100,43 +100,43 @@ async def test_what_is_read_while_it_is_healed_is_not_kept_aside_again(
         await store.close()
 
 
-async def test_each_damage_is_told_once_until_it_is_healed(tmp_path: Path) -> None:
+async def test_each_damage_is_reported_once_until_it_is_repaired(tmp_path: Path) -> None:
     await stored(tmp_path, BODY, NEIGHBOUR)
     assert flip_bit_near(tmp_path, BODY[100:120]) == 1
-    heard: list[str] = []
+    warnings: list[str] = []
     store = await LevelDbStore.open(tmp_path, WORKSPACE)
-    stop = store.health.listen(lambda error: heard.append(error.what))
-    store.health.listen(lambda error: heard.append(error.fix))
+    stop = store.health.listen(lambda error: warnings.append(error.what))
+    store.health.listen(lambda error: warnings.append(error.fix))
     try:
         for _ in range(3):
             with pytest.raises(ContentDamaged):
                 await store.get(digest_of(BODY))
         assert await store.get(digest_of(NEIGHBOUR)) == NEIGHBOUR
-        assert len(heard) == 2
-        assert digest_of(BODY) in heard[0]
-        aside = tmp_path / "quarantine" / f"{digest_of(BODY)}.row"
-        assert aside.stat().st_size > len(BODY)
+        assert len(warnings) == 2
+        assert digest_of(BODY) in warnings[0]
+        quarantined = tmp_path / "quarantine" / f"{digest_of(BODY)}.row"
+        assert quarantined.stat().st_size > len(BODY)
         await store.commit(Commit("s", contents=[make_content(BODY)]))
         assert await store.get(digest_of(BODY)) == BODY
-        assert not aside.exists()
+        assert not quarantined.exists()
     finally:
         await store.close()
 
     compact_tables(tmp_path)
     assert flip_bit_near(tmp_path, BODY[100:120]) >= 1
     store = await LevelDbStore.open(tmp_path, WORKSPACE)
-    store.health.listen(lambda error: heard.append(error.what))
+    store.health.listen(lambda error: warnings.append(error.what))
     stop()
     try:
         with pytest.raises(ContentDamaged):
             await store.get(digest_of(BODY))
-        assert len(heard) == 3
+        assert len(warnings) == 3
     finally:
         await store.close()
 
 
-async def test_what_could_not_be_kept_aside_is_healed_as_well(tmp_path: Path) -> None:
-    """Only reading finds that a row, whole in itself, holds other bytes; the disk takes no copy of it."""
+async def test_damage_that_could_not_be_quarantined_is_repaired_too(tmp_path: Path) -> None:
+    """Only reading detects that a valid row has other bytes; the disk accepts no copy of it."""
     await stored(tmp_path, BODY, NEIGHBOUR)
     digest = digest_of(BODY)
     db = plyvel.DB(str(tmp_path / "db"), compression=None)
@@ -154,7 +154,7 @@ async def test_what_could_not_be_kept_aside_is_healed_as_well(tmp_path: Path) ->
         await store.close()
 
 
-async def test_storing_again_heals_damage_that_nobody_has_read_yet(tmp_path: Path) -> None:
+async def test_storing_again_repairs_unread_damage(tmp_path: Path) -> None:
     await stored(tmp_path, BODY)
     assert flip_bit_near(tmp_path, BODY[100:120]) == 1
     store = await LevelDbStore.open(tmp_path, WORKSPACE)
@@ -201,7 +201,7 @@ async def test_missing_bytes_are_damage_and_not_an_unknown_digest(tmp_path: Path
         await store.close()
 
 
-async def test_a_damaged_record_hides_neither_its_content_nor_the_others(
+async def test_a_damaged_record_hides_neither_its_content_nor_others(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     await stored(tmp_path, BODY, NEIGHBOUR)
@@ -216,9 +216,10 @@ async def test_a_damaged_record_hides_neither_its_content_nor_the_others(
         assert len((await store.page()).entries) == 2
         with pytest.raises(ContentDamaged, match="record"):
             await store.entry(digest)
-        assert [one.digest for one in (await store.page(prefix=digest[:8])).entries] == []
+        assert [entry.digest for entry in (await store.page(prefix=digest[:8])).entries] == []
         assert digest in caplog.text
-        # Naming it goes on; storing it again rebuilds the record where it was, with its references counted.
+        # References to it still work; storing it again rebuilds the record in place, with its references
+        # counted.
         await store.commit(Commit("s", [tool_answer_event(3, BODY)]))
         await store.commit(Commit("s", contents=[make_content(BODY)]))
         assert (await store.entry(digest)).references == 2
@@ -228,8 +229,8 @@ async def test_a_damaged_record_hides_neither_its_content_nor_the_others(
         await store.close()
 
 
-def lines_aside(report: RepairReport) -> list[RecordedEvent]:
-    """The events that were set aside."""
+def quarantined_lines(report: RepairReport) -> list[RecordedEvent]:
+    """Return the quarantined events."""
     (path,) = Path(report.aside).glob("*.jsonl")
     return [msgspec.json.decode(line, type=RecordedEvent) for line in path.read_bytes().splitlines()]
 
@@ -258,14 +259,14 @@ async def test_a_damaged_event_is_reported_never_skipped_and_cut_off_later(tmp_p
         assert store.health.report.cut == (TruncatedSession("s", "a title", 1, aside=1, lost=1),)
         assert "ends at event 1 of 3" in str(repair_notice(store.health.report))
         assert await store.events("s") == events[:1]
-        assert lines_aside(store.health.report) == events[2:]
+        assert quarantined_lines(store.health.report) == events[2:]
         await store.commit(Commit("s", [tool_answer_event(2, BODY)]))
         assert (await store.entry(digest_of(BODY))).references == 2
     finally:
         await store.close()
 
 
-async def test_a_damaged_block_of_the_index_is_reported_and_mended_later(tmp_path: Path) -> None:
+async def test_a_damaged_index_block_is_reported_and_repaired_later(tmp_path: Path) -> None:
     bodies = [b"%d" % number for number in range(50)]
     await stored(tmp_path, *bodies)
     assert flip_bit_near(tmp_path, keys.time_index(0, digest_of(b"7"))[9:], patterns=("*.ldb",)) > 0
@@ -275,14 +276,14 @@ async def test_a_damaged_block_of_the_index_is_reported_and_mended_later(tmp_pat
     await store.close()
     store = await LevelDbStore.open(tmp_path, WORKSPACE)
     try:
-        assert {one.digest for one in (await store.page()).entries} == set(map(digest_of, bodies))
+        assert {entry.digest for entry in (await store.page()).entries} == set(map(digest_of, bodies))
         assert len(await store.events("s")) == len(bodies)
     finally:
         await store.close()
 
 
 @pytest.mark.parametrize("gone", ["*.ldb", "*"])
-async def test_a_store_without_any_row_is_refused_and_left_alone(tmp_path: Path, gone: str) -> None:
+async def test_a_store_without_any_row_is_refused_and_left_unchanged(tmp_path: Path, gone: str) -> None:
     await stored(tmp_path, BODY)
     for path in (tmp_path / "db").glob(gone):
         path.unlink()
@@ -295,7 +296,7 @@ async def test_a_store_without_any_row_is_refused_and_left_alone(tmp_path: Path,
 
 
 @pytest.mark.parametrize("text", [None, "", "{", '{"schema": "one"}'])
-async def test_a_lost_or_damaged_format_file_is_written_again(tmp_path: Path, text: str | None) -> None:
+async def test_a_lost_or_damaged_format_file_is_rewritten(tmp_path: Path, text: str | None) -> None:
     await stored(tmp_path, BODY)
     path = tmp_path / "format"
     before = path.read_bytes()
@@ -309,16 +310,18 @@ async def test_a_lost_or_damaged_format_file_is_written_again(tmp_path: Path, te
         await LevelDbStore.open(tmp_path, OTHER_WORKSPACE)
 
 
-@pytest.mark.parametrize(("text", "said"), [(None, "must not be overwritten"), ("{", "`format` is damaged")])
-async def test_tables_of_which_nobody_knows_whose_they_are_are_left_alone(
-    tmp_path: Path, text: str | None, said: str
+@pytest.mark.parametrize(
+    ("text", "problem"), [(None, "must not be overwritten"), ("{", "`format` is damaged")]
+)
+async def test_tables_of_unknown_owner_are_left_unchanged(
+    tmp_path: Path, text: str | None, problem: str
 ) -> None:
     await stored(tmp_path, BODY)
     path = tmp_path / "format"
     path.unlink() if text is None else path.write_text(text)
     (tmp_path / "db" / "CURRENT").unlink()
     before = database_files(tmp_path, "*.ldb")
-    with pytest.raises(StoreUnreadable, match=said):
+    with pytest.raises(StoreUnreadable, match=problem):
         await LevelDbStore.open(tmp_path, WORKSPACE)
     assert database_files(tmp_path, "*.ldb") == before
 
@@ -344,7 +347,7 @@ async def test_a_newer_schema_is_refused_by_number(tmp_path: Path) -> None:
         await LevelDbStore.open(tmp_path, WORKSPACE)
 
 
-async def test_a_creation_that_was_cut_off_is_taken_up(tmp_path: Path) -> None:
+async def test_an_interrupted_creation_is_resumed(tmp_path: Path) -> None:
     store = await LevelDbStore.open(tmp_path, WORKSPACE)
     await store.close()
     # Cut off before the new LevelDB got its name.
@@ -393,9 +396,9 @@ async def test_a_write_that_became_zeros_is_noticed(tmp_path: Path, ended_well: 
         before = log.stat().st_size
         await store.commit(Commit("s", contents=[make_content(rnd.randbytes(6000))]))
         first = log.stat().st_size
-        grown, room = first - before, BLOCK_BYTES - first % BLOCK_BYTES
-        if grown < room < 2 * grown:
-            await store.commit(Commit("s", contents=[make_content(rnd.randbytes(6000 + room - grown))]))
+        grown, space = first - before, BLOCK_BYTES - first % BLOCK_BYTES
+        if grown < space < 2 * grown:
+            await store.commit(Commit("s", contents=[make_content(rnd.randbytes(6000 + space - grown))]))
     lost = log.stat().st_size - first
     for _ in range(3):
         await store.commit(Commit("s", contents=[make_content(rnd.randbytes(6000))]))
@@ -417,7 +420,7 @@ async def test_a_write_that_became_zeros_is_noticed(tmp_path: Path, ended_well: 
 NO_KEYS = [b"e1", b"h1", b"r1", b"R1", b"t1", b"m1", b"b1", b"c1", b"s", b"d\xff", b"f1", b"e\xff\xff"]
 
 
-async def test_keys_that_are_none_are_told_in_plain_signs_and_mended(tmp_path: Path) -> None:
+async def test_invalid_keys_are_reported_in_printable_text_and_repaired(tmp_path: Path) -> None:
     await stored(tmp_path, BODY)
     db = plyvel.DB(str(tmp_path / "db"), compression=None)
     for key in (*NO_KEYS, b"!last\0\xff", b"m" + bytes(40), b"t" + bytes(50)):
@@ -425,9 +428,9 @@ async def test_keys_that_are_none_are_told_in_plain_signs_and_mended(tmp_path: P
     db.close()
     store = await LevelDbStore.open(tmp_path, WORKSPACE)
     try:
-        found = await store.health.check()
-        assert len(found.problems) >= len(NO_KEYS)
-        assert all(one.isprintable() for one in found.problems), found.problems
+        report = await store.health.check()
+        assert len(report.problems) >= len(NO_KEYS)
+        assert all(problem.isprintable() for problem in report.problems), report.problems
     finally:
         await store.close()
     store = await LevelDbStore.open(tmp_path, WORKSPACE)
@@ -439,7 +442,7 @@ async def test_keys_that_are_none_are_told_in_plain_signs_and_mended(tmp_path: P
         await store.close()
 
 
-async def test_an_event_with_a_problem_is_named_by_its_number(tmp_path: Path) -> None:
+async def test_an_event_with_a_problem_is_reported_by_its_number(tmp_path: Path) -> None:
     store = await LevelDbStore.open(tmp_path, WORKSPACE)
     await store.commit(Commit("s", [user_message_event(seq) for seq in range(1, 30)]))
     await store.close()

@@ -1,4 +1,4 @@
-"""A disk that takes no more: a clear error, reads go on, nothing acknowledged is lost, writing resumes."""
+"""A full disk: a clear error, reads continue, nothing acknowledged is lost, writing resumes."""
 
 from __future__ import annotations
 
@@ -87,9 +87,9 @@ async def test_a_full_disk_loses_nothing_and_writing_resumes(small_disk: Path) -
     try:
         assert (await store.draft("s")).text == "typed"
         assert store.health.report is None
-        held = len(await store.events("s"))
-        await check(store, held)
-        assert held in (last, last + 1)
+        count = len(await store.events("s"))
+        await check(store, count)
+        assert count in (last, last + 1)
     finally:
         await store.close()
 
@@ -209,7 +209,7 @@ asyncio.run(run())
 @pytest.mark.skipif(
     sys.platform != "linux" or shutil.which("cc") is None, reason="needs a C compiler on Linux"
 )
-async def test_what_a_disk_failed_to_sync_does_not_come_back(tmp_path: Path) -> None:
+async def test_data_that_failed_to_sync_does_not_come_back(tmp_path: Path) -> None:
     source, shim = tmp_path / "shim.c", tmp_path / "shim.so"
     source.write_text(FAILING_SYNC)
     build = ["cc", "-shared", "-fPIC", "-o", str(shim), str(source), "-ldl"]

@@ -1,4 +1,4 @@
-"""A store that any released version wrote always opens, and says what it said then."""
+"""A store that any released version wrote always opens, and gives the same answers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def kind_of(name: str, value: object) -> object:
 
 
 def says(now: object, then: object) -> bool:
-    """Whether everything that was said then is still said now; later versions may say more."""
+    """Return True if everything in the old answers is still there; later versions may add more."""
     if isinstance(now, dict) and isinstance(then, dict):
         return all(name in now and says(now[name], kind_of(name, value)) for name, value in then.items())
     if isinstance(now, list) and isinstance(then, list):
@@ -35,12 +35,12 @@ def says(now: object, then: object) -> bool:
 
 
 def plain(value: object) -> Any:
-    """A value as JSON holds it."""
+    """Return a value as JSON represents it."""
     return json.loads(msgspec.json.encode(value))
 
 
 @pytest.mark.parametrize("golden", STORES, ids=lambda path: path.name)
-async def test_a_golden_store_says_what_it_said(golden: Path, tmp_path: Path) -> None:
+async def test_a_golden_store_gives_the_same_answers(golden: Path, tmp_path: Path) -> None:
     folder = tmp_path / "store"
     shutil.copytree(golden, folder)
     expected: dict[str, Any] = json.loads((folder / "expected.json").read_text(encoding="utf-8"))
@@ -63,13 +63,13 @@ async def test_a_golden_store_says_what_it_said(golden: Path, tmp_path: Path) ->
         await store.close()
 
 
-def test_the_golden_stores_are_as_they_were_written() -> None:
-    """Each is small, and holds tables, a log, and contents whole and in chunks."""
+def test_the_golden_stores_are_unchanged() -> None:
+    """Each is small, and contains tables, a log, and contents in one piece and in chunks."""
     assert [path.name for path in STORES] == ["schema-1"]
     for golden in STORES:
         files = [path for path in golden.rglob("*") if path.is_file()]
         assert sum(path.stat().st_size for path in files) < 200_000
         assert {".ldb", ".log"} <= {path.suffix for path in files}
-        sizes = [one["size"] for one in json.loads((golden / "expected.json").read_text())["entries"]]
+        sizes = [entry["size"] for entry in json.loads((golden / "expected.json").read_text())["entries"]]
         assert min(sizes) == 0
         assert max(sizes) > 1024 * 1024

@@ -26,7 +26,7 @@ async def test_kill_9_loses_nothing_acknowledged(tmp_path: Path) -> None:
     for seed in range(ROUNDS):
         acknowledged = kill_writer(folder, seed)
         everything |= acknowledged
-        # A stale owner lock is simply taken.
+        # A stale owner lock is simply acquired.
         store = await LevelDbStore.open(folder, WORKSPACE)
         try:
             assert store.health.report is None

@@ -27,13 +27,13 @@ COUNT = 20
 
 
 def ours() -> list[str]:
-    return sorted(one.name for one in threading.enumerate() if one.name.startswith("helix-store"))
+    return sorted(thread.name for thread in threading.enumerate() if thread.name.startswith("helix-store"))
 
 
 def open_files(folder: Path) -> list[str]:
-    """The files under a folder that this process holds open."""
+    """Return the files under a folder that this process has open."""
     here = Path("/proc/self/fd")
-    targets = [os.readlink(one) for one in here.iterdir() if one.exists()] if here.exists() else []
+    targets = [os.readlink(path) for path in here.iterdir() if path.exists()] if here.exists() else []
     return [target for target in targets if target.startswith(str(folder))]
 
 
@@ -53,15 +53,15 @@ async def check(store: LevelDbStore, number: int) -> None:
     assert await store.get(digest_of(body(number))) == body(number)
     with pytest.raises(DigestUnknown):
         await store.get(digest_of(body(number + 1)))
-    assert [one.digest for one in (await store.page()).entries] == [digest_of(body(number))]
+    assert [entry.digest for entry in (await store.page()).entries] == [digest_of(body(number))]
     assert await store.events("s") == [tool_answer_event(1, body(number))]
-    assert [one.title for one in await store.sessions()] == [f"of {number}"]
+    assert [session.title for session in await store.sessions()] == [f"of {number}"]
     assert (await store.draft("s")).text == f"typed in {number}"
     assert await store.find(digest_of(body(number + 1))[:8]) == []
     assert (await store.totals()).entries == 1
 
 
-async def test_twenty_workspaces_see_nothing_of_each_other_and_leave_nothing_open(tmp_path: Path) -> None:
+async def test_twenty_workspaces_are_isolated_and_leave_nothing_open(tmp_path: Path) -> None:
     for _ in range(2):
         stores = [await LevelDbStore.open(tmp_path / str(number), WORKSPACE) for number in range(COUNT)]
         if not await stores[0].sessions():
@@ -92,7 +92,7 @@ asyncio.run(run())
 """
 
 
-async def test_two_processes_work_in_two_workspaces_and_one_cannot_take_the_others(tmp_path: Path) -> None:
+async def test_two_processes_work_in_two_workspaces_and_cannot_open_each_others(tmp_path: Path) -> None:
     mine, its = tmp_path / "mine", tmp_path / "its"
     child = await asyncio.create_subprocess_exec(
         sys.executable,

@@ -75,12 +75,12 @@ def folder(tmp_path: Path, older: tuple[Path, ExpectedState]) -> Path:
 
 def opened(folder: Path, steps: Mapping[int, MigrationStep] = STEPS) -> LevelDbStore:
     """The store in a folder, brought to the newest schema."""
-    found = open_files(folder, WORKSPACE, steps=steps)
-    return LevelDbStore(found, ReaderThreads("readers"), LoopBridge(asyncio.get_running_loop()), now_ms, None)
+    files = open_files(folder, WORKSPACE, steps=steps)
+    return LevelDbStore(files, ReaderThreads("readers"), LoopBridge(asyncio.get_running_loop()), now_ms, None)
 
 
 async def check(folder: Path, truth: ExpectedState) -> None:
-    """Assert that the store opens, says what the older one held, and that nothing of the way is left."""
+    """Assert that the store opens with the older one's content, and that no temporary file remains."""
     store = opened(folder)
     try:
         assert not await compare_store(store, truth)
@@ -100,20 +100,20 @@ async def check(folder: Path, truth: ExpectedState) -> None:
 
 
 def rows(db: Path) -> dict[bytes, bytes]:
-    """What a closed database holds."""
+    """Return the rows of a closed database."""
     opened_db = plyvel.DB(str(db), compression=None)
-    found = dict(opened_db.iterator())
+    all_rows = dict(opened_db.iterator())
     opened_db.close()
-    return found
+    return all_rows
 
 
-async def test_an_older_store_is_brought_forward_and_kept_until_the_first_good_close(
+async def test_an_older_store_is_migrated_and_kept_until_the_first_clean_close(
     folder: Path, older: tuple[Path, ExpectedState], tmp_path: Path
 ) -> None:
     before = rows(folder / "db")
     store = opened(folder)
     assert not await compare_store(store, older[1])
-    # What a crash would leave, without the index that is being written just now.
+    # The files of a crash, without the index that is being written just now.
     shutil.copytree(folder, tmp_path / "crashed", ignore=shutil.ignore_patterns("search.db*"))
     await store.close()
     assert not (folder / "former").exists()
@@ -127,7 +127,7 @@ RENAMES = 4
 
 
 @pytest.mark.parametrize("done", range(RENAMES))
-async def test_a_crash_between_two_renames_is_taken_up(
+async def test_a_crash_between_two_renames_is_resumed(
     folder: Path, older: tuple[Path, ExpectedState], done: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     left = done
@@ -151,11 +151,11 @@ async def test_a_crash_between_two_renames_is_taken_up(
 
 
 @pytest.mark.parametrize("copied", [0, 1, 50])
-async def test_a_crash_while_copying_begins_again(
+async def test_a_crash_while_copying_restarts_the_copy(
     folder: Path, older: tuple[Path, ExpectedState], copied: int
 ) -> None:
-    def cut_off(given: Iterable[Row]) -> Iterator[Row]:
-        for number, row in enumerate(drafts_were_capitals(given)):
+    def cut_off(source_rows: Iterable[Row]) -> Iterator[Row]:
+        for number, row in enumerate(drafts_were_capitals(source_rows)):
             if number == copied:
                 raise Crash
             yield row
@@ -176,10 +176,10 @@ async def test_a_step_that_breaks_the_store_is_refused_and_changes_nothing(folde
         opened(folder, {**STEPS, 0: forgetful})
     assert rows(folder / "db") == before
     with pytest.raises(StoreUnreadable, match="schema -1"):
-        await LevelDbStore.open(folder, WORKSPACE)  # no step of ours leads on from there
+        await LevelDbStore.open(folder, WORKSPACE)  # no migration step of ours starts there
 
 
-async def test_a_damaged_older_store_is_mended_and_then_brought_forward(
+async def test_a_damaged_older_store_is_repaired_and_then_migrated(
     folder: Path, older: tuple[Path, ExpectedState]
 ) -> None:
     compact_tables(folder)
@@ -189,7 +189,7 @@ async def test_a_damaged_older_store_is_mended_and_then_brought_forward(
     report = store.health.report
     assert report is not None
     assert (await store.health.check()).is_sound
-    assert {one.id for one in await store.sessions()} == older[1].events.keys()
+    assert {session.id for session in await store.sessions()} == older[1].events.keys()
     for session, text in older[1].drafts.items():
         assert (await store.draft(session)).text == text
     await store.close()
@@ -199,7 +199,7 @@ async def test_a_damaged_older_store_is_mended_and_then_brought_forward(
     await plain.close()
 
 
-async def test_an_older_store_of_which_nothing_can_be_read_is_refused_and_left_alone(folder: Path) -> None:
+async def test_an_unreadable_older_store_is_refused_and_left_unchanged(folder: Path) -> None:
     compact_tables(folder)
     for path in (folder / "db").iterdir():
         path.write_bytes(b"\x5a" * path.stat().st_size)

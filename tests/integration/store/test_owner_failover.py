@@ -37,10 +37,10 @@ async def test_an_owner_that_ends_is_followed(tmp_path: Path, how: int | None) -
         assert left is not None
         assert not left.path or not Path(left.path).parent.exists()
         async with asyncio.timeout(60):
-            beside = await connect(tmp_path, WORKSPACE)  # it serves others in its turn
-        assert beside.owner_pid == os.getpid()
-        assert await beside.events("s") == [user_message_event(1), user_message_event(2)]
-        await beside.close()
+            guest = await connect(tmp_path, WORKSPACE)  # it serves others in its turn
+        assert guest.owner_pid == os.getpid()
+        assert await guest.events("s") == [user_message_event(1), user_message_event(2)]
+        await guest.close()
         await store.close()
     assert not (tmp_path / ENDPOINT_FILE).exists()
 
@@ -52,7 +52,7 @@ async def inherited(owner: SharedStore, folder: Path) -> SharedStore:
 
 
 @pytest.mark.parametrize("ended_after", [1, 7, 60, 150])
-async def test_what_was_on_its_way_when_the_owner_ended_is_stored_once_and_in_order(
+async def test_a_write_in_flight_when_the_owner_ended_is_stored_once_and_in_order(
     tmp_path: Path, ended_after: int
 ) -> None:
     owner = await SharedStore.open(tmp_path, WORKSPACE)
@@ -70,14 +70,14 @@ async def test_what_was_on_its_way_when_the_owner_ended_is_stored_once_and_in_or
 
     async with asyncio.TaskGroup() as group:
         group.create_task(end())
-        for seq in range(1, 601):  # some of them while others are asked for again
+        for seq in range(1, 601):  # some of them while others are requested again
             group.create_task(say(seq))
             await asyncio.sleep(0.0005 if seq > ended_after else 0)
     assert await store.events("s") == [user_message_event(seq) for seq in range(1, 601)]
     await store.close()
 
 
-async def test_what_may_not_be_done_twice_is_told_and_the_next_request_goes_on(tmp_path: Path) -> None:
+async def test_a_request_that_must_not_run_twice_fails_and_the_next_succeeds(tmp_path: Path) -> None:
     owner = await SharedStore.open(tmp_path, WORKSPACE)
     store = await connect(tmp_path, WORKSPACE, partial(inherited, owner, tmp_path))
     await owner.close()

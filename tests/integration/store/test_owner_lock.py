@@ -39,7 +39,7 @@ asyncio.run(hold())
 
 @pytest.fixture
 def read_only(tmp_path: Path) -> Iterator[Callable[[], None]]:
-    """Takes the right to write the folder and its lock, until the test ends."""
+    """Remove write permission from the folder and its lock, until the test ends."""
 
     def take() -> None:
         (tmp_path / "owner.lock").chmod(0o400)
@@ -49,13 +49,13 @@ def read_only(tmp_path: Path) -> Iterator[Callable[[], None]]:
     tmp_path.chmod(0o700)
 
 
-async def test_a_second_opening_in_this_process_is_refused_and_harms_nothing(tmp_path: Path) -> None:
+async def test_a_second_open_in_this_process_is_refused_and_harmless(tmp_path: Path) -> None:
     store = await LevelDbStore.open(tmp_path, WORKSPACE)
     for path in (tmp_path, tmp_path / ".." / tmp_path.name):
         with pytest.raises(StoreLocked, match="open here already") as caught:
             await LevelDbStore.open(path, WORKSPACE)
         assert caught.value.owner_pid == os.getpid()
-    # The lock still keeps other processes out.
+    # The lock still excludes other processes.
     command = [sys.executable, "-c", HOLDER, str(tmp_path), WORKSPACE]
     done = await asyncio.to_thread(
         subprocess.run, command, cwd=CHECKOUT, capture_output=True, text=True, check=False
@@ -88,7 +88,7 @@ async def test_the_store_of_another_process_is_refused_with_its_pid(tmp_path: Pa
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
-async def test_the_lock_of_a_killed_process_is_taken(tmp_path: Path) -> None:
+async def test_the_lock_of_a_killed_process_is_acquired(tmp_path: Path) -> None:
     kill_writer(tmp_path, 1, 0.05)
     store = await LevelDbStore.open(tmp_path, WORKSPACE)
     assert int((tmp_path / "owner.lock").read_text()) == os.getpid()
@@ -107,7 +107,7 @@ async def test_a_failed_opening_leaves_no_lock_behind(tmp_path: Path) -> None:
     await store.close()
 
 
-async def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+async def test_a_folder_that_cannot_be_created_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(DataDirUnavailable, match="cannot be made"):
         await LevelDbStore.open(tmp_path / "file" / "store", WORKSPACE)
@@ -123,9 +123,7 @@ async def test_a_read_only_folder_is_named(tmp_path: Path, read_only: Callable[[
 
 
 @pytest.mark.parametrize("loopback", [False, True])
-async def test_a_server_that_is_stopped_while_it_begins_leaves_no_socket(
-    tmp_path: Path, loopback: bool
-) -> None:
+async def test_a_server_stopped_during_startup_leaves_no_socket(tmp_path: Path, loopback: bool) -> None:
     store, folder = await SharedStore.open(tmp_path / "store", WORKSPACE), tmp_path / "address"
     folder.mkdir()
     for turns in range(6):
@@ -138,6 +136,6 @@ async def test_a_server_that_is_stopped_while_it_begins_leaves_no_socket(
             await beginning
         await server.close()
         del server, beginning
-        gc.collect()  # a socket that nobody closed is a warning, and that an error
+        gc.collect()  # an unclosed socket is a warning, and a warning is an error
         assert list(folder.iterdir()) == []
     await store.close()

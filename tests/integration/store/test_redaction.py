@@ -1,4 +1,4 @@
-"""What was forgotten is gone from the files, whatever a store had gone through."""
+"""Redacted content is gone from the files, whatever the store's history."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ SECRET = "".join(random.Random(7).choices("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijk
 
 
 def files_with(folder: Path, data: bytes = SECRET.encode()) -> list[str]:
-    """The files below a folder in which these bytes stand as they are."""
-    files = (one for one in sorted(folder.rglob("*")) if one.is_file())
-    return [str(one.relative_to(folder)) for one in files if data in one.read_bytes()]
+    """Return the files below a folder that contain these bytes unchanged."""
+    files = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    return [str(file.relative_to(folder)) for file in files if data in file.read_bytes()]
 
 
 def holding(size: int, seed: int) -> bytes:
@@ -55,7 +55,7 @@ def compressible() -> bytes:
 
 
 async def filled(folder: Path) -> LevelDbStore:
-    """A store that holds the secret in every way, live and in old versions of rows."""
+    """A store that contains the secret in every way, live and in old versions of rows."""
     store = await LevelDbStore.open(folder, WORKSPACE, TickingClock())
     for seq, size in enumerate((0, 900, 1_500_000), 1):
         data = holding(size, seq)
@@ -74,12 +74,12 @@ async def filled(folder: Path) -> LevelDbStore:
     return store
 
 
-async def test_no_file_holds_it_any_more(tmp_path: Path) -> None:
+async def test_no_file_contains_the_secret_any_more(tmp_path: Path) -> None:
     store = await filled(tmp_path)
     try:
         noise = [make_content(random.Random(n).randbytes(400_000)) for n in range(60)]  # enough for tables
-        for one in noise:
-            await store.commit(Commit("t", contents=[one]))
+        for content in noise:
+            await store.commit(Commit("t", contents=[content]))
         packed = row_codec.compress(compressible())
         assert packed is not None
         assert SECRET.encode() not in packed
@@ -90,8 +90,8 @@ async def test_no_file_holds_it_any_more(tmp_path: Path) -> None:
         assert files_with(tmp_path) == []
         assert files_with(tmp_path, packed) == []
         assert (await store.totals()).entries == len(noise)
-        for one in noise:
-            assert await store.get(one.digest) == one.data
+        for content in noise:
+            assert await store.get(content.digest) == content.data
         await store.commit(Commit("s", [user_message_event(7)]))
         assert len(await store.events("s")) == 7
     finally:
@@ -107,13 +107,13 @@ async def test_no_file_holds_it_any_more(tmp_path: Path) -> None:
         await again.close()
 
 
-async def test_the_search_index_does_not_remember_it(tmp_path: Path) -> None:
+async def test_the_search_index_does_not_contain_it(tmp_path: Path) -> None:
     store = await LevelDbStore.open(tmp_path, WORKSPACE, TickingClock())
     labelled = msgspec.structs.replace(make_content(b"clean"), target=f"login {SECRET}", first_line="clean")
     try:
         await store.commit(Commit("s", contents=[labelled, make_content(holding(200, 3))]))
         await store.indexed()
-        assert [one for one in files_with(tmp_path) if one.startswith("search.db")] != []
+        assert [name for name in files_with(tmp_path) if name.startswith("search.db")] != []
         await store.redaction.redact(RedactionRequest(SECRET))
         assert files_with(tmp_path) == []
         await store.indexed()
@@ -125,7 +125,7 @@ async def test_the_search_index_does_not_remember_it(tmp_path: Path) -> None:
     assert files_with(tmp_path) == []
 
 
-async def test_old_versions_go_also_when_nothing_live_holds_it(tmp_path: Path) -> None:
+async def test_old_versions_are_removed_even_when_no_live_row_contains_it(tmp_path: Path) -> None:
     store = await LevelDbStore.open(tmp_path, WORKSPACE, TickingClock())
     try:
         await store.save_draft("s", f"my key is {SECRET}")
@@ -137,7 +137,7 @@ async def test_old_versions_go_also_when_nothing_live_holds_it(tmp_path: Path) -
         await store.close()
 
 
-async def test_damaged_rows_and_copies_kept_aside_go_too(tmp_path: Path) -> None:
+async def test_damaged_rows_and_quarantined_copies_are_removed_too(tmp_path: Path) -> None:
     store = await filled(tmp_path)
     await store.close()
     shutil.copytree(tmp_path / "db", tmp_path / "db before repair")
@@ -156,7 +156,7 @@ async def test_damaged_rows_and_copies_kept_aside_go_too(tmp_path: Path) -> None
         await store.close()
 
 
-async def test_what_is_said_of_a_lost_content_is_clean_too(tmp_path: Path) -> None:
+async def test_reports_of_lost_content_are_redacted_too(tmp_path: Path) -> None:
     lost = msgspec.structs.replace(make_content(b"clean"), first_line=f"key {SECRET}")
     await _stored(tmp_path, lost)
     db = plyvel.DB(str(tmp_path / "db"), compression=None)
@@ -174,7 +174,7 @@ async def test_what_is_said_of_a_lost_content_is_clean_too(tmp_path: Path) -> No
     assert files_with(tmp_path) == []
 
 
-async def test_a_content_that_has_other_bytes_does_not_keep_a_secret_from_being_forgotten(
+async def test_content_with_other_bytes_does_not_block_a_redaction(
     tmp_path: Path,
 ) -> None:
     other = make_content(b"clean words " * 400)
@@ -196,7 +196,7 @@ async def test_a_content_that_has_other_bytes_does_not_keep_a_secret_from_being_
         await store.close()
 
 
-async def test_in_a_damaged_store_it_is_said_that_it_has_to_be_done_again(tmp_path: Path) -> None:
+async def test_in_a_damaged_store_a_second_run_is_reported_as_needed(tmp_path: Path) -> None:
     data = holding(5000, 3)
     await _stored(tmp_path, make_content(data))
     compact_tables(tmp_path)
@@ -206,14 +206,14 @@ async def test_in_a_damaged_store_it_is_said_that_it_has_to_be_done_again(tmp_pa
         await store.redaction.redact(RedactionRequest(SECRET))
     await store.close()
     store = await LevelDbStore.open(tmp_path, WORKSPACE, TickingClock())
-    assert files_with(tmp_path) != []  # the damaged files were kept
+    assert files_with(tmp_path) != []  # the damaged files were preserved
     await store.redaction.redact(RedactionRequest(SECRET))
     assert files_with(tmp_path) == []
     await store.close()
     assert files_with(tmp_path) == []
 
 
-async def test_the_report_of_a_mending_that_nobody_was_told_is_clean_too(tmp_path: Path) -> None:
+async def test_the_report_of_an_unseen_repair_is_redacted_too(tmp_path: Path) -> None:
     lost = msgspec.structs.replace(make_content(random.Random(1).randbytes(5000)), first_line=f"key {SECRET}")
     await _stored(tmp_path, lost)
     compact_tables(tmp_path)
@@ -224,33 +224,33 @@ async def test_the_report_of_a_mending_that_nobody_was_told_is_clean_too(tmp_pat
         assert "untold" in files_with(tmp_path)
         await store.redaction.redact(RedactionRequest(SECRET))
         assert files_with(tmp_path) == []
-        assert store.health.report is not None  # it is told all the same
+        assert store.health.report is not None  # it is still reported
     finally:
         await store.close()
 
 
-async def test_a_description_that_cannot_be_read_is_told(tmp_path: Path) -> None:
-    named = msgspec.structs.replace(make_content(b"clean"), first_line=f"key {SECRET}")
-    await _stored(tmp_path, named)
-    key = keys.record(named.digest)
+async def test_an_unreadable_description_is_reported(tmp_path: Path) -> None:
+    description = msgspec.structs.replace(make_content(b"clean"), first_line=f"key {SECRET}")
+    await _stored(tmp_path, description)
+    key = keys.record(description.digest)
     db = plyvel.DB(str(tmp_path / "db"), compression=None)
     db.put(key, db.get(key)[:-1] + b"?")
     db.close()
     store = await LevelDbStore.open(tmp_path, WORKSPACE, TickingClock())
     try:
-        assert (await store.redaction.preview(RedactionRequest(SECRET))).unreadable == (named.digest,)
+        assert (await store.redaction.preview(RedactionRequest(SECRET))).unreadable == (description.digest,)
     finally:
         await store.close()
 
 
-async def _stored(folder: Path, one: Content) -> None:
-    """A closed store that holds one content."""
+async def _stored(folder: Path, content: Content) -> None:
+    """A closed store with one content."""
     store = await LevelDbStore.open(folder, WORKSPACE, TickingClock())
-    await store.commit(Commit("s", contents=[one]))
+    await store.commit(Commit("s", contents=[content]))
     await store.close()
 
 
-async def test_without_room_it_is_done_at_the_next_start(
+async def test_without_disk_space_it_runs_at_the_next_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = await filled(tmp_path)
@@ -267,7 +267,7 @@ async def test_without_room_it_is_done_at_the_next_start(
     assert files_with(tmp_path) == []
 
 
-async def test_what_was_kept_aside_goes_at_the_next_start_too(
+async def test_quarantined_files_are_removed_at_the_next_start_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = await filled(tmp_path)
@@ -288,35 +288,35 @@ async def test_what_was_kept_aside_goes_at_the_next_start_too(
     assert files_with(tmp_path) == []
 
 
-async def test_the_index_is_clean_before_the_last_note_of_it_goes(
+async def test_the_index_is_clean_before_its_last_record_is_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = await LevelDbStore.open(tmp_path, WORKSPACE, TickingClock())
-    named = msgspec.structs.replace(make_content(b"a"), first_line=f"key {SECRET}")
-    await store.commit(Commit("s", contents=[named]))
+    content = msgspec.structs.replace(make_content(b"a"), first_line=f"key {SECRET}")
+    await store.commit(Commit("s", contents=[content]))
     await store.indexed()
-    seen: list[list[str]] = []
+    leftovers: list[list[str]] = []
 
-    def look_and_scour(handle: Database, layout: StoreFiles) -> None:
-        seen.append([one for one in files_with(tmp_path) if one.startswith("search.db")])
+    def check_and_redact(handle: Database, layout: StoreFiles) -> None:
+        leftovers.append([name for name in files_with(tmp_path) if name.startswith("search.db")])
         rewrite_all_files(handle, layout)
 
     try:
         assert "search.db" in "".join(files_with(tmp_path))
-        monkeypatch.setattr(leveldb_redaction, "rewrite_all_files", look_and_scour)
+        monkeypatch.setattr(leveldb_redaction, "rewrite_all_files", check_and_redact)
         await store.redaction.redact(RedactionRequest(SECRET))
-        assert seen == [[]]
+        assert leftovers == [[]]
     finally:
         await store.close()
 
 
-async def test_what_a_write_left_that_was_cut_off_goes_too(tmp_path: Path) -> None:
+async def test_the_remains_of_an_interrupted_write_are_removed_too(tmp_path: Path) -> None:
     store = await LevelDbStore.open(tmp_path, WORKSPACE, TickingClock())
-    whole, cut = make_content(holding(2_000_000, 1)[::-1]), make_content(holding(2_000_000, 2))
-    await store.commit(Commit("s", contents=[whole, cut]))
+    complete, cut = make_content(holding(2_000_000, 1)[::-1]), make_content(holding(2_000_000, 2))
+    await store.commit(Commit("s", contents=[complete, cut]))
     await store.close()
     db = plyvel.DB(str(tmp_path / "db"), compression=None)
-    created = next(one for one, _ in db.iterator(prefix=b"t") if one.endswith(keys.digest_bytes(cut.digest)))
+    created = next(key for key, _ in db.iterator(prefix=b"t") if key.endswith(keys.digest_bytes(cut.digest)))
     for key in (keys.content(cut.digest), keys.record(cut.digest), created):  # they are written last
         db.delete(key)
     db.close()
@@ -324,12 +324,12 @@ async def test_what_a_write_left_that_was_cut_off_goes_too(tmp_path: Path) -> No
     try:
         await store.redaction.redact(RedactionRequest(SECRET))
         assert files_with(tmp_path) == []
-        assert await store.get(whole.digest) == whole.data
+        assert await store.get(complete.digest) == complete.data
     finally:
         await store.close()
 
 
-async def test_a_crash_between_the_files_is_mended_at_the_next_start(tmp_path: Path) -> None:
+async def test_a_crash_between_the_files_is_repaired_at_the_next_start(tmp_path: Path) -> None:
     store = await filled(tmp_path)
     events = await store.events("s")
     await store.close()
@@ -344,7 +344,7 @@ async def test_a_crash_between_the_files_is_mended_at_the_next_start(tmp_path: P
         await again.close()
 
 
-async def test_a_crash_after_it_is_no_damage(tmp_path: Path) -> None:
+async def test_a_crash_afterwards_does_no_damage(tmp_path: Path) -> None:
     folder, copy = tmp_path / "store", tmp_path / "crashed"
     store = await filled(folder)
     await store.close()
@@ -363,16 +363,16 @@ async def test_a_crash_after_it_is_no_damage(tmp_path: Path) -> None:
         await again.close()
 
 
-async def test_readers_and_writers_go_on_meanwhile(tmp_path: Path) -> None:
+async def test_readers_and_writers_continue_during_it(tmp_path: Path) -> None:
     store = await filled(tmp_path)
-    kept = make_content(random.Random(1).randbytes(100_000))
-    await store.commit(Commit("t", contents=[kept]))
+    unrelated = make_content(random.Random(1).randbytes(100_000))
+    await store.commit(Commit("t", contents=[unrelated]))
     done = asyncio.Event()
 
     async def read() -> int:
         times = 0
         while not done.is_set():
-            assert await store.get(kept.digest) == kept.data
+            assert await store.get(unrelated.digest) == unrelated.data
             times += 1
         return times
 

@@ -1,4 +1,4 @@
-"""A damaged store is mended: what can be read is kept, what cannot is named, the files stand aside."""
+"""A damaged store is repaired: readable data is kept, the rest is named, the old files are preserved."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ from tests.support.store.expected_state import (
 @pytest.fixture(scope="module")
 def original(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ExpectedState]:
     """A closed store of 32 commits, half of them in tables."""
-    folder, made = tmp_path_factory.mktemp("original") / "store", ExpectedState()
-    asyncio.run(write_commits(folder, made, 16, 1))
+    folder, expected = tmp_path_factory.mktemp("original") / "store", ExpectedState()
+    asyncio.run(write_commits(folder, expected, 16, 1))
     compact_tables(folder)
-    asyncio.run(write_commits(folder, made, 16, 2))
-    return folder, made
+    asyncio.run(write_commits(folder, expected, 16, 2))
+    return folder, expected
 
 
 @pytest.fixture
 def truth(tmp_path: Path, original: tuple[Path, ExpectedState]) -> ExpectedState:
-    """What the store in `store` holds."""
+    """Return the content of the store in `store`."""
     shutil.copytree(original[0], tmp_path / "store")
     return original[1]
 
@@ -74,7 +74,7 @@ async def test_a_lost_list_of_files_costs_nothing(tmp_path: Path, truth: Expecte
 
 
 @pytest.mark.parametrize("cut", [1, 60, 5000])
-async def test_a_table_that_a_crash_left_too_short_is_mended(
+async def test_a_table_truncated_by_a_crash_is_repaired(
     tmp_path: Path, truth: ExpectedState, cut: int
 ) -> None:
     folder = tmp_path / "store"
@@ -92,22 +92,22 @@ async def test_a_table_that_a_crash_left_too_short_is_mended(
         await store.close()
 
 
-async def test_a_mending_tells_how_far_it_is_and_an_opening_that_needs_none_tells_nothing(
+async def test_a_repair_reports_progress_and_a_clean_open_reports_none(
     tmp_path: Path, truth: ExpectedState
 ) -> None:
     folder = tmp_path / "store"
-    heard: list[tuple[int, int]] = []
-    store = await LevelDbStore.open(folder, WORKSPACE, on_progress=lambda *far: heard.append(far))
+    progress: list[tuple[int, int]] = []
+    store = await LevelDbStore.open(folder, WORKSPACE, on_progress=lambda *counts: progress.append(counts))
     await store.close()
-    assert heard == []
+    assert progress == []
     (folder / "db" / "CURRENT").unlink()
-    store = await LevelDbStore.open(folder, WORKSPACE, on_progress=lambda *far: heard.append(far))
+    store = await LevelDbStore.open(folder, WORKSPACE, on_progress=lambda *counts: progress.append(counts))
     await store.close()
     assert store.health.report is not None
-    assert heard == sorted(set(heard))
-    assert {size for _, size in heard} == {heard[0][1]}
-    assert len(heard) > len(truth.events)
-    assert heard[-1][0] > 0.5 * heard[-1][1]
+    assert progress == sorted(set(progress))
+    assert {size for _, size in progress} == {progress[0][1]}
+    assert len(progress) > len(truth.events)
+    assert progress[-1][0] > 0.5 * progress[-1][1]
 
 
 @pytest.mark.parametrize("pattern", ["*.ldb", "*.log"])
@@ -140,7 +140,7 @@ ROWS = ["!last", "!totals", "R", "b", "e", "h", "m", "r", "t"]
 
 @pytest.mark.parametrize("how", ["deleted", "flipped"])
 @pytest.mark.parametrize("kind", ROWS)
-async def test_the_check_finds_each_missing_or_damaged_row_and_the_next_opening_mends_it(
+async def test_the_check_finds_each_missing_or_damaged_row_and_the_next_open_repairs_it(
     tmp_path: Path, truth: ExpectedState, kind: str, how: str
 ) -> None:
     folder = tmp_path / "store"
@@ -156,16 +156,16 @@ async def test_the_check_finds_each_missing_or_damaged_row_and_the_next_opening_
     db.close()
     compact_tables(folder)
     store = await LevelDbStore.open(folder, WORKSPACE)
-    found = await store.health.check()
-    assert not found.is_sound or store.health.report  # the opening itself looks at the counters
+    report = await store.health.check()
+    assert not report.is_sound or store.health.report  # the opening itself looks at the counters
     await store.close()
     store = await LevelDbStore.open(folder, WORKSPACE)
     try:
         missing = await compare_store(store, truth)
         again = await store.health.check()
         assert again.problems == ()
-        assert {one.digest for one in again.damaged} == missing.contents
-        check_reported(store.health.report, missing) if found.problems else None
+        assert {damaged.digest for damaged in again.damaged} == missing.contents
+        check_reported(store.health.report, missing) if report.problems else None
         assert bool(missing) == (kind in "be")
     finally:
         await store.close()
@@ -175,20 +175,20 @@ async def test_a_sound_store_is_checked_with_progress_while_others_write(
     tmp_path: Path, truth: ExpectedState
 ) -> None:
     store = await LevelDbStore.open(tmp_path / "store", WORKSPACE)
-    heard: list[tuple[int, int]] = []
+    progress: list[tuple[int, int]] = []
     try:
         writing = asyncio.gather(
             *(store.commit(Commit("new", contents=[make_content(b"%d" % number)])) for number in range(50))
         )
-        found = await store.health.check(lambda *done: heard.append(done))
+        report = await store.health.check(lambda *done: progress.append(done))
         await writing
-        assert found.is_sound
-        assert found.contents >= len(truth.contents)
-        assert heard == sorted(heard)
-        assert heard[-1][0] == found.contents
-        found = await store.health.check()
-        assert found.is_sound
-        assert found.contents == len(truth.contents) + 50
+        assert report.is_sound
+        assert report.contents >= len(truth.contents)
+        assert progress == sorted(progress)
+        assert progress[-1][0] == report.contents
+        report = await store.health.check()
+        assert report.is_sound
+        assert report.contents == len(truth.contents) + 50
     finally:
         await store.close()
 
@@ -196,10 +196,10 @@ async def test_a_sound_store_is_checked_with_progress_while_others_write(
 async def test_a_check_can_be_cancelled(tmp_path: Path, truth: ExpectedState) -> None:
     store = await LevelDbStore.open(tmp_path / "store", WORKSPACE)
     try:
-        heard: list[int] = []
+        progress: list[int] = []
 
         def stop(done: int, _: int) -> None:
-            heard.append(done)
+            progress.append(done)
             checking.cancel()
 
         scope = TaskScope()
@@ -207,17 +207,17 @@ async def test_a_check_can_be_cancelled(tmp_path: Path, truth: ExpectedState) ->
         with pytest.raises(asyncio.CancelledError):
             await checking
         await scope.close()
-        assert len(heard) == 1
+        assert len(progress) == 1
         assert not await compare_store(store, truth)
     finally:
         await store.close()
 
 
-async def test_what_was_forgotten_or_removed_stays_away_when_a_store_is_mended(tmp_path: Path) -> None:
+async def test_forgotten_and_removed_content_does_not_return_in_a_repair(tmp_path: Path) -> None:
     folder = tmp_path / "store"
-    secret, kept = b"a secret " * 40, b"something else " * 40
+    secret, unrelated = b"a secret " * 40, b"something else " * 40
     store = await LevelDbStore.open(folder, WORKSPACE)
-    for session, data in (("s", secret), ("gone", b"x"), ("s2", kept)):
+    for session, data in (("s", secret), ("gone", b"x"), ("s2", unrelated)):
         await store.commit(
             Commit(session, [tool_answer_event(1, data)], [make_content(data)], summary=make_summary(session))
         )
@@ -234,8 +234,8 @@ async def test_what_was_forgotten_or_removed_stays_away_when_a_store_is_mended(t
         assert store.health.report.is_lossless, store.health.report
         with pytest.raises(ContentRedacted):
             await store.get(digest_of(secret))
-        assert [one.id for one in await store.sessions()] == ["s", "s2"]
-        assert await store.get(digest_of(kept)) == kept
+        assert [session.id for session in await store.sessions()] == ["s", "s2"]
+        assert await store.get(digest_of(unrelated)) == unrelated
         assert (await store.health.check()).is_sound
     finally:
         await store.close()
@@ -248,7 +248,7 @@ async def test_a_torn_end_of_the_log_is_dropped_and_nothing_else_is_rewritten(tm
         crashed = tmp_path / "crashed" if number == 1 else tmp_path / "again"
         shutil.copytree(folder if number == 1 else tmp_path / "crashed", crashed)
         (log,) = (crashed / "db").glob("*.log")
-        # A head that could be one, and noise: what is no head at all LevelDB takes for the end.
+        # A plausible head, and noise: LevelDB treats an invalid head as the end.
         torn = log.read_bytes() + b"crc?" + (900).to_bytes(2, "little") + b"\1"
         torn += random.Random(number).randbytes(3000)
         log.write_bytes(torn)

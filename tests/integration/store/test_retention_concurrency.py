@@ -1,4 +1,4 @@
-"""Cleaning up among other work, and killed in the middle: nothing named is lost, and the rows agree."""
+"""Cleanup during other work, and killed in the middle: nothing referenced is lost, and the rows agree."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ROUNDS = 5
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
-async def test_killed_while_it_cleans_a_store_is_sound(tmp_path: Path) -> None:
+async def test_a_store_killed_during_cleanup_is_consistent(tmp_path: Path) -> None:
     folder = tmp_path / "store"
     for seed in range(ROUNDS):
         acknowledged = kill_writer(folder, seed, 0.6, RETENTION_SCRIPT)
@@ -56,34 +56,34 @@ async def check_totals(store: LevelDbStore) -> None:
             break
     totals = await store.totals()
     assert totals.entries == len(entries)
-    assert totals.size == sum(one.size for one in entries)
-    assert totals.stored_size == sum(one.stored_size for one in entries)
+    assert totals.size == sum(entry.size for entry in entries)
+    assert totals.stored_size == sum(entry.stored_size for entry in entries)
     assert totals.sessions == len(await store.sessions()) + len((await store.retention.trash()).sessions)
 
 
 @pytest.mark.parametrize("size", [300, 1_200_000])
-async def test_a_put_in_the_moment_of_its_removal_wins(tmp_path: Path, size: int) -> None:
+async def test_a_put_at_the_moment_of_removal_wins(tmp_path: Path, size: int) -> None:
     clock = TickingClock()
     store = await LevelDbStore.open(tmp_path / "store", WORKSPACE, clock)
     data = random.Random(size).randbytes(size)
-    one = make_content(data)
+    content = make_content(data)
     try:
-        await store.commit(Commit("s", contents=[one]))
+        await store.commit(Commit("s", contents=[content]))
         for seq in range(1, 8):
             session = f"s{seq}"
             clock.now += 2 * DAY_MS
-            await store.retention.collect([one.digest])
-            assert [entry.digest for entry in (await store.retention.trash()).entries] == [one.digest]
+            await store.retention.collect([content.digest])
+            assert [entry.digest for entry in (await store.retention.trash()).entries] == [content.digest]
             doing = [
                 store.retention.empty_trash(),
                 store.commit(
-                    Commit(session, [tool_answer_event(1, data)], [one], summary=make_summary(session))
+                    Commit(session, [tool_answer_event(1, data)], [content], summary=make_summary(session))
                 ),
                 store.retention.empty_trash(),
             ]
             random.Random(seq).shuffle(doing)
             await asyncio.gather(*doing)
-            assert await store.get(one.digest) == data
+            assert await store.get(content.digest) == data
             assert (await store.retention.plan(RetentionRule())).referenced.entries == 1
             await store.retention.trash_session(session)
             await store.retention.empty_trash()

@@ -1,4 +1,4 @@
-"""The search index on disk: kept, made again, caught up, thrown away; what is found never depends on it."""
+"""The search index on disk: reused, rebuilt, caught up, dropped; results never depend on it."""
 
 from __future__ import annotations
 
@@ -33,36 +33,36 @@ from tests.support.store.search_samples import (
     search_digests,
 )
 
-DATAS = [f"number {one} {'wave ' * (one % 50)}\nTide {one % 7}\n".encode() for one in range(90)]
+DATAS = [f"number {i} {'wave ' * (i % 50)}\nTide {i % 7}\n".encode() for i in range(90)]
 QUERIES = ("tide", "wave tide", "number 77", "zebra", "e")
 PAGE = 4096  # bytes of the index file that are damaged at once
 
 
 async def answers(store: LevelDbStore) -> list[list[str]]:
-    """What a store finds: in every way in which its index answers."""
+    """Return a store's search results in every way in which its index answers."""
     listed = [
-        [one.digest for one in await collect_entries(store, 50, order, wanted)]
+        [entry.digest for entry in await collect_entries(store, 50, order, entry_filter)]
         for order in (EntrySort("size"), EntrySort("tool", True), EntrySort("recalls"))
-        for wanted in (EntryFilter(), EntryFilter(tool="read_file", orphan=True))
+        for entry_filter in (EntryFilter(), EntryFilter(tool="read_file", orphan=True))
     ]
     joined = [(await store.digests(EntrySort("line"))).hex(), ",".join(await store.tools())]
     return [*listed, *[await search_digests(store, query, 30) for query in QUERIES], joined]
 
 
 async def filled(folder: Path) -> list[list[str]]:
-    """A closed store whose index holds all; what it found."""
+    """A closed store with a complete index; return its results."""
     store = await open_store(folder)
     await fill_store(store, DATAS)
     scanned = await answers(store)
     await store.indexed()
-    found = await answers(store)
+    expected = await answers(store)
     await store.close()
-    assert found == scanned
-    return found
+    assert expected == scanned
+    return expected
 
 
-async def found_in(folder: Path) -> list[list[str]]:
-    """What is found right after opening, and the same once all is indexed."""
+async def search_results(folder: Path) -> list[list[str]]:
+    """Return the results right after opening, and the same once all is indexed."""
     store = await open_store(folder)
     try:
         at_once = await answers(store)
@@ -73,13 +73,13 @@ async def found_in(folder: Path) -> list[list[str]]:
         await store.close()
 
 
-def asked(folder: Path, question: str) -> int:
+def hit_count(folder: Path, question: str) -> int:
     """A number out of a closed index."""
     with closing(sqlite3.connect(folder / "search.db")) as db:
         return int(db.execute(question).fetchone()[0])
 
 
-async def test_an_index_that_fails_with_its_store_still_answers_that_it_cannot_tell(tmp_path: Path) -> None:
+async def test_an_index_that_fails_with_its_store_still_reports_that_it_cannot_answer(tmp_path: Path) -> None:
     await filled(tmp_path)
     files = open_files(tmp_path, WORKSPACE)
     contents = ContentStore(files.database, Quarantine(files.store_files.quarantine))
@@ -87,7 +87,7 @@ async def test_an_index_that_fails_with_its_store_still_answers_that_it_cannot_t
     thread = SearchThread("index", work, None)
     try:
         assert thread.submit(lambda index: index.sequence).result(10)
-        files.database.close()  # as a full disk leaves it, until there is room
+        files.database.close()  # like a full disk, until there is space
         for _ in range(2):
             assert thread.submit(fail_as_the_disk).result(10) is None
         thread.indexed().result(10)
@@ -101,7 +101,7 @@ def fail_as_the_disk(_: SearchIndex) -> None:
 
 
 @pytest.mark.parametrize(
-    "wanted",
+    "entry_filter",
     [
         EntryFilter(min_size=2**63),
         EntryFilter(max_size=2**80),
@@ -109,21 +109,21 @@ def fail_as_the_disk(_: SearchIndex) -> None:
         EntryFilter(tool="\ud800"),
     ],
 )
-async def test_a_question_that_sqlite_cannot_be_asked_costs_no_index(
-    tmp_path: Path, wanted: EntryFilter
+async def test_a_query_that_sqlite_cannot_run_does_not_drop_the_index(
+    tmp_path: Path, entry_filter: EntryFilter
 ) -> None:
     await filled(tmp_path)
     store = await open_store(tmp_path)
     try:
         first = (tmp_path / "search.db").stat().st_ino
         passing = [
-            one.digest
-            for one in await collect_entries(store, 50, EntrySort("size"), EntryFilter())
-            if matches_filter(one, wanted)
+            entry.digest
+            for entry in await collect_entries(store, 50, EntrySort("size"), EntryFilter())
+            if matches_filter(entry, entry_filter)
         ]
-        for _ in range(3):  # made again twice, it would be given up
+        for _ in range(3):  # rebuilt twice, it would be dropped
             assert [
-                one.digest for one in await collect_entries(store, 50, EntrySort("size"), wanted)
+                entry.digest for entry in await collect_entries(store, 50, EntrySort("size"), entry_filter)
             ] == passing
         assert await store._ask_index(lambda index: True)  # it still answers
         assert (tmp_path / "search.db").stat().st_ino == first
@@ -131,16 +131,16 @@ async def test_a_question_that_sqlite_cannot_be_asked_costs_no_index(
         await store.close()
 
 
-async def test_an_index_that_knows_the_last_write_is_kept(tmp_path: Path) -> None:
+async def test_an_index_with_the_last_write_is_reused(tmp_path: Path) -> None:
     expected = await filled(tmp_path)
-    assert asked(tmp_path, "SELECT count(*) FROM entries WHERE text = 1") == len(DATAS)
-    last = asked(tmp_path, "SELECT max(id) FROM entries")
+    assert hit_count(tmp_path, "SELECT count(*) FROM entries WHERE text = 1") == len(DATAS)
+    last = hit_count(tmp_path, "SELECT max(id) FROM entries")
     store = await open_store(tmp_path)
     assert await answers(store) == expected
     await store.commit(Commit("s", contents=[sample_content(b"one more tide")]))
     await store.close()
-    assert asked(tmp_path, "SELECT max(id) FROM entries") == last + 1
-    assert asked(tmp_path, "SELECT count(*) FROM entries WHERE text = 0") == 1
+    assert hit_count(tmp_path, "SELECT max(id) FROM entries") == last + 1
+    assert hit_count(tmp_path, "SELECT count(*) FROM entries WHERE text = 0") == 1
     store = await open_store(tmp_path)
     try:
         assert (await search_digests(store, "more tide")) == [digest_of(b"one more tide")], (
@@ -175,7 +175,7 @@ async def test_a_missing_or_damaged_index_loses_nothing(
 ) -> None:
     expected = await filled(tmp_path)
     spoil(tmp_path / "search.db")
-    assert await found_in(tmp_path) == expected
+    assert await search_results(tmp_path) == expected
 
 
 async def test_no_damaged_page_changes_an_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -189,31 +189,31 @@ async def test_no_damaged_page_changes_an_answer(tmp_path: Path, monkeypatch: py
             file.seek(at)
             file.write(b"\xee" * PAGE)
         before = (folder / "search.db").stat().st_ino
-        assert await found_in(folder) == expected, f"page at {at}"
+        assert await search_results(folder) == expected, f"page at {at}"
         renewed += (folder / "search.db").stat().st_ino != before
         shutil.rmtree(folder)
     assert renewed > 1, "damage that is met is noticed"
 
 
 @pytest.mark.parametrize("spoil", [Path.unlink, _garble_head, _empty])
-async def test_an_index_that_is_spoiled_while_open_loses_nothing(
+async def test_an_index_corrupted_while_open_loses_nothing(
     tmp_path: Path, spoil: Callable[[Path], None]
 ) -> None:
     twin = MemoryStore(TickingClock())
     store = await open_store(tmp_path)
-    for one in (store, twin):
-        await fill_store(one, DATAS[:60])
+    for each in (store, twin):
+        await fill_store(each, DATAS[:60])
     await store.indexed()
     spoil(tmp_path / "search.db")
-    for one in (store, twin):
-        await fill_store(one, DATAS[60:])
+    for each in (store, twin):
+        await fill_store(each, DATAS[60:])
     assert await search_digests(store, "tide wave", 50) == await search_digests(twin, "tide wave", 50)
     await store.indexed()
     assert await search_digests(store, "tide wave", 50) == await search_digests(twin, "tide wave", 50)
     for order in (EntrySort("size"), EntrySort("tool", True)):
         assert await store.digests(order) == await twin.digests(order)
     await store.close()
-    assert await found_in(tmp_path)
+    assert await search_results(tmp_path)
 
 
 async def test_an_older_and_a_newer_index_are_brought_into_line(tmp_path: Path) -> None:
@@ -229,10 +229,10 @@ async def test_an_older_and_a_newer_index_are_brought_into_line(tmp_path: Path) 
     newer = (tmp_path / "a" / "search.db").read_bytes()
 
     (tmp_path / "a" / "search.db").write_bytes(older)
-    assert await found_in(tmp_path / "a") == expected
-    before = await found_in(tmp_path / "b")
+    assert await search_results(tmp_path / "a") == expected
+    before = await search_results(tmp_path / "b")
     (tmp_path / "b" / "search.db").write_bytes(newer)
-    assert await found_in(tmp_path / "b") == before
+    assert await search_results(tmp_path / "b") == before
 
 
 async def test_the_index_of_another_workspace_is_thrown_away(tmp_path: Path) -> None:
@@ -249,7 +249,7 @@ async def test_the_index_of_another_workspace_is_thrown_away(tmp_path: Path) -> 
         await theirs.close()
 
 
-async def test_a_store_is_found_whole_while_its_index_is_made(
+async def test_searches_are_complete_while_the_index_is_built(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = await filled(tmp_path)
@@ -260,8 +260,8 @@ async def test_a_store_is_found_whole_while_its_index_is_made(
     await fill_store(twin, DATAS)
     try:
         for number in range(30):
-            for one in (store, twin):
-                await one.commit(Commit("t", contents=[sample_content(b"meanwhile %d" % number, number)]))
+            for each in (store, twin):
+                await each.commit(Commit("t", contents=[sample_content(b"meanwhile %d" % number, number)]))
             assert await store.digests(EntrySort("size")) == await twin.digests(EntrySort("size"))
         await store.indexed()
         assert await store.digests(EntrySort("line")) == await twin.digests(EntrySort("line"))
@@ -279,15 +279,15 @@ async def test_without_trigrams_contents_are_scanned_and_lists_are_sorted(
     )
     expected = await filled(tmp_path)
     assert "has no trigrams: searching scans" in caplog.text
-    assert asked(tmp_path, "SELECT count(*) FROM entries") == len(DATAS)
-    assert await found_in(tmp_path) == expected
+    assert hit_count(tmp_path, "SELECT count(*) FROM entries") == len(DATAS)
+    assert await search_results(tmp_path) == expected
 
 
-async def test_what_the_index_says_is_read_in_the_store_before_it_is_shown(tmp_path: Path) -> None:
+async def test_hits_of_the_index_are_checked_in_the_store_before_they_are_returned(tmp_path: Path) -> None:
     await filled(tmp_path)
     with closing(sqlite3.connect(tmp_path / "search.db")) as db, db:
         db.execute("INSERT INTO words(rowid, text) SELECT id + 1, 'xylophone' FROM entries")
-    assert asked(tmp_path, "SELECT count(*) FROM words WHERE words MATCH 'xyl'") == len(DATAS)
+    assert hit_count(tmp_path, "SELECT count(*) FROM words WHERE words MATCH 'xyl'") == len(DATAS)
     store = await open_store(tmp_path)
     try:
         assert await search_digests(store, "xylophone") == []
@@ -295,7 +295,7 @@ async def test_what_the_index_says_is_read_in_the_store_before_it_is_shown(tmp_p
         await store.close()
 
 
-async def test_what_is_forgotten_leaves_the_index_too(tmp_path: Path) -> None:
+async def test_forgotten_content_is_removed_from_the_index_too(tmp_path: Path) -> None:
     store = await open_store(tmp_path)
     await fill_store(store, DATAS[:9])
     await store.commit(
@@ -311,21 +311,21 @@ async def test_what_is_forgotten_leaves_the_index_too(tmp_path: Path) -> None:
     assert len(await search_digests(store, "nothing")) == 1
     await store.close()
     for word in ("xyl", "ylo", "pho"):
-        assert asked(tmp_path, f"SELECT count(*) FROM words WHERE words MATCH '\"{word}\"'") == 0
+        assert hit_count(tmp_path, f"SELECT count(*) FROM words WHERE words MATCH '\"{word}\"'") == 0
 
 
-async def test_texts_are_indexed_when_the_store_is_left_alone(tmp_path: Path) -> None:
+async def test_texts_are_indexed_when_the_store_is_idle(tmp_path: Path) -> None:
     store = await open_store(tmp_path, index_after=0.0)
     await fill_store(store, DATAS)
     with closing(sqlite3.connect(tmp_path / "search.db")) as db:
         for _ in range(20_000):
             await store.totals()
             (waiting,) = db.execute("SELECT count(*) FROM entries WHERE text = 0").fetchone()
-            (known,) = db.execute("SELECT count(*) FROM entries").fetchone()
-            if known == len(DATAS) and not waiting:
+            (count,) = db.execute("SELECT count(*) FROM entries").fetchone()
+            if count == len(DATAS) and not waiting:
                 break
     await store.close()
-    assert asked(tmp_path, "SELECT count(*) FROM words WHERE words MATCH '\"tid\"'") == len(DATAS)
+    assert hit_count(tmp_path, "SELECT count(*) FROM words WHERE words MATCH '\"tid\"'") == len(DATAS)
 
 
 async def test_closing_does_not_wait_for_the_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -333,7 +333,7 @@ async def test_closing_does_not_wait_for_the_texts(tmp_path: Path, monkeypatch: 
     store = await open_store(tmp_path, index_after=0.0)
     await fill_store(store, DATAS)
     await store.close()
-    waiting = asked(tmp_path, "SELECT count(*) FROM entries WHERE text = 0")
+    waiting = hit_count(tmp_path, "SELECT count(*) FROM entries WHERE text = 0")
     assert waiting > 0
-    assert asked(tmp_path, "SELECT sequence FROM state") > 0, "the entries are known all the same"
-    assert await found_in(tmp_path)
+    assert hit_count(tmp_path, "SELECT sequence FROM state") > 0, "the entries are known all the same"
+    assert await search_results(tmp_path)

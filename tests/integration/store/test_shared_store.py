@@ -72,7 +72,7 @@ AT_HOME = {
     "health.acknowledge",
     "health.listen",
 }
-FOUND = {"page", "digests", "search", "search_handovers"}  # made on this side of the lists that cross
+LOCAL_CALLS = {"page", "digests", "search", "search_handovers"}  # made on this side of the lists that cross
 CHECKOUT = Path(__file__).resolve().parents[3]
 COMER = """
 import asyncio, sys
@@ -104,12 +104,12 @@ asyncio.run(come())
 
 
 async def test_a_store_is_read_and_written_through_its_owner(tmp_path: Path) -> None:
-    one = make_content(b"from outside")
+    content = make_content(b"from outside")
     async with owner_process(tmp_path) as owner:
         store = await open_store(tmp_path, WORKSPACE)
         assert isinstance(store, RemoteStore)
         assert store.owner_pid == owner.pid
-        await store.commit(Commit("s", [user_message_event(1)], [one], summary=make_summary("s")))
+        await store.commit(Commit("s", [user_message_event(1)], [content], summary=make_summary("s")))
         with pytest.raises(StoreLocked, match="open in the window"):
             await store.commit(Commit("open here", [user_message_event(1)]))
         await store.commit(Commit("open here", contents=[make_content(b"contents are welcome")]))
@@ -117,12 +117,12 @@ async def test_a_store_is_read_and_written_through_its_owner(tmp_path: Path) -> 
     store = await open_store(tmp_path, WORKSPACE)
     assert isinstance(store, SharedStore)
     assert await store.events("s") == [user_message_event(1)]
-    assert await store.get(one.digest) == b"from outside"
+    assert await store.get(content.digest) == b"from outside"
     assert await store.events("open here") == []
     await store.close()
 
 
-async def test_an_owner_that_does_not_answer_is_named(tmp_path: Path) -> None:
+async def test_an_unresponsive_owner_is_named(tmp_path: Path) -> None:
     async with owner_process(tmp_path) as owner:
         owner.send_signal(signal.SIGSTOP)
         with pytest.raises(StoreLocked, match="has not answered") as caught:
@@ -131,7 +131,7 @@ async def test_an_owner_that_does_not_answer_is_named(tmp_path: Path) -> None:
         assert f"process {owner.pid}" in str(caught.value)
 
 
-async def test_a_guest_hears_how_far_a_long_work_of_the_owner_is(tmp_path: Path) -> None:
+async def test_a_guest_gets_the_progress_of_a_long_operation_of_the_owner(tmp_path: Path) -> None:
     folder, archive = tmp_path / "store", tmp_path / "all.helix"
     async with owner_process(folder):
         store = await open_store(folder, WORKSPACE)
@@ -146,21 +146,21 @@ async def test_a_guest_hears_how_far_a_long_work_of_the_owner_is(tmp_path: Path)
             store.health.check,
         ]
         for work in works:
-            heard: list[tuple[int, int]] = []
+            progress: list[tuple[int, int]] = []
 
-            def hear(done: int, size: int, heard: list[tuple[int, int]] = heard) -> None:
-                heard.append((done, size))
+            def hear(done: int, size: int, progress: list[tuple[int, int]] = progress) -> None:
+                progress.append((done, size))
 
             await work(hear)
-            assert len(heard) > 1
-            assert all(0 <= done <= size for done, size in heard)
-            assert heard == sorted(heard)
+            assert len(progress) > 1
+            assert all(0 <= done <= size for done, size in progress)
+            assert progress == sorted(progress)
         assert (await store.totals()).entries == 20
         await store.close()
 
 
-async def test_processes_that_come_and_go_all_get_in_and_lose_nothing(tmp_path: Path) -> None:
-    """Each opens the store again and again, now as owner, now as guest of one that is just leaving."""
+async def test_processes_that_come_and_go_all_connect_and_lose_nothing(tmp_path: Path) -> None:
+    """Each opens the store repeatedly, as owner or as guest of one that is just leaving."""
     comers = [
         await asyncio.create_subprocess_exec(
             *(sys.executable, "-W", "error", "-c", COMER, str(tmp_path), WORKSPACE, str(number)),
@@ -168,15 +168,15 @@ async def test_processes_that_come_and_go_all_get_in_and_lose_nothing(tmp_path: 
         )
         for number in range(3)
     ]  # fmt: skip
-    told = await asyncio.gather(*(comer.communicate() for comer in comers))
-    assert told == [(b"", b"")] * 3  # also no file that was left open
+    outputs = await asyncio.gather(*(comer.communicate() for comer in comers))
+    assert outputs == [(b"", b"")] * 3  # also no file that was left open
     store = await open_store(tmp_path, WORKSPACE)
     assert (await store.totals()).entries == 24
     await store.close()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="loopback is guarded by the secret alone")
-async def test_nobody_else_can_reach_the_socket(tmp_path: Path) -> None:
+async def test_other_users_cannot_reach_the_socket(tmp_path: Path) -> None:
     store = await SharedStore.open(tmp_path / "a store with a name of some length" / ("x" * 150), WORKSPACE)
     folder = tmp_path / "a store with a name of some length" / ("x" * 150)
     address = read_endpoint(folder)
@@ -190,7 +190,7 @@ async def test_nobody_else_can_reach_the_socket(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("loopback", [False, True])
-async def test_who_has_not_the_secret_is_sent_away(tmp_path: Path, loopback: bool) -> None:
+async def test_a_client_without_the_secret_is_refused(tmp_path: Path, loopback: bool) -> None:
     store = await SharedStore.open(tmp_path, WORKSPACE, loopback=loopback)
     address = read_endpoint(tmp_path)
     assert address is not None
@@ -238,7 +238,7 @@ async def test_a_session_has_one_writer(tmp_path: Path) -> None:
         assert await other.events("theirs") == [user_message_event(1)]
         await other.commit(Commit("theirs", contents=[make_content(b"anybody's")]))
     await first.close()
-    while True:  # the owner hears of it a moment later
+    while True:  # the owner notices a moment later
         try:
             await store.commit(Commit("theirs", [user_message_event(2)]))
             break
@@ -248,7 +248,7 @@ async def test_a_session_has_one_writer(tmp_path: Path) -> None:
     await store.close()
 
 
-async def test_a_guest_that_dies_in_the_middle_harms_nobody(tmp_path: Path) -> None:
+async def test_a_guest_that_dies_mid_request_harms_no_other(tmp_path: Path) -> None:
     store = await SharedStore.open(tmp_path, WORKSPACE)
     good, bad = await connect(tmp_path, WORKSPACE), await connect(tmp_path, WORKSPACE)
     call = asyncio.gather(bad.commit(Commit("s", [user_message_event(1)], [make_content(bytes(3_000_000))])))
@@ -266,7 +266,7 @@ async def test_a_guest_that_dies_in_the_middle_harms_nobody(tmp_path: Path) -> N
     await store.close()
 
 
-async def test_more_than_one_message_holds_goes_in_parts(
+async def test_content_larger_than_a_message_is_sent_in_parts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client, "MAX_CONTENT_BYTES", 100_000)
@@ -275,28 +275,30 @@ async def test_more_than_one_message_holds_goes_in_parts(
     guest = await connect(tmp_path, WORKSPACE)
     large = [make_content(random.Random(number).randbytes(90_000)) for number in range(3)]
     await guest.commit(Commit("s", [tool_answer_event(1, large[1].data)], large))
-    assert [await guest.get(one.digest) for one in large] == [one.data for one in large]
+    assert [await guest.get(content.digest) for content in large] == [content.data for content in large]
     assert await guest.events("s") == [tool_answer_event(1, large[1].data)]
     await guest.close()
     await store.close()
 
 
-async def test_many_guests_ask_at_once_and_each_gets_its_own(tmp_path: Path) -> None:
+async def test_concurrent_requests_of_many_guests_get_their_own_answers(tmp_path: Path) -> None:
     store = await SharedStore.open(tmp_path, WORKSPACE)
-    held = [make_content(b"%d " % number * number) for number in range(300)]
-    await store.commit(Commit("s", contents=held))
+    contents = [make_content(b"%d " % number * number) for number in range(300)]
+    await store.commit(Commit("s", contents=contents))
     guests = [await connect(tmp_path, WORKSPACE) for _ in range(8)]
 
     async def ask(guest: RemoteStore, place: int) -> None:
-        mine = held[place::8]
-        assert await asyncio.gather(*(guest.get(one.digest) for one in mine)) == [one.data for one in mine]
+        mine = contents[place::8]
+        assert await asyncio.gather(*(guest.get(content.digest) for content in mine)) == [
+            content.data for content in mine
+        ]
 
     await asyncio.gather(*(ask(guest, place) for place, guest in enumerate(guests)))
     await asyncio.gather(*(guest.close() for guest in guests))
     await store.close()
 
 
-async def test_twenty_workspaces_at_once_leave_nothing_behind(tmp_path: Path) -> None:
+async def test_twenty_workspaces_at_once_leak_nothing(tmp_path: Path) -> None:
     def addresses() -> list[Path]:
         return list(tmp_path.rglob(ENDPOINT_FILE))
 
@@ -322,23 +324,23 @@ async def test_twenty_workspaces_at_once_leave_nothing_behind(tmp_path: Path) ->
 
 
 @pytest.mark.qt_loop
-async def test_it_works_on_the_loop_of_the_window(qtbot: QtBot, tmp_path: Path) -> None:
+async def test_it_works_on_the_qt_event_loop(qtbot: QtBot, tmp_path: Path) -> None:
     store = await SharedStore.open(tmp_path, WORKSPACE)
     guest = await connect(tmp_path, WORKSPACE)
-    one = make_content(bytes(2_000_000))
-    await guest.commit(Commit("s", [tool_answer_event(1, one.data)], [one]))
-    assert await guest.get(one.digest) == one.data
+    content = make_content(bytes(2_000_000))
+    await guest.commit(Commit("s", [tool_answer_event(1, content.data)], [content]))
+    assert await guest.get(content.digest) == content.data
     await guest.close()
     await store.close()
 
 
-async def raw(folder: Path, known: bool) -> OwnerConnection:
-    """A connection to speak nonsense on, before or after the greeting."""
+async def raw(folder: Path, with_handshake: bool) -> OwnerConnection:
+    """Return a raw connection for invalid input, before or after the handshake."""
     address = read_endpoint(folder)
     assert address is not None
     _, connection = await asyncio.get_running_loop().create_unix_connection(OwnerConnection, address.path)
     greeted = (await connection.receive_handshake()).decode(Challenge)
-    if known:
+    if with_handshake:
         connection.send_handshake(encode_frame(prove_client(address.secret, greeted)))
         await connection.receive_handshake()
     return connection
@@ -350,7 +352,7 @@ requests = st.one_of(
         lambda value: encode_frame(value).payload, st.tuples(st.text(max_size=8), st.lists(st.integers(0, 9)))
     ),
     st.builds(
-        lambda name, given: encode_frame((name, given)).payload,
+        lambda name, args: encode_frame((name, args)).payload,
         st.sampled_from(["commit", "get", "page", "close", "events", "__init__", "find"]),
         st.lists(
             st.none() | st.text(max_size=5) | st.binary(max_size=5) | st.integers(-(2**40), 2**40), max_size=6
@@ -359,21 +361,19 @@ requests = st.one_of(
 )
 
 
-async def speak_nonsense(folder: Path, said: list[tuple[bool, bool, bytes]]) -> None:
+async def speak_nonsense(folder: Path, frames: list[tuple[bool, bool, bytes]]) -> None:
     store = await SharedStore.open(folder, WORKSPACE)
     witness = await connect(folder, WORKSPACE)
     try:
         await witness.commit(Commit("s", [user_message_event(1)]))
-        for known, framed, payload in said:
-            connection = await raw(folder, known)
+        for with_handshake, framed, payload in frames:
+            connection = await raw(folder, with_handshake)
             transport = connection._transport
             assert transport is not None
             transport.write(Frame(payload).encode_head(7) + payload if framed else payload)
-            if framed and known:
+            if framed and with_handshake:
                 with suppress(ConnectionClosed):
-                    await connection.request(
-                        encode_frame(("totals", ()))
-                    )  # what came before it was dealt with
+                    await connection.request(encode_frame(("totals", ())))  # everything before it was handled
             transport.abort()
             await connection.close()
         assert await witness.events("s") == [user_message_event(1)]
@@ -387,9 +387,9 @@ async def speak_nonsense(folder: Path, said: list[tuple[bool, bool, bytes]]) -> 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.lists(st.tuples(st.booleans(), st.booleans(), requests), max_size=4))
 def test_nonsense_never_reaches_the_store(
-    tmp_path_factory: pytest.TempPathFactory, said: list[tuple[bool, bool, bytes]]
+    tmp_path_factory: pytest.TempPathFactory, frames: list[tuple[bool, bool, bytes]]
 ) -> None:
-    asyncio.run(speak_nonsense(tmp_path_factory.mktemp("store"), said))
+    asyncio.run(speak_nonsense(tmp_path_factory.mktemp("store"), frames))
 
 
 async def test_a_frame_over_the_limit_ends_the_connection(tmp_path: Path) -> None:
@@ -406,7 +406,7 @@ async def test_a_frame_over_the_limit_ends_the_connection(tmp_path: Path) -> Non
     await store.close()
 
 
-def test_contents_that_are_too_large_are_refused_before_they_travel(tmp_path: Path) -> None:
+def test_oversized_contents_are_refused_before_they_are_sent(tmp_path: Path) -> None:
     async def refuse() -> None:
         store = await SharedStore.open(tmp_path, WORKSPACE)
         guest = await connect(tmp_path, WORKSPACE)
@@ -420,16 +420,16 @@ def test_contents_that_are_too_large_are_refused_before_they_travel(tmp_path: Pa
     asyncio.run(refuse())
 
 
-async def test_what_would_pull_the_rug_from_under_the_owner_is_left_to_it(tmp_path: Path) -> None:
+async def test_operations_that_need_exclusive_access_are_left_to_the_owner(tmp_path: Path) -> None:
     store = await SharedStore.open(tmp_path, WORKSPACE)
     guest = await connect(tmp_path, WORKSPACE)
     await store.commit(
         Commit("s", [tool_answer_event(1, b"secret")], [make_content(b"secret")], summary=make_summary("s"))
     )
-    wanted = RedactionRequest("secret")
-    assert (await guest.redaction.preview(wanted)).contents
+    request = RedactionRequest("secret")
+    assert (await guest.redaction.preview(request)).contents
     with pytest.raises(StoreLocked, match="can be forgotten only where"):
-        await guest.redaction.redact(wanted)
+        await guest.redaction.redact(request)
     with pytest.raises(StoreLocked, match="cannot go to the trash"):
         await guest.retention.trash_session("s")
     assert await guest.retention.session_digests("s") == [digest_of(b"secret")]
@@ -461,16 +461,16 @@ async def test_the_owner_exports_and_imports_for_a_guest(tmp_path: Path) -> None
     again = await visitor.import_from(tmp_path / "a.helix")
     assert (again.busy, again.unchanged, again.is_complete) == (("s",), ("t",), False)
     assert await other.events("s") == [tool_answer_event(1, b"one")]
-    for one in (guest, visitor, store, other):
-        await one.close()
+    for each in (guest, visitor, store, other):
+        await each.close()
 
 
 def test_every_method_of_the_port_crosses_the_wire() -> None:
-    """Whoever adds one to the port adds it here too: nothing else says so before a guest asks for it."""
+    """A method added to the port must be added here too: nothing else notices before a guest calls it."""
     methods = {f"{under}{name}" for kind, under in PORTS for name in dir(kind) if name[0] != "_"}
-    assert methods - {call.path for call in METHODS.values()} == AT_HOME | FOUND
+    assert methods - {call.path for call in METHODS.values()} == AT_HOME | LOCAL_CALLS
 
 
 def test_a_content_travels_unchanged() -> None:
-    one = Content("0" * 64, bytes(range(256)), "tool", "target", "line", 3, "index")
-    assert encode_frame(one).decode(Content) == one
+    content = Content("0" * 64, bytes(range(256)), "tool", "target", "line", 3, "index")
+    assert encode_frame(content).decode(Content) == content

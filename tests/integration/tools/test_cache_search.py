@@ -1,4 +1,4 @@
-"""The search of a workspace's cache, on both stores: what it finds, how far it goes, what it leaves out."""
+"""The search of a workspace's cache, on both stores: its results, its limits, what it leaves out."""
 
 from __future__ import annotations
 
@@ -35,21 +35,23 @@ HIT = re.compile(r"^([0-9a-f]{64}) (.*)$", re.MULTILINE)
 CURSOR = re.compile(r"cursor='([0-9a-f]+)'")
 WIDE = SearchLimits(max_seconds=1e9)
 LONGEST_TURN_S = (
-    0.015  # of the event loop's own processor time; on the loop, the search below takes twice that
+    0.015  # of the event loop's own processor time; on the loop, the search below needs twice that
 )
 
 
 @pytest.fixture(params=["scanned", "indexed", "memory"])
 async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
-    """Both stores, empty; the one on disk once with its texts left to be scanned, once with them indexed."""
-    made: Store
+    """Both stores, empty; the one on disk once with its texts unindexed, once with them indexed."""
+    new_store: Store
     if request.param != "memory":
         after = 0.0 if request.param == "indexed" else None
-        made = await LevelDbStore.open(tmp_path / "store", WORKSPACE, TickingClock(), index_after_s=after)
+        new_store = await LevelDbStore.open(
+            tmp_path / "store", WORKSPACE, TickingClock(), index_after_s=after
+        )
     else:
-        made = MemoryStore(TickingClock())
-    yield made
-    await made.close()
+        new_store = MemoryStore(TickingClock())
+    yield new_store
+    await new_store.close()
 
 
 async def keep(
@@ -62,16 +64,16 @@ async def keep(
     """Store these contents one after the other; their digests."""
     for data in datas:
         line = first_line(data.decode(errors="replace"))
-        one = Content(digest_of(data), data, tool, target, line, len(data) // 4, kind)
-        await store.commit(Commit("s", contents=[one]))
+        content = Content(digest_of(data), data, tool, target, line, len(data) // 4, kind)
+        await store.commit(Commit("s", contents=[content]))
     return [digest_of(data) for data in datas]
 
 
 async def search(store: ContentReader, query: str, bounds: SearchLimits = WIDE, **more: object) -> str:
     """The answer to a query."""
     tool = SearchCachedContent(store, estimate_tokens, bounds)
-    given = msgspec.convert({"query": query, **more}, SearchCacheArguments)
-    return (await tool.run("c", given)).content.decode()
+    arguments = msgspec.convert({"query": query, **more}, SearchCacheArguments)
+    return (await tool.run("c", arguments)).content.decode()
 
 
 def hits(text: str) -> list[str]:
@@ -79,7 +81,7 @@ def hits(text: str) -> list[str]:
     return [digest for digest, _ in HIT.findall(text)]
 
 
-async def test_a_hit_names_what_recall_needs(store: Store, tmp_path: Path) -> None:
+async def test_a_hit_has_everything_that_recall_needs(store: Store, tmp_path: Path) -> None:
     body = b"one\n" * 40 + b"the High  water mark\n" + b"two\n" * 9 + b"low water\n"
     (digest,) = await keep(store, body, target="tide.log")
     await keep(store, b"nothing of it")
@@ -100,7 +102,7 @@ async def test_a_hit_names_what_recall_needs(store: Store, tmp_path: Path) -> No
     assert recalled.model_text.endswith("\nthe High  water mark\n")
 
 
-async def test_words_stand_anywhere_and_a_phrase_in_a_row(store: Store) -> None:
+async def test_words_match_anywhere_and_a_phrase_matches_in_order(store: Store) -> None:
     first, second = await keep(store, b"low tide\nand high water\n", b"water, high\n")
     assert hits(await search(store, "high WATER")) == [second, first], "newest first"
     assert hits(await search(store, '"High Water"')) == [first]
@@ -108,7 +110,7 @@ async def test_words_stand_anywhere_and_a_phrase_in_a_row(store: Store) -> None:
     assert hits(await search(store, "tide zebra")) == []
 
 
-async def test_letters_of_other_scripts_and_spellings_are_found(store: Store) -> None:
+async def test_letters_of_other_scripts_and_spellings_match(store: Store) -> None:
     greek, german, french, binary = await keep(
         store,
         "ΌΛΑ ΚΑΛΆ ☃\n".encode(),
@@ -119,9 +121,9 @@ async def test_letters_of_other_scripts_and_spellings_are_found(store: Store) ->
     assert hits(await search(store, "όλα ☃")) == [greek]
     assert hits(await search(store, "straße FLUSS")) == [german]
     assert hits(await search(store, "CAFÉ")) == [french]
-    found = await search(store, "surge")
-    assert hits(found) == [binary]
-    assert "\n  3: \ufffd\ufffd\ufffd\ufffd SURGE \ufffd\n" in found
+    result = await search(store, "surge")
+    assert hits(result) == [binary]
+    assert "\n  3: \ufffd\ufffd\ufffd\ufffd SURGE \ufffd\n" in result
 
 
 async def test_the_name_of_an_output_is_searched_too(store: Store) -> None:
@@ -135,7 +137,7 @@ async def test_the_name_of_an_output_is_searched_too(store: Store) -> None:
     assert "pytest -q tests, 9 B: found in its name only\n" in only
 
 
-async def test_only_outputs_of_one_tool_when_asked(store: Store) -> None:
+async def test_a_search_can_be_limited_to_one_tool(store: Store) -> None:
     await keep(store, b"tide one\n")
     (run,) = await keep(store, b"tide two\n", tool="run_command")
     text = await search(store, "tide", tool="run_command")
@@ -156,7 +158,7 @@ async def test_indexes_and_its_own_answers_are_no_results(store: Store) -> None:
     assert hits(await search(store, "tide", tool="search_cached_content")) == [own]
 
 
-async def test_no_hit_says_so_and_what_was_searched(store: Store) -> None:
+async def test_no_hit_is_reported_with_what_was_searched(store: Store) -> None:
     assert await search(store, "zebra") == (
         "Nothing found for 'zebra'.\nNothing at all is stored in this workspace.\n"
     )
@@ -168,15 +170,15 @@ async def test_no_hit_says_so_and_what_was_searched(store: Store) -> None:
 
 async def walk(store: Store, query: str, bounds: SearchLimits, **more: object) -> tuple[list[str], int]:
     """All hits by following the cursors, and how many calls that took."""
-    found: list[str] = []
+    digests: list[str] = []
     cursor, calls = "", 0
     while True:
         text = await search(store, query, bounds, cursor=cursor, **more)
         calls += 1
-        found += hits(text)
+        digests += hits(text)
         following = CURSOR.search(text)
         if not following:
-            return found, calls
+            return digests, calls
         cursor = following[1]
 
 
@@ -187,47 +189,47 @@ async def test_five_thousand_entries_are_searched_part_by_part(store: Store) -> 
     for part in range(0, 5000, 500):
         contents = [Content(digest_of(data), data, "read_file", "log") for data in datas[part : part + 500]]
         await store.commit(Commit("s", contents=contents))
-    wanted = {digest_of(data) for data in datas if b"SURGE" in data}
+    expected = {digest_of(data) for data in datas if b"SURGE" in data}
 
-    found, calls = await walk(store, "surge", SearchLimits(max_bytes=100_000, max_seconds=1e9))
-    assert (sorted(found), len(found)) == (sorted(wanted), 10)
+    digests, calls = await walk(store, "surge", SearchLimits(max_bytes=100_000, max_seconds=1e9))
+    assert (sorted(digests), len(digests)) == (sorted(expected), 10)
     assert calls <= 6
-    found, calls = await walk(store, "surge", WIDE, limit=3)
-    assert (set(found), len(found), calls) == (wanted, 10, 4)
+    digests, calls = await walk(store, "surge", WIDE, limit=3)
+    assert (set(digests), len(digests), calls) == (expected, 10, 4)
 
 
-async def test_hits_come_in_pages_of_tokens_and_none_is_lost(store: Store) -> None:
-    made = await keep(store, *(f"{number} tide {'level ' * 30}\n".encode() * 4 for number in range(60)))
+async def test_hits_are_paged_by_tokens_and_none_is_lost(store: Store) -> None:
+    expected = await keep(store, *(f"{number} tide {'level ' * 30}\n".encode() * 4 for number in range(60)))
     text = await search(store, "tide level", limit=50)
     (tokens,) = await estimate_tokens([text])
     assert 1_000 < tokens < 2_000
-    found, calls = await walk(store, "tide level", WIDE, limit=50)
-    assert found == made[::-1]
+    digests, calls = await walk(store, "tide level", WIDE, limit=50)
+    assert digests == expected[::-1]
     assert calls >= 5
 
 
-async def test_what_is_stored_meanwhile_moves_nothing_out_of_sight(store: Store) -> None:
-    made = await keep(store, *(f"tide {number}\n".encode() for number in range(7)))
-    found: list[str] = []
+async def test_content_stored_between_pages_hides_no_hit(store: Store) -> None:
+    expected = await keep(store, *(f"tide {number}\n".encode() for number in range(7)))
+    digests: list[str] = []
     cursor = ""
     for number in range(4):
         text = await search(store, "tide", cursor=cursor, limit=2)
-        found += hits(text)
+        digests += hits(text)
         await keep(store, f"later tide {number}\n".encode())
         cursor = CURSOR.findall(text)[0] if number < 3 else ""
-    assert found == made[::-1]
+    assert digests == expected[::-1]
 
 
-async def test_a_call_ends_when_its_time_is_over(store: Store) -> None:
-    made = await keep(store, *(f"tide {number}\n".encode() for number in range(6)))
+async def test_a_call_ends_at_its_time_limit(store: Store) -> None:
+    expected = await keep(store, *(f"tide {number}\n".encode() for number in range(6)))
     ticks = iter([0.0, 1.0, 2.0, 5.0])  # the start, then before each entry but the first
     tool = SearchCachedContent(store, estimate_tokens, SearchLimits(max_seconds=5.0), lambda: next(ticks))
     text = (await tool.run("c", SearchCacheArguments("tide"))).content.decode()
-    assert hits(text) == made[:2:-1]
+    assert hits(text) == expected[:2:-1]
     assert "There are outputs still to be searched; to go on: cursor='74" in text
     late = SearchCachedContent(store, estimate_tokens, SearchLimits(max_seconds=0.0), lambda: 0.0)
-    at_least = (await late.run("c", SearchCacheArguments("tide"))).content.decode()
-    assert hits(at_least) == made[:4:-1], "each call goes on by one at least"
+    note = (await late.run("c", SearchCacheArguments("tide"))).content.decode()
+    assert hits(note) == expected[:4:-1], "each call goes on by one at least"
 
 
 @pytest.mark.parametrize("cursor", ["x", "12", "-1-74", "6d00", "zz", "7" * 5000, "75", "7" * 82])
@@ -237,7 +239,7 @@ async def test_a_wrong_cursor_is_refused(store: Store, cursor: str) -> None:
         await search(store, "tide", cursor=cursor)
 
 
-async def test_wrong_arguments_are_named(store: Store, tmp_path: Path) -> None:
+async def test_invalid_arguments_are_named(store: Store, tmp_path: Path) -> None:
     box = make_tools(tmp_path, store)
     assert await box.approval(make_call("search_cached_content", query="x")) is None
     with pytest.raises(ToolError, match="The query is empty"):
@@ -285,7 +287,7 @@ async def test_another_workspaces_contents_cannot_be_reached(tmp_path: Path) -> 
         await theirs.close()
 
 
-async def test_a_closed_store_is_told(store: Store) -> None:
+async def test_a_closed_store_is_reported(store: Store) -> None:
     await keep(store, b"tide\n")
     await store.close()
     with pytest.raises(ToolError, match="store is closed") as caught:
@@ -294,21 +296,21 @@ async def test_a_closed_store_is_told(store: Store) -> None:
 
 
 class WatchedBytes(bytes):
-    """Bytes that count how often a part of them is taken, and at the first time wait for a word."""
+    """Bytes that count how often a part of them is read, and pause the first read until a signal."""
 
-    taken = threading.Event()
+    was_read = threading.Event()
     go_on = threading.Event()
     takes = 0
 
     def __getitem__(self, key: Any) -> Any:
         WatchedBytes.takes += 1
-        self.taken.set()
+        self.was_read.set()
         self.go_on.wait(20)
         return super().__getitem__(key)
 
 
 class WatchedStore(MemoryStore):
-    """A store that counts its reads, which all give the same watched bytes."""
+    """A store that counts its reads, which all return the same watched bytes."""
 
     def __init__(self) -> None:
         super().__init__(TickingClock())
@@ -320,12 +322,12 @@ class WatchedStore(MemoryStore):
         return WatchedBytes(b"level\n" * 1_000_000)
 
 
-async def test_a_cancelled_search_ends_its_thread_and_reads_no_more() -> None:
+async def test_a_cancelled_search_ends_its_thread_and_stops_reading() -> None:
     store = WatchedStore()
     await keep(store, b"one\n", b"two\n")
     scope = TaskScope()
     task = scope.start(search(store, "zebra"), "search")
-    assert await asyncio.to_thread(WatchedBytes.taken.wait, 20)
+    assert await asyncio.to_thread(WatchedBytes.was_read.wait, 20)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
@@ -335,17 +337,17 @@ async def test_a_cancelled_search_ends_its_thread_and_reads_no_more() -> None:
     await scope.close()
 
 
-async def test_the_loop_goes_on_while_a_large_content_is_searched(store: Store) -> None:
+async def test_the_loop_stays_responsive_while_large_content_is_searched(store: Store) -> None:
     await keep(store, b"the level of the tide\n" * 1_000_000)
     scope = TaskScope()
     task = scope.start(search(store, "tide level zebra"), "search")
     longest_s = 0.0
     while not task.done():
-        began = (
+        started = (
             time.thread_time()
         )  # of this thread alone, however busy the machine and the search's thread are
         await asyncio.sleep(0)
-        longest_s = max(longest_s, time.thread_time() - began)
+        longest_s = max(longest_s, time.thread_time() - started)
     assert longest_s < LONGEST_TURN_S
     assert hits(await task) == []
     await scope.close()

@@ -45,11 +45,11 @@ class NoRules:
         return False
 
     async def add(self, rule: PermissionRule) -> None:
-        """Nothing is kept."""
+        """Store nothing."""
 
 
 class Willing:
-    """A person who says yes once, each time."""
+    """An approver that says yes once, each time."""
 
     async def decide(self, session: str, ask: ApprovalRequest) -> ApprovalReply:
         """Yes."""
@@ -57,30 +57,30 @@ class Willing:
 
 
 async def worked_through(root: Path, policy: ContextPolicy) -> list[Event]:
-    """The events of a session in which the whole script was said to the demo model."""
+    """Return the events of a session that sent the demo model its full script."""
     store, counter = MemoryStore(), TiktokenCounter(RESOURCES / "tokenizers" / "o200k_base.tiktoken")
     tools = create_workspace_tools(root, store, ToolSetup(RESOURCES / "prompts" / "tools", counter.count))
     clock = itertools.count(1_750_000_000_000, 1_000)
     parts = SessionServices(store, tools, counter, NoRules(), lambda: next(clock), load_prompts(), Willing())
-    room = OpenWorkspace("w", parts, policy, DemoModel(DEMO_DIR, pause_s=0))
-    talk = await room.create_session()
+    workspace = OpenWorkspace("w", parts, policy, DemoModel(DEMO_DIR, pause_s=0))
+    conversation = await workspace.create_session()
     for ask in read_scripts(DEMO_DIR)[0].user_messages:
-        ended = await talk.run(ask)
+        ended = await conversation.run(ask)
         assert ended.how == "done", ended
-        await talk.wait_for_background_work()
-    log = [one.event for one in talk.session.log]
-    await talk.close()
+        await conversation.wait_for_background_work()
+    log = [entry.event for entry in conversation.session.log]
+    await conversation.close()
     return log
 
 
-def saw_what_it_said(log: list[Event]) -> bool:
+def recalled_what_it_wrote(log: list[Event]) -> bool:
     """Whether every figure that the demo states stood in its window, and the facts of the log came back."""
-    said = [event.text for event in log if isinstance(event, AssistantSpoke)]
-    assert any("**-0.043 m**" in text for text in said)
+    texts = [event.text for event in log if isinstance(event, AssistantSpoke)]
+    assert any("**-0.043 m**" in text for text in texts)
     assert any(
-        "`test_the_gale_of_the_14th_raises_amber_in_the_evening` failed" in text for text in said[-12:]
+        "`test_the_gale_of_the_14th_raises_amber_in_the_evening` failed" in text for text in texts[-12:]
     )
-    return not [text for text in said if "(not in my window)" in text]
+    return not [text for text in texts if "(not in my window)" in text]
 
 
 async def test_facts_from_two_handovers_ago_are_recalled(tmp_path: Path) -> None:
@@ -89,19 +89,21 @@ async def test_facts_from_two_handovers_ago_are_recalled(tmp_path: Path) -> None
         wide, handover_cooldown_s=5, sweep_min=10_000, fold_after_steps=0, observe_at=0.0
     )
     log = await worked_through(copy_sample_project("tidewatch", tmp_path), policy)
-    made = [event for event in log if isinstance(event, HandoverMade)]
-    said = [event.text for event in log if isinstance(event, AssistantSpoke)]
+    handovers = [event for event in log if isinstance(event, HandoverMade)]
+    texts = [event.text for event in log if isinstance(event, AssistantSpoke)]
     answers = [event for event in log if isinstance(event, ToolAnswered)]
     assert len(answers) >= 80
-    assert len(made) >= 2
-    assert all(one.demo and not one.fallback and one.after < one.before for one in made)
-    assert all(len(section.bullets) <= 8 for one in made for section in one.sections)
-    assert [one.recalled for one in answers if one.recalled]
-    assert any("looking in the index" in text for text in said)
-    assert saw_what_it_said(log)
+    assert len(handovers) >= 2
+    assert all(
+        handover.demo and not handover.fallback and handover.after < handover.before for handover in handovers
+    )
+    assert all(len(section.bullets) <= 8 for handover in handovers for section in handover.sections)
+    assert [answer.recalled for answer in answers if answer.recalled]
+    assert any("looking in the index" in text for text in texts)
+    assert recalled_what_it_wrote(log)
 
 
-async def test_with_the_samples_own_numbers_every_mechanism_is_seen(tmp_path: Path) -> None:
+async def test_the_samples_own_policy_triggers_every_mechanism(tmp_path: Path) -> None:
     log = await worked_through(copy_sample_project("tidewatch", tmp_path), DEMO_POLICY)
     count = Counter(type(event) for event in log)
     assert count[SweepMade] >= 2
@@ -111,4 +113,4 @@ async def test_with_the_samples_own_numbers_every_mechanism_is_seen(tmp_path: Pa
         HandoverTrigger.THRESHOLD
     ]
     assert not count[HandoverFailed] + count[ObservationsFailed]
-    assert saw_what_it_said(log)
+    assert recalled_what_it_wrote(log)

@@ -32,7 +32,7 @@ def edit(path: str, old: str, new: str, **more: object) -> dict[str, object]:
     return {"path": path, "old_text": old, "new_text": new, **more}
 
 
-async def test_several_edits_are_one_question_and_one_change(root: Path) -> None:
+async def test_several_edits_need_one_approval_and_make_one_change(root: Path) -> None:
     edits = [
         edit("src/a.py", "one", "1"),
         edit("src/deep/b.ts", "two", "2"),
@@ -50,22 +50,22 @@ async def test_several_edits_are_one_question_and_one_change(root: Path) -> None
     assert (root / "src" / "deep" / "b.ts").read_text() == "2\n"
 
 
-async def test_one_edit_that_does_not_fit_refuses_all(root: Path) -> None:
+async def test_one_edit_that_does_not_match_refuses_all(root: Path) -> None:
     edits = [edit("src/a.py", "one", "1"), edit("src/deep/b.ts", "absent", "x")]
-    for deed in (make_tools(root).approval, make_tools(root).run):
+    for method in (make_tools(root).approval, make_tools(root).run):
         with pytest.raises(ToolError, match=r"Edit 2 of 2: old_text was not found in src/deep/b\.ts"):
-            await deed(make_call("multi_edit", edits=edits))
+            await method(make_call("multi_edit", edits=edits))
     assert (root / "src" / "a.py").read_text() == "one\ntwo\nthree\n"
 
 
-async def test_a_write_that_fails_takes_back_the_ones_before(
+async def test_a_failing_write_rolls_back_the_previous_ones(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    written: list[str] = []
+    paths: list[str] = []
     write = PosixJail.write
 
     def failing(self: PosixJail, path: str, data: bytes, stamp: FileStamp | None) -> str:
-        written.append(path)
+        paths.append(path)
         if path == "src/deep/b.ts":
             raise ToolError("The disk is full.")
         return write(self, path, data, stamp)
@@ -74,7 +74,7 @@ async def test_a_write_that_fails_takes_back_the_ones_before(
     edits = [edit("src/a.py", "one", "1"), edit("src/deep/b.ts", "two", "2")]
     with pytest.raises(ToolError, match=r"The disk is full\. Nothing was changed\."):
         await make_tools(root).run(make_call("multi_edit", edits=edits))
-    assert written == ["src/a.py", "src/deep/b.ts", "src/a.py"]
+    assert paths == ["src/a.py", "src/deep/b.ts", "src/a.py"]
     assert (root / "src" / "a.py").read_text() == "one\ntwo\nthree\n"
 
 
@@ -101,7 +101,9 @@ async def test_rules_judge_every_file_of_a_change(root: Path) -> None:
 
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-8-sig", "utf-8"])
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-async def test_encoding_mark_and_line_ends_are_kept(root: Path, encoding: str, end: str) -> None:
+async def test_encoding_byte_order_mark_and_line_ends_are_preserved(
+    root: Path, encoding: str, end: str
+) -> None:
     file, mark = root / "x.txt", "\ufeff" if encoding.startswith("utf-16") else ""
     file.write_bytes(f"{mark}größe{end}zwei{end}".encode(encoding))
     box = make_tools(root)
@@ -114,13 +116,13 @@ async def test_encoding_mark_and_line_ends_are_kept(root: Path, encoding: str, e
 async def test_utf_16_is_read_as_text(root: Path) -> None:
     (root / "x.txt").write_bytes("\ufeffgröße\nzwei\n".encode("utf-16-le"))
     box = make_tools(root)
-    whole = (await box.run(make_call("read_file", path="x.txt"))).content.decode()
-    assert whole == "x.txt is in UTF-16 (24 bytes); as UTF-8:\ngröße\nzwei\n"
+    content = (await box.run(make_call("read_file", path="x.txt"))).content.decode()
+    assert content == "x.txt is in UTF-16 (24 bytes); as UTF-8:\ngröße\nzwei\n"
     part = (await box.run(make_call("read_file", path="x.txt", start_line=2))).content.decode()
     assert part == "Lines 2-2 of 2 of x.txt:\nzwei\n"
 
 
-async def test_bytes_that_only_look_like_utf_16_are_not_touched(root: Path) -> None:
+async def test_bytes_that_only_look_like_utf_16_are_unchanged(root: Path) -> None:
     data = b"\xff\xfea\0\x00\xd8b"
     (root / "x.bin").write_bytes(data)
     with pytest.raises(ToolError, match="begins like UTF-16"):
@@ -128,32 +130,32 @@ async def test_bytes_that_only_look_like_utf_16_are_not_touched(root: Path) -> N
     assert (root / "x.bin").read_bytes() == data
 
 
-async def found(root: Path, pattern: str, **more: object) -> list[str]:
+async def glob_lines(root: Path, pattern: str, **more: object) -> list[str]:
     """The files that are listed."""
     text = (await make_tools(root).run(make_call("find_files", pattern=pattern, **more))).content.decode()
     return text.splitlines()[1:]
 
 
-async def test_files_are_found_by_glob_as_git_sees_them(root: Path) -> None:
+async def test_files_match_a_glob_the_way_git_does(root: Path) -> None:
     (root / ".gitignore").write_text("*.log\nbuild/\n")
     for name in ("x.log", "build/c.py", ".git/hooks/d.py", ".hidden.py", "src/deep/e f.py", "src/g[1].py"):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text("x")
-    assert await found(root, "*.py") == [".hidden.py", "src/a.py", "src/deep/e f.py", "src/g[1].py"]
-    assert await found(root, "*.log") == []
-    assert await found(root, "src/*.py") == ["src/a.py", "src/g[1].py"]
-    assert await found(root, "src/**/*.{py,ts}") == [
+    assert await glob_lines(root, "*.py") == [".hidden.py", "src/a.py", "src/deep/e f.py", "src/g[1].py"]
+    assert await glob_lines(root, "*.log") == []
+    assert await glob_lines(root, "src/*.py") == ["src/a.py", "src/g[1].py"]
+    assert await glob_lines(root, "src/**/*.{py,ts}") == [
         "src/a.py",
         "src/deep/b.ts",
         "src/deep/e f.py",
         "src/g[1].py",
     ]
-    assert await found(root, "**/deep/*") == ["src/deep/b.ts", "src/deep/e f.py"]
-    assert await found(root, "?.[!t]*", path="src") == ["src/a.py"]
-    assert await found(root, "deep/*", path="src") == ["src/deep/b.ts", "src/deep/e f.py"]
+    assert await glob_lines(root, "**/deep/*") == ["src/deep/b.ts", "src/deep/e f.py"]
+    assert await glob_lines(root, "?.[!t]*", path="src") == ["src/a.py"]
+    assert await glob_lines(root, "deep/*", path="src") == ["src/deep/b.ts", "src/deep/e f.py"]
 
 
-async def test_very_many_files_are_cut_and_it_is_said(root: Path) -> None:
+async def test_a_long_file_list_is_cut_with_a_note(root: Path) -> None:
     (root / "many").mkdir()
     for number in range(1_003):
         (root / "many" / f"{number:04}.txt").touch()
@@ -167,14 +169,14 @@ async def test_very_many_files_are_cut_and_it_is_said(root: Path) -> None:
 async def test_finding_stays_inside(root: Path) -> None:
     (root.parent / "outside.py").touch()
     (root / "link").symlink_to(root.parent)
-    assert "outside.py" not in " ".join(await found(root, "**"))
+    assert "outside.py" not in " ".join(await glob_lines(root, "**"))
     for path in ("link", "..", "/"):
         with pytest.raises(ToolError, match="was refused"):
-            await found(root, "*", path=path)
+            await glob_lines(root, "*", path=path)
 
 
 @pytest.mark.parametrize("name", ["read_file", "write_file", "edit_file", "list_directory", "find_files"])
-async def test_a_folder_swapped_for_a_link_in_the_middle_leads_nowhere(root: Path, name: str) -> None:
+async def test_a_parent_folder_swapped_for_a_link_is_not_followed(root: Path, name: str) -> None:
     """A thread swaps a folder for a link to a place outside, as fast as it can, while the tools use it."""
     outside, real, link = root.parent / "outside", root / "real", root / "link"
     outside.mkdir()
@@ -187,11 +189,11 @@ async def test_a_folder_swapped_for_a_link_in_the_middle_leads_nowhere(root: Pat
     def swap() -> None:
         spot, spare = root / "d", root / "spare"
         while not over.is_set():
-            for one in (real, link):
+            for path in (real, link):
                 with suppress(OSError):  # a write may have made the folder in between
-                    one.rename(spot)
+                    path.rename(spot)
                     spot.rename(spare)
-                    spare.rename(one)
+                    spare.rename(path)
                     continue
                 shutil.rmtree(spot, ignore_errors=True)
 
@@ -200,7 +202,7 @@ async def test_a_folder_swapped_for_a_link_in_the_middle_leads_nowhere(root: Pat
     box, answers = make_tools(root), 0
     try:
         for turn in range(150):
-            given = {
+            events = {
                 "read_file": {"path": "d/f.txt"},
                 "write_file": {"path": "d/f.txt", "content": f"written {turn}\n"},
                 "edit_file": {"path": "d/f.txt", "old_text": " word", "new_text": " word word"},
@@ -208,7 +210,7 @@ async def test_a_folder_swapped_for_a_link_in_the_middle_leads_nowhere(root: Pat
                 "find_files": {"path": "d", "pattern": "*"},
             }[name]
             try:
-                text = (await box.run(make_call(name, **given))).content.decode()
+                text = (await box.run(make_call(name, **events))).content.decode()
             except ToolError:
                 continue
             answers += 1

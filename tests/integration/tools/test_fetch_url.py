@@ -1,4 +1,4 @@
-"""Fetching: what a person allowed and nothing else, whatever names and servers say."""
+"""Fetching: only what the user allowed, whatever names and servers say."""
 
 from __future__ import annotations
 
@@ -46,15 +46,15 @@ class Web:
         return await self.box.run(make_call("fetch_url", url=url, **more))
 
 
-async def test_a_page_is_given_as_text_and_whole(tmp_path: Path) -> None:
+async def test_a_page_is_returned_as_complete_text(tmp_path: Path) -> None:
     body = "<title>Tide</title><p>High at <b>3 o’clock</b>.</p>".encode()
     async with serve_site({"/tide?day=1": http_response(body)}) as site:
         web = Web(tmp_path, site, {"example.org": [[PUBLIC]]})
         result = await web.fetch("http://example.org/tide?day=1#top")
         raw = await web.fetch("http://example.org/tide?day=1", raw=True)
-    said = "http://example.org/tide?day=1: status 200, text/html, 53 B"
-    assert result.content.decode() == f"{said}, as text:\n\nTide\n\nHigh at 3 o’clock.\n"
-    assert raw.content == f"{said}:\n\n".encode() + body
+    header = "http://example.org/tide?day=1: status 200, text/html, 53 B"
+    assert result.content.decode() == f"{header}, as text:\n\nTide\n\nHigh at 3 o’clock.\n"
+    assert raw.content == f"{header}:\n\n".encode() + body
     assert (result.ok, result.model_text, result.target) == (True, "", "http://example.org/tide?day=1")
     assert web.client.addresses == [PUBLIC, PUBLIC]
     request = site.requests[0].lower()
@@ -71,7 +71,7 @@ async def test_a_page_is_given_as_text_and_whole(tmp_path: Path) -> None:
         "::ffff:127.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::", "2002:c0a8:101::", "not an address",
     ],
 )  # fmt: skip
-async def test_no_machine_of_a_private_network_is_spoken_to(tmp_path: Path, address: str) -> None:
+async def test_private_networks_are_never_contacted(tmp_path: Path, address: str) -> None:
     assert not is_public(address)
     async with serve_site({}) as site:
         for answers in ([address], [PUBLIC, address]):
@@ -87,7 +87,7 @@ def test_public_machines_are(address: str) -> None:
     assert is_public(address)
 
 
-async def test_a_name_that_changes_its_mind_gains_nothing(tmp_path: Path) -> None:
+async def test_a_name_that_resolves_differently_later_gains_nothing(tmp_path: Path) -> None:
     """A name that is public when it is checked and private when it is connected to (DNS rebinding)."""
     async with serve_site({"/": http_response(b"public", "text/plain")}) as site:
         web = Web(tmp_path, site, {"rebind.example": [[PUBLIC], ["127.0.0.1"]]})
@@ -97,7 +97,7 @@ async def test_a_name_that_changes_its_mind_gains_nothing(tmp_path: Path) -> Non
             await web.fetch("http://rebind.example/")
 
 
-async def test_the_client_speaks_to_the_address_it_is_given_and_to_no_other() -> None:
+async def test_the_client_connects_only_to_the_checked_address() -> None:
     async with serve_site({"/x": http_response(b"mine", "text/plain")}) as site:
         reply = await WebFetcher().get(f"http://no-such-name.invalid:{site.port}/x", "127.0.0.1", 100)
         assert (reply.status, reply.body) == (200, b"mine")
@@ -105,7 +105,7 @@ async def test_the_client_speaks_to_the_address_it_is_given_and_to_no_other() ->
 
 
 @pytest.mark.parametrize("host", ["localhost", "[::1]", "127.0.0.1"])
-async def test_every_way_to_write_this_machine_is_refused(tmp_path: Path, host: str) -> None:
+async def test_every_spelling_of_localhost_is_refused(tmp_path: Path, host: str) -> None:
     async with serve_site({"/": http_response(b"inside")}) as site:
         box = make_tools(tmp_path, current_grants=lambda: ToolGrants(fetch=True), web=(WebFetcher(), resolve))
         with pytest.raises(ToolError):
@@ -114,8 +114,8 @@ async def test_every_way_to_write_this_machine_is_refused(tmp_path: Path, host: 
 
 
 @pytest.mark.parametrize("host", ["127.1", "2130706433", "0x7f000001", "localhost.example"])
-async def test_nor_is_it_by_a_number_in_other_clothes(tmp_path: Path, host: str) -> None:
-    """The system reads them all as 127.0.0.1: what counts is what a name leads to."""
+async def test_numeric_spellings_of_localhost_are_refused(tmp_path: Path, host: str) -> None:
+    """The system reads them all as 127.0.0.1: the resolved address counts."""
     async with serve_site({"/": http_response(b"inside")}) as site:
         web = Web(tmp_path, site, {host: [["127.0.0.1"]]})
         with pytest.raises(ToolError, match=r"leads to 127\.0\.0\.1"):
@@ -133,7 +133,7 @@ async def test_redirects_on_the_same_host_are_followed_and_checked_each_time(tmp
 
 
 @pytest.mark.parametrize(
-    ("location", "said"),
+    ("location", "expected"),
     [
         ("http://other.example/", "on another host"),
         ("http://www.example.org/", "on another host"),
@@ -145,16 +145,16 @@ async def test_redirects_on_the_same_host_are_followed_and_checked_each_time(tmp
         ("/a", "one redirect to the next"),
     ],
 )
-async def test_other_redirects_are_not_followed(tmp_path: Path, location: str, said: str) -> None:
+async def test_other_redirects_are_not_followed(tmp_path: Path, location: str, expected: str) -> None:
     async with serve_site({"/a": redirect(location)}) as site:
         web = Web(tmp_path, site, {"example.org": [[PUBLIC]], "other.example": [[PUBLIC]]})
-        with pytest.raises(ToolError, match=said):
+        with pytest.raises(ToolError, match=expected):
             await web.fetch("http://example.org/a")
     assert set(web.names.hosts) == {"example.org"}
 
 
 @pytest.mark.parametrize(
-    ("url", "said"),
+    ("url", "expected"),
     [
         ("ftp://example.org/", "ftp addresses"),
         ("file:///etc/passwd", "file addresses"),
@@ -169,16 +169,14 @@ async def test_other_redirects_are_not_followed(tmp_path: Path, location: str, s
         ("http://example.org/" + "x" * 2_000, "too long"),
     ],
 )
-async def test_what_is_no_web_address_is_refused_before_it_is_asked(
-    tmp_path: Path, url: str, said: str
-) -> None:
+async def test_an_invalid_url_is_refused_before_approval(tmp_path: Path, url: str, expected: str) -> None:
     box = make_tools(tmp_path, current_grants=lambda: ToolGrants(fetch=True), web=(WebFetcher(), resolve))
-    for deed in (box.approval, box.run):
-        with pytest.raises(ToolError, match=said):
-            await deed(make_call("fetch_url", url=url))
+    for method in (box.approval, box.run):
+        with pytest.raises(ToolError, match=expected):
+            await method(make_call("fetch_url", url=url))
 
 
-async def test_each_host_is_asked_for_and_shown_as_it_is(tmp_path: Path) -> None:
+async def test_each_host_needs_approval_and_is_displayed_verbatim(tmp_path: Path) -> None:
     async with serve_site({}) as site:
         box = Web(tmp_path, site, {}).box
     ask = await box.approval(make_call("fetch_url", url="https://EXAMPLE.org/a"))
@@ -195,19 +193,19 @@ async def test_each_host_is_asked_for_and_shown_as_it_is(tmp_path: Path) -> None
     assert evaluate((rule,), alike).effect == "ask"
 
 
-async def test_it_is_off_until_the_person_turns_it_on(tmp_path: Path) -> None:
+async def test_it_is_off_until_the_user_turns_it_on(tmp_path: Path) -> None:
     async with serve_site({"/": http_response(b"x", "text/plain")}) as site:
         web = Web(tmp_path, site, {"example.org": [[PUBLIC]]})
         assert "fetch_url" in [spec.name for spec in web.box.specs]
         web.grants = ToolGrants()
         assert "fetch_url" not in [spec.name for spec in web.box.specs]
-        for deed in (web.box.approval, web.box.run):
+        for method in (web.box.approval, web.box.run):
             with pytest.raises(ToolError, match="is off in this workspace"):
-                await deed(make_call("fetch_url", url="http://example.org/"))
+                await method(make_call("fetch_url", url="http://example.org/"))
     assert site.requests == []
 
 
-async def test_what_is_large_is_cut_and_what_is_no_text_is_described(tmp_path: Path) -> None:
+async def test_large_pages_are_cut_and_binary_ones_described(tmp_path: Path) -> None:
     flood = http_response(
         gzip.compress(b"x" * 50_000_000), "text/plain", extra_headers="Content-Encoding: gzip\r\n"
     )
@@ -228,7 +226,7 @@ async def test_what_is_large_is_cut_and_what_is_no_text_is_described(tmp_path: P
     assert (missing.ok, b"status 404" in missing.content) == (False, True)
 
 
-async def test_hosts_that_are_not_there_are_named(tmp_path: Path) -> None:
+async def test_unreachable_hosts_are_named(tmp_path: Path) -> None:
     async with serve_site({}) as site:
         web = Web(tmp_path, site, {})
         with pytest.raises(ToolError, match=r"There is no host nowhere\.example"):
@@ -238,7 +236,7 @@ async def test_hosts_that_are_not_there_are_named(tmp_path: Path) -> None:
         await web.fetch("http://example.org/")
 
 
-def test_an_address_is_read_as_it_is() -> None:
-    found = parse_url("https://Example.ORG.:8443/a?b#c")
-    assert (found.scheme, found.host, found.port) == ("https", "example.org", 8443)
-    assert found.url == "https://Example.ORG.:8443/a?b"
+def test_a_url_is_parsed_unchanged() -> None:
+    parsed = parse_url("https://Example.ORG.:8443/a?b#c")
+    assert (parsed.scheme, parsed.host, parsed.port) == ("https", "example.org", 8443)
+    assert parsed.url == "https://Example.ORG.:8443/a?b"

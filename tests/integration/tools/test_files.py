@@ -29,18 +29,18 @@ def root(tmp_path: Path) -> Path:
 
 
 async def text_of(root: Path, name: str, **arguments: object) -> str:
-    """What a tool answers, as text."""
+    """Return a tool's answer as text."""
     return (await make_tools(root).run(make_call(name, **arguments))).content.decode()
 
 
-async def test_a_whole_file_is_its_exact_bytes(root: Path) -> None:
+async def test_a_complete_file_is_returned_byte_for_byte(root: Path) -> None:
     data = b"\xff\xfe-ish but no NUL \r\nline\r\n\xe9"
     (root / "odd.txt").write_bytes(data)
     result = await make_tools(root).run(make_call("read_file", path="odd.txt"))
     assert (result.content, result.model_text, result.target, result.ok) == (data, "", "odd.txt", True)
 
 
-async def test_a_range_says_what_it_is(root: Path) -> None:
+async def test_a_range_is_labeled_with_its_lines(root: Path) -> None:
     result = await make_tools(root).run(make_call("read_file", path="src/a.py", start_line=2, end_line=9))
     assert result.content == b"Lines 2-3 of 3 of src/a.py:\ntwo\nthree\n"
     assert result.target == "src/a.py:2-3"
@@ -54,7 +54,7 @@ async def test_empty_and_binary_files_are_described(root: Path) -> None:
     assert "PNG image. Size: 11 bytes" in await text_of(root, "read_file", path="x.png")
 
 
-async def test_an_image_is_given_as_one(root: Path) -> None:
+async def test_an_image_is_returned_as_an_image(root: Path) -> None:
     data = png(40, 30)
     (root / "shot.png").write_bytes(data)
     result = await make_tools(root).run(make_call("read_file", path="shot.png"))
@@ -64,7 +64,7 @@ async def test_an_image_is_given_as_one(root: Path) -> None:
     assert (result.image.digest, result.image.label) == (digest_of(data), "shot.png")
 
 
-async def test_an_image_no_provider_takes_is_described(root: Path) -> None:
+async def test_an_image_that_no_provider_accepts_is_described(root: Path) -> None:
     (root / "huge.png").write_bytes(png(40, 30) + bytes(MAX_IMAGE_BYTES))
     result = await make_tools(root).run(make_call("read_file", path="huge.png"))
     assert result.image is None
@@ -72,7 +72,7 @@ async def test_an_image_no_provider_takes_is_described(root: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "expected"),
     [
         ({"path": "nope.txt"}, "no such file"),
         ({"path": "src"}, "is a folder"),
@@ -82,8 +82,8 @@ async def test_an_image_no_provider_takes_is_described(root: Path) -> None:
         ({"path": "/etc/passwd"}, "outside the workspace"),
     ],
 )
-async def test_reading_fails_in_clear_words(root: Path, arguments: dict[str, object], said: str) -> None:
-    with pytest.raises(ToolError, match=said):
+async def test_read_failures_are_explained(root: Path, arguments: dict[str, object], expected: str) -> None:
+    with pytest.raises(ToolError, match=expected):
         await text_of(root, "read_file", **arguments)
 
 
@@ -100,7 +100,7 @@ async def test_a_listing_is_a_tree_with_sizes(root: Path) -> None:
         await text_of(root, "list_directory", path="nope")
 
 
-async def test_a_huge_folder_is_cut_and_says_so(root: Path) -> None:
+async def test_a_huge_folder_is_cut_with_a_note(root: Path) -> None:
     for number in range(1_200):
         (root / "src" / f"f{number}").touch()
     text = await text_of(root, "list_directory")
@@ -108,7 +108,7 @@ async def test_a_huge_folder_is_cut_and_says_so(root: Path) -> None:
     assert "only the first 1,000 shown" in text
 
 
-async def test_names_that_are_no_text_are_escaped(root: Path) -> None:
+async def test_names_that_are_not_unicode_are_escaped(root: Path) -> None:
     os.mknod(os.fsencode(root / "src") + b"/bad\xff")
     assert "bad\\udcff" in await text_of(root, "list_directory")
 
@@ -133,7 +133,7 @@ async def test_a_wrong_pattern_and_a_pattern_like_an_option_do_no_harm(root: Pat
     assert "No match" in await text_of(root, "search_text", pattern="--files", glob="-x")
 
 
-async def test_a_search_does_not_look_outside_or_into_our_own_data(root: Path) -> None:
+async def test_a_search_ignores_outside_files_and_the_apps_own_data(root: Path) -> None:
     (root.parent / "secret.txt").write_text("two outside\n")
     (root / "out").symlink_to(root.parent)
     (root / "data").mkdir()
@@ -149,7 +149,7 @@ async def test_a_search_does_not_look_outside_or_into_our_own_data(root: Path) -
     assert "data" not in (await box.run(make_call("list_directory"))).content.decode()
 
 
-async def test_a_write_asks_with_the_diff_and_says_what_it_did(root: Path) -> None:
+async def test_a_write_shows_its_diff_for_approval_and_reports_the_result(root: Path) -> None:
     box = make_tools(root)
     call = make_call("write_file", path="src/new.py", content="x = 1\n")
     ask = await box.approval(call)
@@ -178,7 +178,7 @@ async def test_an_approved_write_does_not_run_over_newer_work(root: Path) -> Non
     assert (root / "src" / "a.py").read_text() == "typed by the person meanwhile\n"
 
 
-async def test_an_edit_changes_only_what_it_names(root: Path) -> None:
+async def test_an_edit_changes_only_its_match(root: Path) -> None:
     (root / "crlf.txt").write_bytes(b"a\r\nb\r\n\xff\r\n")
     box = make_tools(root)
     call = make_call("edit_file", path="crlf.txt", old_text="a\nb\n", new_text="a\nc\n")
@@ -192,7 +192,7 @@ async def test_an_edit_changes_only_what_it_names(root: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "expected"),
     [
         ("absent", "x", "not found"),
         ("  two", "x", "Line 2 is like"),
@@ -201,13 +201,13 @@ async def test_an_edit_changes_only_what_it_names(root: Path) -> None:
         ("two", "two", "the same"),
     ],
 )
-async def test_an_edit_that_is_not_clear_is_refused_before_it_is_asked(
-    root: Path, old: str, new: str, said: str
+async def test_an_ambiguous_edit_is_refused_before_approval(
+    root: Path, old: str, new: str, expected: str
 ) -> None:
     call = make_call("edit_file", path="src/a.py", old_text=old, new_text=new)
-    with pytest.raises(ToolError, match=said):
+    with pytest.raises(ToolError, match=expected):
         await make_tools(root).approval(call)
-    with pytest.raises(ToolError, match=said):
+    with pytest.raises(ToolError, match=expected):
         await make_tools(root).run(call)
     assert (root / "src" / "a.py").read_text() == "one\ntwo\nthree\n"
 
@@ -231,13 +231,13 @@ async def test_replace_all_replaces_all(root: Path) -> None:
     assert (root / "src" / "a.py").read_text() == "onE\ntwo\nthrEE\n"
 
 
-async def test_forbidden_writes_are_refused_before_they_are_asked(root: Path) -> None:
+async def test_forbidden_writes_are_refused_before_approval(root: Path) -> None:
     for path in (".git/hooks/post-commit", "../x", "/tmp/x"):
         with pytest.raises(ToolError):
             await make_tools(root).approval(make_call("write_file", path=path, content="x"))
 
 
-async def test_reading_tools_ask_nothing_and_unknown_tools_are_named(root: Path) -> None:
+async def test_reading_tools_need_no_approval_and_unknown_tools_are_named(root: Path) -> None:
     box = make_tools(root)
     for call in (
         make_call("read_file", path="a"),
@@ -249,7 +249,7 @@ async def test_reading_tools_ask_nothing_and_unknown_tools_are_named(root: Path)
         await box.run(ToolCall("1", "fly", "{}"))
 
 
-def test_the_tools_are_told_with_every_argument_described(root: Path) -> None:
+def test_every_argument_of_the_tools_is_described(root: Path) -> None:
     specs = make_tools(root).specs
     assert [spec.name for spec in specs] == [
         "read_file", "list_directory", "find_files", "search_text", "write_file", "edit_file", "multi_edit",
@@ -258,15 +258,15 @@ def test_the_tools_are_told_with_every_argument_described(root: Path) -> None:
     ]  # fmt: skip
     for spec in specs:
         assert spec.description
-        assert all(told.get("description") for told in properties_of(spec.parameters))
+        assert all(schema.get("description") for schema in properties_of(spec.parameters))
 
 
 def properties_of(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Every property of a schema, also of the objects in lists."""
-    for told in schema["properties"].values():
-        yield told
-        if told["type"] == "array":
-            yield from properties_of(told["items"])
+    for property_schema in schema["properties"].values():
+        yield property_schema
+        if property_schema["type"] == "array":
+            yield from properties_of(property_schema["items"])
 
 
 def hashed(text: str) -> str:
@@ -274,7 +274,7 @@ def hashed(text: str) -> str:
     return digest_of(text.encode())[:12]
 
 
-async def test_a_diff_and_a_listing_hide_and_forge_nothing(tmp_path: Path) -> None:
+async def test_diffs_and_listings_hide_and_forge_nothing(tmp_path: Path) -> None:
     box = make_tools(tmp_path)
     call = make_call("write_file", path="a\n+++ b/safe.txt", content="x = '\u202e'\n\x1b[1A\n")
     ask = await box.approval(call)
@@ -287,12 +287,12 @@ async def test_a_diff_and_a_listing_hide_and_forge_nothing(tmp_path: Path) -> No
     assert "a\\u000a+++ b/" in listed
 
 
-async def test_the_apps_own_data_is_not_searched_whatever_its_name(tmp_path: Path) -> None:
+async def test_the_apps_own_data_is_not_searched_under_any_name(tmp_path: Path) -> None:
     own = tmp_path / "da[t]a {x}*" / "workspaces"
     own.mkdir(parents=True)
     (own / "record.toml").write_text("precious")
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "workspaces").write_text("precious")
     box = make_tools(tmp_path, protected=(own,))
-    found = (await box.run(make_call("search_text", pattern="precious"))).content.decode()
-    assert "1 matching line in 1 file:\ndata/workspaces\n" in found
+    content = (await box.run(make_call("search_text", pattern="precious"))).content.decode()
+    assert "1 matching line in 1 file:\ndata/workspaces\n" in content

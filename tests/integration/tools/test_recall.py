@@ -1,4 +1,4 @@
-"""Recall by hash: whole, lines, pattern, pages, and clear words for hashes that are not here."""
+"""Recall by hash: complete, lines, pattern, pages, and clear messages for unknown hashes."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ async def recall(root: Path, cache: MemoryCache, hash_: str, **more: object) -> 
     return await make_tools(root, cache).run(make_call("recall_cached_content", hash=hash_, **more))
 
 
-async def test_small_content_comes_back_whole_and_exact(tmp_path: Path, cache: MemoryCache) -> None:
+async def test_small_content_is_returned_complete_and_exact(tmp_path: Path, cache: MemoryCache) -> None:
     digest = cache.put(b"alpha\nbeta\xff\n", target="x.txt")
-    for said in (digest, digest[:8], digest.upper(), f'"{digest[:12]}…"'):
-        result = await recall(tmp_path, cache, said)
+    for spelling in (digest, digest[:8], digest.upper(), f'"{digest[:12]}…"'):
+        result = await recall(tmp_path, cache, spelling)
         assert (result.content, result.model_text, result.recalled) == (b"alpha\nbeta\xff\n", "", digest)
         assert result.target == "read_file x.txt"
 
 
-async def test_an_image_comes_back_as_one(tmp_path: Path, cache: MemoryCache) -> None:
+async def test_an_image_is_returned_as_an_image(tmp_path: Path, cache: MemoryCache) -> None:
     data = png(40, 30)
     digest = cache.put(data, target="shot.png")
     result = await recall(tmp_path, cache, digest, pattern="never looked for in it")
@@ -50,7 +50,7 @@ async def test_an_image_comes_back_as_one(tmp_path: Path, cache: MemoryCache) ->
     assert result.model_text.endswith(f"PNG image, 40 × 30 pixels, {len(data)} B.")
 
 
-async def test_pages_lead_on_to_the_end(tmp_path: Path, cache: MemoryCache) -> None:
+async def test_pages_continue_to_the_end(tmp_path: Path, cache: MemoryCache) -> None:
     digest = cache.put(LOG)
     arguments: dict[str, object] = {}
     got, pages = "", 0
@@ -67,10 +67,10 @@ async def test_pages_lead_on_to_the_end(tmp_path: Path, cache: MemoryCache) -> N
     assert (got.encode(), pages) == (LOG, 4)
 
 
-async def test_lines_and_page_size_are_as_asked(tmp_path: Path, cache: MemoryCache) -> None:
+async def test_lines_and_page_size_are_respected(tmp_path: Path, cache: MemoryCache) -> None:
     digest = cache.put(LOG)
-    shown = (await recall(tmp_path, cache, digest, start_line=99, end_line=101)).model_text
-    assert shown.endswith(
+    text = (await recall(tmp_path, cache, digest, start_line=99, end_line=101)).model_text
+    assert text.endswith(
         "Lines 99-101, page 1 of 1.\n0099 tide reading\n0100 SURGE reading\n0101 tide reading\n"
     )
     small = (await recall(tmp_path, cache, digest, max_tokens=100, start_line=5, end_line=60)).model_text
@@ -80,7 +80,7 @@ async def test_lines_and_page_size_are_as_asked(tmp_path: Path, cache: MemoryCac
         await recall(tmp_path, cache, digest, start_line=4000)
 
 
-async def test_one_endless_line_is_paged_inside(tmp_path: Path, cache: MemoryCache) -> None:
+async def test_one_endless_line_is_paged_by_characters(tmp_path: Path, cache: MemoryCache) -> None:
     text = "".join(str(number) for number in range(20_000))
     digest = cache.put(text.encode())
     arguments: dict[str, object] = {}
@@ -95,25 +95,25 @@ async def test_one_endless_line_is_paged_inside(tmp_path: Path, cache: MemoryCac
     assert got == text
 
 
-async def test_a_pattern_gives_lines_with_context_and_true_numbers(
+async def test_a_pattern_returns_lines_with_context_and_their_numbers(
     tmp_path: Path, cache: MemoryCache
 ) -> None:
     digest = cache.put(LOG)
-    shown = (await recall(tmp_path, cache, digest, pattern="SURGE", start_line=250, end_line=350)).model_text
-    assert "1 matching line for 'SURGE' in lines 250-350.\n" in shown
-    assert "298-0298 tide reading\n299-0299 tide reading\n300:0300 SURGE reading\n301-0301" in shown
+    text = (await recall(tmp_path, cache, digest, pattern="SURGE", start_line=250, end_line=350)).model_text
+    assert "1 matching line for 'SURGE' in lines 250-350.\n" in text
+    assert "298-0298 tide reading\n299-0299 tide reading\n300:0300 SURGE reading\n301-0301" in text
     assert "no line matches" in (await recall(tmp_path, cache, digest, pattern="zebra")).model_text
     with pytest.raises(ToolError, match="regex parse error"):
         await recall(tmp_path, cache, digest, pattern="(")
 
 
-async def test_more_matches_than_fit_lead_on_until_all_were_shown(tmp_path: Path, cache: MemoryCache) -> None:
+async def test_more_matches_than_fit_are_paged_to_the_end(tmp_path: Path, cache: MemoryCache) -> None:
     digest = cache.put(LOG)
     arguments: dict[str, object] = {"end_line": 1200, "max_tokens": 200}
     matches: list[int] = []
     while True:
-        shown = (await recall(tmp_path, cache, digest, pattern="SURGE", **arguments)).model_text
-        head, _, body = shown.partition("\n")
+        text = (await recall(tmp_path, cache, digest, pattern="SURGE", **arguments)).model_text
+        head, _, body = text.partition("\n")
         matches += [int(number) for number in re.findall(r"^(\d+):", body, re.MULTILINE)]
         following = re.search(r" Next: start_line=(\d+), end_line=1200\.$", head)
         if not following:
@@ -124,40 +124,40 @@ async def test_more_matches_than_fit_lead_on_until_all_were_shown(tmp_path: Path
 
 async def test_more_matches_than_can_be_listed_are_followed_too(tmp_path: Path, cache: MemoryCache) -> None:
     digest = cache.put(b"x\n" * 1_600_000)
-    shown = (await recall(tmp_path, cache, digest, pattern="x", max_tokens=100)).model_text
-    head, _, body = shown.partition("\n")
-    said = re.search(
+    text = (await recall(tmp_path, cache, digest, pattern="x", max_tokens=100)).model_text
+    head, _, body = text.partition("\n")
+    match = re.search(
         r": over ([\d,]+) matching lines for 'x' in lines 1-1600000\. Next: start_line=(\d+)\.", head
     )
-    assert said is not None
-    assert 1_000_000 < int(said[1].replace(",", "")) < 1_600_000
-    assert body.splitlines() == [f"{number}:x" for number in range(1, int(said[2]))]
+    assert match is not None
+    assert 1_000_000 < int(match[1].replace(",", "")) < 1_600_000
+    assert body.splitlines() == [f"{number}:x" for number in range(1, int(match[2]))]
     end = (await recall(tmp_path, cache, digest, pattern="x", start_line=1_599_999)).model_text
     assert end.endswith(": 2 matching lines for 'x' in lines 1599999-1600000.\n1599999:x\n1600000:x\n")
 
 
-async def test_a_match_deep_in_a_long_line_is_shown_with_its_place(
+async def test_a_match_deep_in_a_long_line_is_returned_with_its_position(
     tmp_path: Path, cache: MemoryCache
 ) -> None:
     line = "é" * 5000 + "zebra" + "y" * 5000
     digest = cache.put(f"short\n{line}\nshort\n".encode())
-    shown = (await recall(tmp_path, cache, digest, pattern="zebra")).model_text
-    found = re.search(r"^2:\[start_char=(\d+)\] …(.*)…$", shown, re.MULTILINE)
-    assert found is not None
-    assert line[int(found[1]) :].startswith(found[2])
-    assert "zebra" in found[2]
-    assert "\n1-short\n" in shown
-    follow = await recall(tmp_path, cache, digest, start_line=2, start_char=int(found[1]), max_tokens=100)
-    assert follow.model_text.partition("\n")[2].startswith(found[2][:200])
+    text = (await recall(tmp_path, cache, digest, pattern="zebra")).model_text
+    match = re.search(r"^2:\[start_char=(\d+)\] …(.*)…$", text, re.MULTILINE)
+    assert match is not None
+    assert line[int(match[1]) :].startswith(match[2])
+    assert "zebra" in match[2]
+    assert "\n1-short\n" in text
+    follow = await recall(tmp_path, cache, digest, start_line=2, start_char=int(match[1]), max_tokens=100)
+    assert follow.model_text.partition("\n")[2].startswith(match[2][:200])
     small = await recall(tmp_path, cache, digest, pattern="zebra", max_tokens=100, start_line=2)
     assert "Next: start_line=3." in small.model_text, "not the same line again"
 
 
-async def test_nothing_inside_a_line_passes_for_a_line_number(tmp_path: Path, cache: MemoryCache) -> None:
+async def test_text_inside_a_line_cannot_fake_a_line_number(tmp_path: Path, cache: MemoryCache) -> None:
     digest = cache.put("one\x0c12:zebra\u2028 7:zebra\nzebra\r\n3:x\n".encode())
-    shown = (await recall(tmp_path, cache, digest, pattern="zebra")).model_text
-    assert "2 matching lines for" in shown
-    assert shown.partition("\n")[2] == "1:one\x0c12:zebra\u2028 7:zebra\n2:zebra\n3-3:x\n"
+    text = (await recall(tmp_path, cache, digest, pattern="zebra")).model_text
+    assert "2 matching lines for" in text
+    assert text.partition("\n")[2] == "1:one\x0c12:zebra\u2028 7:zebra\n2:zebra\n3-3:x\n"
 
 
 async def test_a_range_that_is_not_there_is_refused_also_with_a_pattern(
@@ -197,25 +197,25 @@ async def test_ambiguous_and_malformed_hashes_are_refused(tmp_path: Path) -> Non
 
     with pytest.raises(ToolError, match="fits several"):
         await recall(tmp_path, Twins(), "abababab")
-    for said in ("", "1234567", "not a hash", "g" * 64, "a" * 65):
+    for spelling in ("", "1234567", "not a hash", "g" * 64, "a" * 65):
         with pytest.raises(ToolError, match="not a hash"):
-            await recall(tmp_path, MemoryCache(), said)
+            await recall(tmp_path, MemoryCache(), spelling)
 
 
 async def test_empty_content_is_stated(tmp_path: Path, cache: MemoryCache) -> None:
     digest = cache.put(b"")
-    for asked in ({}, {"start_line": 5}, {"pattern": "x"}):
-        result = await recall(tmp_path, cache, digest, **asked)
+    for arguments in ({}, {"start_line": 5}, {"pattern": "x"}):
+        result = await recall(tmp_path, cache, digest, **arguments)
         assert result.model_text.endswith("is empty (0 bytes).")
 
 
-async def test_what_was_forgotten_says_so_and_since_when(tmp_path: Path) -> None:
+async def test_forgotten_content_is_reported_with_its_time(tmp_path: Path) -> None:
     store = MemoryStore()
-    one = make_content(b"the key is sk-live-1234")
-    await store.commit(Commit("s", contents=[one]))
+    content = make_content(b"the key is sk-live-1234")
+    await store.commit(Commit("s", contents=[content]))
     await store.redaction.redact(RedactionRequest("sk-live-1234"))
     toolbox = make_tools(tmp_path, store)
     with pytest.raises(ToolError, match="was forgotten on the person's word on 20"):
-        await toolbox.run(make_call("recall_cached_content", hash=one.digest))
+        await toolbox.run(make_call("recall_cached_content", hash=content.digest))
     with pytest.raises(ToolError, match="holds nothing under"):
-        await toolbox.run(make_call("recall_cached_content", hash=one.digest[:12]))
+        await toolbox.run(make_call("recall_cached_content", hash=content.digest[:12]))

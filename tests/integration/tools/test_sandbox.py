@@ -26,7 +26,7 @@ from tests.support.output_recorder import OutputRecorder
 from tests.support.processes import UNIQUE_SLEEP_S, is_process_running, wait_for_exit
 from tests.support.tool_rig import make_call, make_tools
 
-FOUND = {"bubblewrap": find_bwrap(), "landlock": find_landlock()}
+SANDBOXES = {"bubblewrap": find_bwrap(), "landlock": find_landlock()}
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="sandboxes are for POSIX systems")
 
 
@@ -41,7 +41,7 @@ def _outside_tmp() -> Path:
 
 @pytest.fixture
 def home() -> Iterator[Path]:
-    """A person's folder with secrets; outside `/tmp`, which no command sees."""
+    """A user's home with secrets; outside `/tmp`, which no command sees."""
     path = Path(tempfile.mkdtemp(prefix=".helix-test-", dir=_outside_tmp()))
     for name in (".ssh/id_ed25519", ".netrc", "data/settings.toml", "notes.txt", "work/a.txt"):
         (path / name).parent.mkdir(exist_ok=True)
@@ -67,14 +67,14 @@ class Yard:
         return await self.box.run(make_call("run_command", command=command, **more))
 
     async def text(self, command: str, **more: object) -> str:
-        """What a command put out, below the first line."""
+        """Return a command's output below the first line."""
         return (await self.run(command, **more)).content.decode().partition("\n")[2]
 
 
 @pytest.fixture(params=["bubblewrap", "landlock"])
 def yard(request: pytest.FixtureRequest, home: Path) -> Yard:
     """A workspace whose commands run in one kind of sandbox."""
-    sandbox = FOUND[request.param]
+    sandbox = SANDBOXES[request.param]
     if sandbox is None:
         pytest.skip(f"{request.param} does not work here")
     return Yard(home, sandbox)
@@ -83,13 +83,13 @@ def yard(request: pytest.FixtureRequest, home: Path) -> Yard:
 @pytest.fixture
 def walled(home: Path) -> Yard:
     """A workspace whose commands run in bubblewrap."""
-    sandbox = FOUND["bubblewrap"]
+    sandbox = SANDBOXES["bubblewrap"]
     if sandbox is None:
         pytest.skip("bubblewrap does not work here")
     return Yard(home, sandbox)
 
 
-async def test_the_workspace_is_written_and_nothing_else(yard: Yard) -> None:
+async def test_only_the_workspace_is_writable(yard: Yard) -> None:
     assert "ok" in await yard.text("echo new > a.txt && mkdir -p sub && mv a.txt sub/b.txt && echo ok")
     assert (yard.root / "sub/b.txt").read_text() == "new\n"
     for target in (
@@ -104,7 +104,7 @@ async def test_the_workspace_is_written_and_nothing_else(yard: Yard) -> None:
     assert not (yard.home / ".bashrc").exists()
 
 
-async def test_links_and_second_names_lead_nowhere_new(yard: Yard) -> None:
+async def test_symlinks_and_hard_links_do_not_escape(yard: Yard) -> None:
     assert not (await yard.run(f"ln -s {yard.home}/notes.txt link && echo bad > link")).ok
     assert not (await yard.run(f"ln {yard.home}/notes.txt name && echo bad > name")).ok
     assert (yard.home / "notes.txt").read_text() == "in notes.txt\n"
@@ -128,7 +128,7 @@ async def test_the_environment_of_other_programs_cannot_be_read(yard: Yard) -> N
         await other.wait()
 
 
-async def test_there_is_no_network_until_it_is_allowed(yard: Yard) -> None:
+async def test_there_is_no_network_unless_allowed(yard: Yard) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         command = f"exec 3<>/dev/tcp/127.0.0.1/{port} && echo reached"
@@ -138,7 +138,7 @@ async def test_there_is_no_network_until_it_is_allowed(yard: Yard) -> None:
         assert "reached" in await yard.text(command)
 
 
-async def test_no_name_can_be_asked_for_without_network(yard: Yard) -> None:
+async def test_no_name_can_be_resolved_without_network(yard: Yard) -> None:
     """Names carry data out by themselves (CVE-2025-55284)."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server:
         server.bind(("127.0.0.1", 0))
@@ -158,13 +158,13 @@ async def test_sockets_of_other_programs_are_out_of_reach(yard: Yard) -> None:
         assert "reached" not in await yard.text(f'python3 -c "{code}"')
 
 
-async def test_files_passed_on_last_from_one_command_to_the_next(yard: Yard) -> None:
+async def test_temp_files_survive_from_one_command_to_the_next(yard: Yard) -> None:
     assert (await yard.run('echo kept > "$TMPDIR/passed"')).ok
     assert "kept" in await yard.text('cat "$TMPDIR/passed"')
     assert "passed" not in os.listdir("/tmp")
 
 
-async def test_another_workspace_does_not_see_them(yard: Yard) -> None:
+async def test_another_workspace_does_not_see_temp_files(yard: Yard) -> None:
     other = yard.home / "other"
     other.mkdir()
     box = yard.tools(other)
@@ -175,7 +175,7 @@ async def test_another_workspace_does_not_see_them(yard: Yard) -> None:
         assert not (await box.run(make_call("run_command", command=f"cat {path}"))).ok
 
 
-async def test_the_folder_is_the_one_asked_for(yard: Yard) -> None:
+async def test_the_working_folder_is_respected(yard: Yard) -> None:
     (yard.root / "deep" / "er").mkdir(parents=True)
     assert await yard.text("pwd", folder="deep/er") == f"{yard.root}/deep/er\n"
     (yard.root / "out").symlink_to(yard.home)
@@ -184,8 +184,8 @@ async def test_the_folder_is_the_one_asked_for(yard: Yard) -> None:
 
 
 @pytest.mark.parametrize("way", ["", "setsid ", "nohup setsid "])
-async def test_what_stays_behind_is_named_and_ended(yard: Yard, way: str) -> None:
-    begun = "until [ $(cat /proc/$!/comm) = sleep ]; do sleep 0.01; done"  # until then it is named setsid
+async def test_background_processes_are_named_and_killed(yard: Yard, way: str) -> None:
+    begun = "until [ $(cat /proc/$!/comm) = sleep ]; do sleep 0.01; done"  # until then its name is setsid
     text = await yard.text(f"{way}sleep {UNIQUE_SLEEP_S} >/dev/null 2>&1 </dev/null & {begun}; echo done")
     assert text.startswith(f"(left in the background, and ended: sleep {UNIQUE_SLEEP_S})\n")
     await wait_for_exit("sleep", UNIQUE_SLEEP_S)
@@ -193,12 +193,12 @@ async def test_what_stays_behind_is_named_and_ended(yard: Yard, way: str) -> Non
 
 @pytest.mark.parametrize("way", ["setsid ", "env -i setsid -f "])
 async def test_stopping_ends_even_those_that_changed_their_group(walled: Yard, way: str) -> None:
-    heard = OutputRecorder()
+    recorder = OutputRecorder()
     command = f"{way}sleep {UNIQUE_SLEEP_S} >/dev/null 2>&1 & echo begun; sleep {UNIQUE_SLEEP_S}"
     task = asyncio.get_running_loop().create_task(
-        walled.box.run(make_call("run_command", command=command), heard)
+        walled.box.run(make_call("run_command", command=command), recorder)
     )
-    await heard.wait_for("begun")
+    await recorder.wait_for("begun")
     task.cancel(STOPPED)
     result = await task
     assert result.content.decode().startswith("no exit code: the user stopped it")
@@ -206,7 +206,7 @@ async def test_stopping_ends_even_those_that_changed_their_group(walled: Yard, w
     assert not is_process_running("sleep", UNIQUE_SLEEP_S)
 
 
-async def test_git_obeys_nothing_that_a_command_wrote(walled: Yard) -> None:
+async def test_git_ignores_configuration_written_by_a_command(walled: Yard) -> None:
     git = walled.root / ".git"
     await asyncio.to_thread(subprocess.run, ["git", "init", "-q", str(walled.root)], check=True)
     config, hook = (git / "config").read_text(), git / "hooks" / "pre-commit"
@@ -223,7 +223,7 @@ async def test_git_obeys_nothing_that_a_command_wrote(walled: Yard) -> None:
     assert (await walled.run("git add a.txt && git -c user.name=a -c user.email=b@c commit -qm one")).ok
 
 
-async def test_what_the_shell_obeys_stays_when_home_is_the_workspace(walled: Yard) -> None:
+async def test_shell_startup_files_stay_unchanged_when_home_is_the_workspace(walled: Yard) -> None:
     (walled.home / ".bashrc").write_text("mine\n")
     walled.box = walled.tools(walled.home)
     assert not (await walled.run("echo evil > .bashrc")).ok
@@ -232,7 +232,7 @@ async def test_what_the_shell_obeys_stays_when_home_is_the_workspace(walled: Yar
     assert "id_ed25519" not in await walled.text("ls -a .ssh")
 
 
-async def test_only_what_really_holds_counts_as_confined(yard: Yard) -> None:
+async def test_only_enforced_limits_count_as_confined(yard: Yard) -> None:
     cell = yard.sandboxes.scope_for(yard.root, yard.root)
     wide = yard.sandboxes.scope_for(yard.home, yard.home)
     assert confines(yard.sandbox.kind, cell, network=False) == (yard.sandbox.kind == "bubblewrap")
@@ -240,34 +240,34 @@ async def test_only_what_really_holds_counts_as_confined(yard: Yard) -> None:
     assert not confines(yard.sandbox.kind, wide, network=False)
 
 
-async def test_the_question_says_what_holds_the_command_back(walled: Yard, home: Path) -> None:
-    async def asked(box: ToolRegistry, **more: object) -> tuple[bool, str, str]:
+async def test_the_approval_names_the_limits_of_the_command(walled: Yard, home: Path) -> None:
+    async def approval_of(box: ToolRegistry, **more: object) -> tuple[bool, str, str]:
         ask = await box.approval(make_call("run_command", command="make", **more))
         assert ask is not None
         assert ask.detail == "make"
         return ask.confined, ask.subject, ask.summary
 
-    assert await asked(walled.box) == (
+    assert await approval_of(walled.box) == (
         True,
         "make",
         "Run a command in the workspace. Sandboxed (bubblewrap): writes only in the workspace; no network.",
     )
-    assert (await asked(walled.box, network=True))[:2] == (False, "make  # with network")
+    assert (await approval_of(walled.box, network=True))[:2] == (False, "make  # with network")
     walled.grants = ToolGrants(sandbox=False)
-    assert (await asked(walled.box, folder="sub dir"))[:2] == (False, "cd 'sub dir' && make")
+    assert (await approval_of(walled.box, folder="sub dir"))[:2] == (False, "cd 'sub dir' && make")
     bare = make_tools(home / "work", sandbox_provider=no_sandbox_provider())
-    assert (await asked(bare))[2].endswith(
+    assert (await approval_of(bare))[2].endswith(
         "Not sandboxed: it can do whatever you can, on this computer and on the network."
     )
 
 
-def test_the_strictest_is_taken() -> None:
+def test_the_strictest_sandbox_is_used() -> None:
     best = find_sandbox().kind
-    assert best == next((kind for kind, sandbox in FOUND.items() if sandbox is not None), "none")
+    assert best == next((kind for kind, sandbox in SANDBOXES.items() if sandbox is not None), "none")
 
 
-def test_what_may_be_read_holds_nothing_hidden(home: Path) -> None:
+def test_readable_folders_contain_no_hidden_one(home: Path) -> None:
     cell = SandboxProvider(home=home, hidden=(home / "data",)).scope_for(home / "work", home / "work")
     allowed = readable_paths(cell)
     assert home / "notes.txt" in allowed
-    assert not [one for one in cell.hidden for path in allowed if one.is_relative_to(path)]
+    assert not [folder for folder in cell.hidden for path in allowed if folder.is_relative_to(path)]

@@ -49,7 +49,7 @@ async def test_approval_is_for_exactly_this_command(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("command", ["", " \n", "echo \u202eevil", "ls\x1b[2K", "a\0b", "rm\u200b x"])
-async def test_commands_that_hide_what_they_are_are_refused(tmp_path: Path, command: str) -> None:
+async def test_commands_with_deceptive_characters_are_refused(tmp_path: Path, command: str) -> None:
     with pytest.raises(ToolError):
         await make_tools(tmp_path).approval(make_call("run_command", command=command))
     with pytest.raises(ToolError):
@@ -63,7 +63,7 @@ async def test_secrets_do_not_reach_commands(tmp_path: Path) -> None:
     assert "KEEP=x2" in text
 
 
-async def test_a_time_limit_ends_the_whole_group(tmp_path: Path) -> None:
+async def test_a_time_limit_kills_the_complete_process_group(tmp_path: Path) -> None:
     command = "sleep 300 & echo $! > pid; trap '' TERM; echo started; wait; sleep 300"
     result = await make_tools(tmp_path).run(make_call("run_command", command=command, timeout_s=1))
     assert result.exit_code is None
@@ -73,7 +73,7 @@ async def test_a_time_limit_ends_the_whole_group(tmp_path: Path) -> None:
     assert await gone(int((tmp_path / "pid").read_text()))
 
 
-async def test_cancelling_ends_the_whole_group(tmp_path: Path) -> None:
+async def test_cancelling_kills_the_complete_process_group(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "ready")
     command = "sleep 300 & echo $! > ready; sleep 300"
     task = asyncio.get_running_loop().create_task(
@@ -117,7 +117,7 @@ async def test_the_guard_is_no_child_of_the_command_and_ends_with_it(tmp_path: P
 
 
 @pytest.mark.parametrize("turns", range(12))
-async def test_a_cancel_while_it_starts_leaves_nothing_running(tmp_path: Path, turns: int) -> None:
+async def test_a_cancel_during_startup_leaves_nothing_running(tmp_path: Path, turns: int) -> None:
     """The cancel comes after this many turns of the loop, so that it meets every stage of starting."""
     command = "sleep 300 & echo $! > pid; wait"
     work = make_tools(tmp_path).run(make_call("run_command", command=command))
@@ -127,11 +127,11 @@ async def test_a_cancel_while_it_starts_leaves_nothing_running(tmp_path: Path, t
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    written = await asyncio.to_thread(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text())
-    assert not written or await gone(int(written))
+    pid = await asyncio.to_thread(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text())
+    assert not pid or await gone(int(pid))
 
 
-async def test_what_is_left_in_the_background_is_ended_and_said(tmp_path: Path) -> None:
+async def test_background_processes_are_killed_and_reported(tmp_path: Path) -> None:
     command = "sleep 300 & echo $!"
     result = await make_tools(tmp_path).run(make_call("run_command", command=command))
     lines = result.content.decode().splitlines()
@@ -142,7 +142,7 @@ async def test_what_is_left_in_the_background_is_ended_and_said(tmp_path: Path) 
     assert await gone(int(lines[2]))
 
 
-async def test_what_is_left_in_the_background_without_output_is_ended(tmp_path: Path) -> None:
+async def test_background_processes_without_output_are_killed(tmp_path: Path) -> None:
     command = "sleep 300 >/dev/null 2>&1 & echo $!"
     result = await make_tools(tmp_path).run(make_call("run_command", command=command))
     lines = result.content.decode().splitlines()
@@ -150,7 +150,7 @@ async def test_what_is_left_in_the_background_without_output_is_ended(tmp_path: 
     assert await gone(int(lines[2]))
 
 
-async def test_nothing_runs_where_a_link_took_the_place_of_the_folder(tmp_path: Path) -> None:
+async def test_nothing_runs_where_a_link_replaced_the_folder(tmp_path: Path) -> None:
     (tmp_path / "work").mkdir()
     (tmp_path / "elsewhere").mkdir()
     box = make_tools(tmp_path / "work")
@@ -171,7 +171,7 @@ async def test_a_flood_is_capped_in_the_middle_and_the_loop_lives(tmp_path: Path
     assert f"{ran.dropped_bytes:,} bytes of output dropped".encode() in ran.output
 
 
-async def test_many_side_by_side(tmp_path: Path) -> None:
+async def test_many_commands_run_concurrently(tmp_path: Path) -> None:
     box = make_tools(tmp_path)
     calls = [
         box.run(make_call("run_command", command=f"echo {number}; exit {number}")) for number in range(8)
@@ -192,17 +192,17 @@ async def test_the_same_under_the_qt_loop(qapp: object, tmp_path: Path) -> None:
 
 
 def test_capped_output_keeps_head_and_tail() -> None:
-    kept = CappedOutput(cap=2 * 1024 * 1024)
+    output = CappedOutput(cap=2 * 1024 * 1024)
     for number in range(5_000):
-        kept.add(f"{number:04}".encode() * 250)
-    whole = kept.joined()
-    assert whole.startswith(b"0000")
-    assert whole.endswith(b"4999")
-    assert kept.dropped == 5_000_000 - 2 * 1024 * 1024
+        output.add(f"{number:04}".encode() * 250)
+    content = output.joined()
+    assert content.startswith(b"0000")
+    assert content.endswith(b"4999")
+    assert output.dropped == 5_000_000 - 2 * 1024 * 1024
 
 
 async def gone(pid: int) -> bool:
-    """Whether a process has ended, given a second to."""
+    """Return True if a process has ended, given a second to."""
     for _ in range(100):
         if state_of(pid) in ("", "Z"):
             return True
@@ -218,33 +218,33 @@ def state_of(pid: int) -> str:
         return ""
 
 
-async def test_output_is_heard_while_it_comes(tmp_path: Path) -> None:
+async def test_output_is_reported_as_it_arrives(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "go")
-    heard = OutputRecorder()
+    recorder = OutputRecorder()
     command = "printf 'h\\303\\244lf'; read x < go; echo ' way'"
-    work = make_tools(tmp_path).run(make_call("run_command", command=command), heard)
+    work = make_tools(tmp_path).run(make_call("run_command", command=command), recorder)
     task = asyncio.get_running_loop().create_task(work)
-    await heard.wait_for("hälf")
+    await recorder.wait_for("hälf")
     assert not task.done()
     await asyncio.to_thread((tmp_path / "go").write_text, "on\n")
     assert (await task).content.endswith("hälf way\n".encode())
-    assert heard.text == "hälf way\n"
+    assert recorder.text == "hälf way\n"
 
 
-async def test_of_a_flood_only_the_newest_is_told(tmp_path: Path) -> None:
-    heard = OutputRecorder()
+async def test_only_the_newest_part_of_a_flood_is_reported(tmp_path: Path) -> None:
+    recorder = OutputRecorder()
     command = ["/bin/sh", "-c", "head -c 30000000 /dev/zero | tr '\\0' x; echo end"]
-    ran = await run_process(ProcessSpec(command, str(tmp_path), os.environ), 60, on_output=heard)
+    ran = await run_process(ProcessSpec(command, str(tmp_path), os.environ), 60, on_output=recorder)
     assert len(ran.output) == 30_000_004
-    assert heard.text.endswith("xend\n")
-    assert max(len(text) for text in heard.chunks) <= 16 * 1024
+    assert recorder.text.endswith("xend\n")
+    assert max(len(text) for text in recorder.chunks) <= 16 * 1024
 
 
-async def test_a_stopped_command_answers_with_what_it_has(tmp_path: Path) -> None:
-    heard = OutputRecorder()
-    work = make_tools(tmp_path).run(make_call("run_command", command="echo begun; sleep 300"), heard)
+async def test_a_stopped_command_returns_its_output_so_far(tmp_path: Path) -> None:
+    recorder = OutputRecorder()
+    work = make_tools(tmp_path).run(make_call("run_command", command="echo begun; sleep 300"), recorder)
     task = asyncio.get_running_loop().create_task(work)
-    await heard.wait_for("begun")
+    await recorder.wait_for("begun")
     task.cancel(STOPPED)
     result = await task
     assert result.content.decode().splitlines() == [
@@ -255,27 +255,27 @@ async def test_a_stopped_command_answers_with_what_it_has(tmp_path: Path) -> Non
     assert (result.ok, result.exit_code) == (False, None)
 
 
-async def test_too_much_output_is_whole_in_a_file(tmp_path: Path) -> None:
-    aside = tmp_path / "aside.txt"
+async def test_oversized_output_is_complete_in_a_file(tmp_path: Path) -> None:
+    full_output = tmp_path / "aside.txt"
     command = ["/bin/sh", "-c", "echo first; head -c 9000000 /dev/zero | tr '\\0' x; echo; echo last"]
     ran = await run_process(
-        ProcessSpec(command, str(tmp_path), os.environ), 60, 2 * 1024 * 1024, spill_path=aside
+        ProcessSpec(command, str(tmp_path), os.environ), 60, 2 * 1024 * 1024, spill_path=full_output
     )
     assert ran.dropped_bytes == 9_000_012 - 2 * 1024 * 1024
     assert (ran.spilled_bytes, ran.is_spill_complete) == (9_000_012, True)
-    assert aside.read_bytes() == b"first\n" + b"x" * 9_000_000 + b"\nlast\n"
+    assert full_output.read_bytes() == b"first\n" + b"x" * 9_000_000 + b"\nlast\n"
 
 
-async def test_output_that_was_kept_leaves_no_file(tmp_path: Path) -> None:
-    aside = tmp_path / "aside.txt"
+async def test_small_output_leaves_no_file(tmp_path: Path) -> None:
+    full_output = tmp_path / "aside.txt"
     command = ["/bin/sh", "-c", "head -c 1500000 /dev/zero"]
     ran = await run_process(
-        ProcessSpec(command, str(tmp_path), os.environ), 60, 2 * 1024 * 1024, spill_path=aside
+        ProcessSpec(command, str(tmp_path), os.environ), 60, 2 * 1024 * 1024, spill_path=full_output
     )
-    assert (len(ran.output), ran.spilled_bytes, aside.exists()) == (1_500_000, 0, False)
+    assert (len(ran.output), ran.spilled_bytes, full_output.exists()) == (1_500_000, 0, False)
 
 
-async def test_a_disk_that_takes_no_more_is_said(tmp_path: Path) -> None:
+async def test_a_full_disk_is_reported(tmp_path: Path) -> None:
     command = ["/bin/sh", "-c", "head -c 9000000 /dev/zero"]
     launch = ProcessSpec(command, str(tmp_path), os.environ)
     ran = await run_process(launch, 60, 2 * 1024 * 1024, spill_path=tmp_path / "missing" / "aside.txt")
@@ -296,7 +296,7 @@ async def test_signals_are_named(tmp_path: Path, command: str, end: str) -> None
     assert result.content.decode().splitlines()[0] == end
 
 
-async def test_it_runs_in_the_folder_asked_for_and_never_outside(tmp_path: Path) -> None:
+async def test_it_runs_in_the_requested_folder_and_never_outside(tmp_path: Path) -> None:
     (tmp_path / "work" / "sub").mkdir(parents=True)
     (tmp_path / "work" / "out").symlink_to(tmp_path)
     box = make_tools(tmp_path / "work")
@@ -309,7 +309,7 @@ async def test_it_runs_in_the_folder_asked_for_and_never_outside(tmp_path: Path)
     assert sorted(os.listdir(tmp_path / "work")) == ["out", "sub"]
 
 
-async def test_what_left_its_group_is_ended_too(tmp_path: Path) -> None:
+async def test_processes_that_left_the_group_are_killed_too(tmp_path: Path) -> None:
     command = "setsid sh -c 'echo $$ > pid; exec sleep 300' >/dev/null 2>&1 & while ! test -s pid; do :; done"
     result = await make_tools(tmp_path).run(make_call("run_command", command=command))
     assert b"(left in the background, and ended: sleep 300)" in result.content

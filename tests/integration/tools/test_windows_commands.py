@@ -44,16 +44,16 @@ async def test_exit_codes_and_the_folder_arrive(tmp_path: Path) -> None:
     assert done.exit_code == 7
 
 
-async def test_what_is_left_in_the_background_is_named_and_ended(tmp_path: Path) -> None:
+async def test_background_processes_are_named_and_killed(tmp_path: Path) -> None:
     (tmp_path / "writes.py").write_text(WRITES)
-    began = time.monotonic()
+    started = time.monotonic()
     done = await ran(f'start /b "" "{sys.executable}" writes.py beat >nul', tmp_path)
-    assert time.monotonic() - began < 30
+    assert time.monotonic() - started < 30
     assert any("python" in name.lower() for name in done.orphan_names)
     assert not await beats(tmp_path / "beat")
 
 
-async def test_stopping_ends_the_whole_tree_and_keeps_what_it_said(tmp_path: Path) -> None:
+async def test_stopping_kills_the_process_tree_and_keeps_its_output(tmp_path: Path) -> None:
     (tmp_path / "writes.py").write_text(WRITES)
     command = f'echo begun & cmd /c ""{sys.executable}" writes.py beat"'
     task = asyncio.ensure_future(ran(command, tmp_path))  # noqa: TID251 - the test stops it itself
@@ -65,7 +65,7 @@ async def test_stopping_ends_the_whole_tree_and_keeps_what_it_said(tmp_path: Pat
     assert not await beats(tmp_path / "beat")
 
 
-async def test_a_time_limit_ends_the_whole_tree(tmp_path: Path) -> None:
+async def test_a_time_limit_kills_the_process_tree(tmp_path: Path) -> None:
     (tmp_path / "writes.py").write_text(WRITES)
     done = await ran(f'cmd /c ""{sys.executable}" writes.py beat"', tmp_path, seconds=3)
     assert done.ending == "late"
@@ -74,12 +74,12 @@ async def test_a_time_limit_ends_the_whole_tree(tmp_path: Path) -> None:
 
 async def beats(path: Path) -> bool:
     """Whether the program that writes into a file still runs."""
-    before = await asyncio.to_thread(said, path)
+    before = await asyncio.to_thread(decode_output, path)
     await asyncio.sleep(1)
-    return await asyncio.to_thread(said, path) != before
+    return await asyncio.to_thread(decode_output, path) != before
 
 
-def said(path: Path) -> str:
+def decode_output(path: Path) -> str:
     return path.read_text() if path.exists() else ""
 
 

@@ -1,4 +1,4 @@
-"""Long turns in every dialect, and turns that change from one to another: each request is what it allows."""
+"""Long turns in every dialect, and turns that change the dialect: each request is valid in its dialect."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Worker:
         self.steps, self._number = steps, itertools.count()
 
     def __call__(self, request: dict[str, Any], seal: str = "sealed") -> Reply:
-        """The next step; what is asked without tools gets a word."""
+        """Return the next step; a request without tools gets a text."""
         number = next(self._number)
         if not request.get("tools") or number % (self.steps + 1) == self.steps:
             return text_reply("All read.")
@@ -69,7 +69,7 @@ class Worker:
 
 
 class Speaking:
-    """A conversation that may be led in any dialect; each has a server of its own."""
+    """A conversation in any dialect; each has its own server."""
 
     def __init__(self, rig: LoopRig, stack: AsyncExitStack, http: HttpClient) -> None:
         self._rig, self._stack, self._http = rig, stack, http
@@ -89,7 +89,7 @@ class Speaking:
         await self._rig.workspace.set_models(model)
 
     def problems(self) -> list[str]:
-        """What was wrong with any request."""
+        """Return the problems of any request."""
         return [
             problem
             for name, server in self.servers.items()
@@ -100,10 +100,10 @@ class Speaking:
 
 @pytest.fixture
 async def rig(tmp_path: Path) -> AsyncIterator[LoopRig]:
-    async with loop_rig(tmp_path, lambda _: text_reply("unused"), EAGER) as made:
+    async with loop_rig(tmp_path, lambda _: text_reply("unused"), EAGER) as loop:
         for number in range(40):
-            (made.root / f"f{number}.txt").write_text(f"line of file {number}\n" * 60)
-        yield made
+            (loop.root / f"f{number}.txt").write_text(f"line of file {number}\n" * 60)
+        yield loop
 
 
 @pytest.fixture
@@ -114,7 +114,7 @@ async def speaking(rig: LoopRig) -> AsyncIterator[Speaking]:
         await http.aclose()
 
 
-@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda one: one.name)
+@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
 async def test_a_long_turn_with_rewrites(rig: LoopRig, speaking: Speaking, dialect: DialectCase) -> None:
     await speaking.use(dialect)
     assert await rig.conversation.run("Read them all.") == TurnEnded("done")
@@ -130,7 +130,7 @@ async def test_a_long_turn_with_rewrites(rig: LoopRig, speaking: Speaking, diale
         )
 
 
-async def test_a_session_may_change_its_dialect_between_turns(rig: LoopRig, speaking: Speaking) -> None:
+async def test_a_session_can_change_its_dialect_between_turns(rig: LoopRig, speaking: Speaking) -> None:
     for dialect in (*DIALECTS, *reversed(DIALECTS)):
         await speaking.use(dialect, steps=4)
         assert await rig.conversation.run(f"Go on in {dialect.name}.") == TurnEnded("done")

@@ -1,4 +1,4 @@
-"""Large outputs over a real wire: asked about in a fork, kept as chosen, recalled byte for byte."""
+"""Large outputs over a real wire: decided in a fork, stored as chosen, recalled byte for byte."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ FILES = ("config.toml", "events.log", "notes.md")
 
 def fill(root: Path) -> dict[str, bytes]:
     """Files of some 1,300 tokens with a fact in the middle of each; line ends of several kinds."""
-    made = {}
+    files = {}
     for name, end in zip(FILES, ("\n", "\r\n", "\n"), strict=True):
         lines = [f"{number:03} the tide at gauge {number * 7 % 90} was {number} cm" for number in range(90)]
         lines.insert(41, f"the harbour master of {name} is Ines")
-        made[name] = end.join(lines).encode()
-        (root / name).write_bytes(made[name])
-    return made
+        files[name] = end.join(lines).encode()
+        (root / name).write_bytes(files[name])
+    return files
 
 
 class Chooser:
-    """Plays the model: reads the files at once, says how each is to be kept, recalls what is not whole."""
+    """Plays the model: reads the files at once, chooses each form, recalls incomplete ones."""
 
     def __init__(self, question: Reply, extract: Reply) -> None:
         self._question, self._extract = question, extract
@@ -47,34 +47,39 @@ class Chooser:
     def __call__(self, request: dict[str, Any]) -> Reply:
         """The answer to one request."""
         if is_intake_request(request):
-            asked = str(request["messages"][-1]["content"])
-            return self._extract if asked.startswith("[Extract]") else self._question
+            question = str(request["messages"][-1]["content"])
+            return self._extract if question.startswith("[Extract]") else self._question
         self.step += 1
         if self.step == 1:
             reads = [Call("read_file", json.dumps({"path": name}), id=f"r{name}") for name in FILES]
             return StreamedReply(Text("I read them."), *reads, usage=TokenCounts(2_000, 60))
         if self.step == 2:
-            outputs = [str(one["content"]) for one in request["messages"] if one["role"] == "tool"]
+            outputs = [
+                str(message["content"]) for message in request["messages"] if message["role"] == "tool"
+            ]
             digests = [
                 text.rpartition('recall_cached_content("')[2][:64] for text in outputs if "[CACHED]" in text
             ]
             calls = [
-                Call("recall_cached_content", json.dumps({"hash": one}), id=f"c{one[:8]}") for one in digests
+                Call("recall_cached_content", json.dumps({"hash": digest}), id=f"c{digest[:8]}")
+                for digest in digests
             ]
             return StreamedReply(Text("I look again."), *calls) if calls else text_reply("They stand whole.")
         return text_reply("Done.")
 
 
-def kept(rig: LoopRig) -> list[tuple[str, str]]:
+def stored_forms(rig: LoopRig) -> list[tuple[str, str]]:
     """Form and chooser of each file as it was read."""
-    found = {
-        one.target: (one.form, one.chosen) for one in rig.events(ToolAnswered) if one.name == "read_file"
+    forms = {
+        event.target: (event.form, event.chosen)
+        for event in rig.events(ToolAnswered)
+        if event.name == "read_file"
     }
-    return [found[name] for name in FILES]
+    return [forms[name] for name in FILES]
 
 
 async def test_each_form_leads_back_to_the_original_bytes(tmp_path: Path) -> None:
-    """Extract, preview and whole: what is not whole is recalled by the marker it ends with."""
+    """Extract, preview and full: an incomplete one is recalled by the marker at its end."""
     model = Chooser(
         StreamedReply(
             Text("1: compact: who the harbour master is\n2: preview\n3: full"),
@@ -85,10 +90,10 @@ async def test_each_form_leads_back_to_the_original_bytes(tmp_path: Path) -> Non
     async with loop_rig(tmp_path, model, POLICY) as rig:
         files = fill(rig.root)
         assert (await rig.conversation.run("Read them.")).how == "done"
-        assert kept(rig) == [("compact", "agent"), ("preview", "agent"), ("full", "agent")]
-        reads = [one for one in rig.events(ToolAnswered) if one.name == "read_file"]
-        recalled = [one for one in rig.events(ToolAnswered) if one.recalled]
-        assert {one.digest for one in recalled} == {one.digest for one in reads if not one.whole}
+        assert stored_forms(rig) == [("compact", "agent"), ("preview", "agent"), ("full", "agent")]
+        reads = [event for event in rig.events(ToolAnswered) if event.name == "read_file"]
+        recalled = [event for event in rig.events(ToolAnswered) if event.recalled]
+        assert {event.digest for event in recalled} == {read.digest for read in reads if not read.whole}
         for answer in reads:
             assert await rig.store.get(answer.digest) == files[answer.target]
         for answer in recalled:
@@ -96,13 +101,13 @@ async def test_each_form_leads_back_to_the_original_bytes(tmp_path: Path) -> Non
             assert answer.form == "full"
         assert (
             len(rig.intake_requests) == 2
-        )  # a question for all three, an extract of one; none about what was recalled
-        first = next(one for one in reads if one.target == FILES[0])
+        )  # a question for all three, an extract of one; none about the recalled
+        first = next(read for read in reads if read.target == FILES[0])
         assert (first.intake_tokens, first.intake_cached) == (4_220 + 1_712, 2_050)
         await rig.assert_consistent()
 
 
-async def test_the_fork_begins_with_the_bytes_of_the_request_before_it(tmp_path: Path) -> None:
+async def test_the_fork_starts_with_the_bytes_of_the_request_before_it(tmp_path: Path) -> None:
     """So the provider has it cached; the request after it has nothing of the question."""
     model = Chooser(text_reply("1: full\n2: full\n3: full"), text_reply(""))
     async with loop_rig(tmp_path, model, POLICY) as rig:
@@ -113,13 +118,13 @@ async def test_the_fork_begins_with_the_bytes_of_the_request_before_it(tmp_path:
         assert rig.chat_requests[1].received.body.startswith(rig.chat_requests[0].stable_prefix)
         assert fork.received.json["tools"] == rig.chat_requests[0].received.json["tools"]
         assert b"How to keep large outputs" not in rig.chat_requests[1].received.body
-        assert kept(rig) == [("full", "agent")] * 3
+        assert stored_forms(rig) == [("full", "agent")] * 3
         await rig.assert_consistent()
 
 
 @pytest.mark.parametrize("silent", ["question", "extract"])
-async def test_a_stop_in_the_middle_keeps_everything(tmp_path: Path, silent: str) -> None:
-    """While the server says nothing: the connection is closed, the outputs stay as previews, work goes on."""
+async def test_a_stop_during_intake_keeps_everything(tmp_path: Path, silent: str) -> None:
+    """While the server is silent: the connection is closed, the outputs stay as previews, work continues."""
     question = (
         StreamedReply(Hang()) if silent == "question" else text_reply("1: compact: names\n2: full\n3: full")
     )
@@ -130,7 +135,7 @@ async def test_a_stop_in_the_middle_keeps_everything(tmp_path: Path, silent: str
         await rig.conversation.stop()
         await rig.server.abandoned.wait()
         assert len(rig.events(OutputHeld)) == 3
-        assert kept(rig) == [("preview", "rule")] * 3
+        assert stored_forms(rig) == [("preview", "rule")] * 3
         for answer in rig.events(ToolAnswered):
             assert await rig.store.get(answer.digest) == files[answer.target]
         await rig.assert_consistent()

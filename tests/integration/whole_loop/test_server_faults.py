@@ -36,7 +36,9 @@ from tests.support.model_servers.chat_server import (
     text_reply,
 )
 
-LOOK = StreamedReply(Call("read_file", '{"path": "a.txt"}', id="c1"), Call("list_directory", "{}", id="c2"))
+STREAMED_CALLS = StreamedReply(
+    Call("read_file", '{"path": "a.txt"}', id="c1"), Call("list_directory", "{}", id="c2")
+)
 KEY = "sk-secret-0123456789"
 OVERFLOW = api_error(400, "This model's maximum context length is 8192 tokens.", "context_length_exceeded")
 
@@ -72,7 +74,7 @@ async def begin_well(rig: LoopRig) -> None:
     (rig.root / "a.txt").write_text("alpha\n" * 50)
 
 
-async def check_whole(rig: LoopRig, folder: Path) -> None:
+async def assert_complete(rig: LoopRig, folder: Path) -> None:
     """The transcript is valid, and another opening of the store finds every fact and every byte."""
     await rig.assert_consistent()
     log, session = rig.conversation.session.log, rig.conversation.session.id
@@ -80,38 +82,38 @@ async def check_whole(rig: LoopRig, folder: Path) -> None:
     store = await LevelDbStore.open(folder / "store", WORKSPACE)
     try:
         assert await store.events(session) == log
-        for answer in (one.event for one in log if isinstance(one.event, ToolAnswered)):
+        for answer in (entry.event for entry in log if isinstance(entry.event, ToolAnswered)):
             assert len(await store.get(answer.digest)) == answer.size
     finally:
         await store.close()
 
 
 @pytest.mark.parametrize("name", PASSING)
-async def test_a_fault_that_passes_costs_a_wait_and_nothing_else(name: str, tmp_path: Path) -> None:
+async def test_a_transient_fault_costs_only_a_wait(name: str, tmp_path: Path) -> None:
     faults, waits = PASSING[name]
-    async with loop_rig(tmp_path, script_replies(LOOK, *faults, text_reply("All ", "well."))) as rig:
+    async with loop_rig(
+        tmp_path, script_replies(STREAMED_CALLS, *faults, text_reply("All ", "well."))
+    ) as rig:
         await begin_well(rig)
         assert await rig.conversation.run("Look.") == TurnEnded("done")
         assert rig.retry_waits == waits
-        assert [one.wait_s for one in rig.response_resets()] == waits
-        assert [one.text for one in rig.events(AssistantSpoke)] == ["", "All well."]
+        assert [reset.wait_s for reset in rig.response_resets()] == waits
+        assert [event.text for event in rig.events(AssistantSpoke)] == ["", "All well."]
         assert len(rig.events(ToolAnswered)) == 2
         bodies = [sent.received.body for sent in rig.chat_requests[1:]]
         assert len(set(bodies)) == 1, "each attempt sends the same bytes"
-        await check_whole(rig, tmp_path)
+        await assert_complete(rig, tmp_path)
 
 
 @pytest.mark.parametrize("name", FINAL)
-async def test_a_fault_that_stays_ends_the_turn_with_what_why_and_what_to_do(
-    name: str, tmp_path: Path
-) -> None:
+async def test_a_permanent_fault_ends_the_turn_with_a_reason_and_advice(name: str, tmp_path: Path) -> None:
     fault, what, why = FINAL[name]
     well = asyncio.Event()
 
     def script(request: dict[str, Any]) -> Reply:
         messages = request["messages"]
-        if not any(one["role"] == "tool" for one in messages):
-            return LOOK
+        if not any(message["role"] == "tool" for message in messages):
+            return STREAMED_CALLS
         return text_reply("Here again.") if well.is_set() else fault
 
     async with loop_rig(tmp_path, script, key=KEY) as rig:
@@ -127,12 +129,12 @@ async def test_a_fault_that_stays_ends_the_turn_with_what_why_and_what_to_do(
         assert await rig.conversation.run("Go on.") == TurnEnded("done")
         assert rig.events(AssistantSpoke)[-1].text == "Here again."
         sent = rig.chat_requests[-1].messages
-        assert [one["content"] for one in sent if one["role"] == "user"] == ["Look.", "Go on."]
-        assert "alpha\n" * 50 in [one["content"] for one in sent if one["role"] == "tool"]
-        await check_whole(rig, tmp_path)
+        assert [message["content"] for message in sent if message["role"] == "user"] == ["Look.", "Go on."]
+        assert "alpha\n" * 50 in [message["content"] for message in sent if message["role"] == "tool"]
+        await assert_complete(rig, tmp_path)
 
 
-async def test_a_server_that_is_down_is_named_and_another_one_goes_on(tmp_path: Path) -> None:
+async def test_an_unreachable_server_is_named_and_another_one_continues(tmp_path: Path) -> None:
     async with ChatServer(lambda _: text_reply("never")) as gone:
         address = gone.base_url
     http = HttpClient()
@@ -146,14 +148,14 @@ async def test_a_server_that_is_down_is_named_and_another_one_goes_on(tmp_path: 
         assert 500 < sum(rig.retry_waits) <= 600
         await rig.workspace.set_models(home)
         assert await rig.conversation.run("And now?") == TurnEnded("done")
-        assert [one.text for one in rig.events(UserSpoke)] == ["Are you there?", "And now?"]
-        await check_whole(rig, tmp_path)
+        assert [event.text for event in rig.events(UserSpoke)] == ["Are you there?", "And now?"]
+        await assert_complete(rig, tmp_path)
     await http.aclose()
 
 
 async def test_stopping_while_the_server_is_silent_leaves_a_valid_transcript(tmp_path: Path) -> None:
     async with loop_rig(
-        tmp_path, script_replies(LOOK, StreamedReply(Text("I think"), Hang()), text_reply("Good."))
+        tmp_path, script_replies(STREAMED_CALLS, StreamedReply(Text("I think"), Hang()), text_reply("Good."))
     ) as rig:
         await begin_well(rig)
         await rig.conversation.send("Look.")
@@ -163,7 +165,7 @@ async def test_stopping_while_the_server_is_silent_leaves_a_valid_transcript(tmp
         assert rig.events(TurnEnded)[-1].how == "stopped"
         assert rig.events(AssistantSpoke)[-1].text == "I think"
         assert await rig.conversation.run("Go on.") == TurnEnded("done")
-        await check_whole(rig, tmp_path)
+        await assert_complete(rig, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -176,14 +178,14 @@ async def test_stopping_while_the_server_is_silent_leaves_a_valid_transcript(tmp
     ],
     ids=["wrong key", "server fault", "garbage", "no sections"],
 )
-async def test_a_summary_that_fails_is_made_of_ledger_and_extracts(fault: Reply, tmp_path: Path) -> None:
+async def test_a_failed_summary_is_built_from_ledger_and_extracts(fault: Reply, tmp_path: Path) -> None:
     def script(request: dict[str, Any]) -> Reply:
         messages = request["messages"]
         if is_summary_request(request):
             return fault
         if messages[-1]["role"] == "user":
-            wanted = str(messages[-1]["content"]).split()
-            return StreamedReply(*(Call("read_file", f'{{"path": "{name}"}}', id=name) for name in wanted))
+            words = str(messages[-1]["content"]).split()
+            return StreamedReply(*(Call("read_file", f'{{"path": "{name}"}}', id=name) for name in words))
         return text_reply("Read.")
 
     async with loop_rig(tmp_path, script, HANDOVERS_ONLY) as rig:
@@ -195,10 +197,10 @@ async def test_a_summary_that_fails_is_made_of_ledger_and_extracts(fault: Reply,
             await rig.conversation.wait_for_background_work()
             if rig.events(HandoverMade):
                 break
-        (made,) = rig.events(HandoverMade)
-        assert made.fallback
-        assert made.model == "no model (ledger and extracts)"
-        assert names[0] in made.ledger
-        assert len(made.sections) == 6
+        (event,) = rig.events(HandoverMade)
+        assert event.fallback
+        assert event.model == "no model (ledger and extracts)"
+        assert names[0] in event.ledger
+        assert len(event.sections) == 6
         assert (await rig.conversation.run(names[-1])).how == "done"
-        await check_whole(rig, tmp_path)
+        await assert_complete(rig, tmp_path)

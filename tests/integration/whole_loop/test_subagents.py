@@ -1,4 +1,4 @@
-"""Subagents over LevelDB, real tools and HTTP: side by side, one cache per workspace, whole after a crash."""
+"""Subagents over LevelDB, real tools and HTTP: concurrent, one cache per workspace, safe after a crash."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from tests.support.model_servers.chat_server import Call, Reply, StreamedReply, 
 
 
 class Clerk:
-    """Does what it is asked first: one tool call given as JSON, then tells what came back; `hold` waits."""
+    """Runs its prompt first: one tool call as JSON, then reports the result; `hold` waits."""
 
     def __init__(self) -> None:
         self.hold = asyncio.Event()
         self.calls = 0
 
     def __call__(self, request: dict[str, Any]) -> Reply:
-        """Call, or tell."""
+        """Call, or report."""
         messages = request["messages"]
         if messages[-1]["role"] == "tool":
             return text_reply(f"It says: {messages[-1]['content']}")
-        name, given = json.loads(messages[-1]["content"])
+        name, arguments = json.loads(messages[-1]["content"])
         self.calls += 1
         if name == "hold":
             return StreamedReply(Text("I begin, "), Wait(self.hold), Text("and end."))
-        return StreamedReply(Call(name, json.dumps(given), id=f"call_{self.calls}"))
+        return StreamedReply(Call(name, json.dumps(arguments), id=f"call_{self.calls}"))
 
 
-def asked(tool: str, **given: object) -> str:
-    """What a clerk is told to do."""
-    return json.dumps([tool, given])
+def call_prompt(tool: str, **arguments: object) -> str:
+    """Return a prompt for a clerk."""
+    return json.dumps([tool, arguments])
 
 
 def holding(rig: LoopRig, name: str, text: str) -> str:
@@ -48,11 +48,11 @@ def holding(rig: LoopRig, name: str, text: str) -> str:
 
 async def answers_in(store: LevelDbStore, session: str) -> list[ToolAnswered]:
     """The outputs on record in a session."""
-    return [one.event for one in await store.events(session) if isinstance(one.event, ToolAnswered)]
+    return [event.event for event in await store.events(session) if isinstance(event.event, ToolAnswered)]
 
 
 async def test_the_cache_is_the_workspaces_and_no_other(tmp_path: Path) -> None:
-    """A subagent recalls what its parent's tools gave, and never what lies in another workspace."""
+    """A subagent recalls its parent's outputs, and never those of another workspace."""
     for name in ("here", "there"):
         (tmp_path / name).mkdir()
     async with (
@@ -62,68 +62,73 @@ async def test_the_cache_is_the_workspaces_and_no_other(tmp_path: Path) -> None:
         own = holding(here, "vault.txt", "the code here is 4711\n")
         foreign = holding(there, "vault.txt", "the code there is 0815\n")
         for rig in (here, there):
-            assert (await rig.conversation.run(asked("read_file", path="vault.txt"))).how == "done"
+            assert (await rig.conversation.run(call_prompt("read_file", path="vault.txt"))).how == "done"
         run = here.conversation.subagents.run
-        found = await run(asked("recall_cached_content", hash=own))
-        assert "4711" in found.text
-        (answer,) = await answers_in(here.store, found.session)
+        text = await run(call_prompt("recall_cached_content", hash=own))
+        assert "4711" in text.text
+        (answer,) = await answers_in(here.store, text.session)
         assert (answer.ok, answer.recalled) == (True, own)
-        for wish in (
-            asked("recall_cached_content", hash=foreign),
-            asked("recall_cached_content", hash=foreign[:8]),
-            asked("search_cached_content", query="the code there is 0815"),
+        for prompt in (
+            call_prompt("recall_cached_content", hash=foreign),
+            call_prompt("recall_cached_content", hash=foreign[:8]),
+            call_prompt("search_cached_content", query="the code there is 0815"),
         ):
-            missed = await run(wish)
+            missed = await run(prompt)
             assert "0815" not in missed.text.replace("the code there is 0815", "")
             (answer,) = await answers_in(here.store, missed.session)
             assert answer.recalled == ""
         sent = [
-            b"0815\\n" in b"".join(one.received.body for one in rig.chat_requests) for rig in (here, there)
+            b"0815\\n" in b"".join(request.received.body for request in rig.chat_requests)
+            for rig in (here, there)
         ]
         assert sent == [False, True]
-        assert (await there.conversation.subagents.run(asked("recall_cached_content", hash=foreign))).text
+        assert (
+            await there.conversation.subagents.run(call_prompt("recall_cached_content", hash=foreign))
+        ).text
         assert await there.store.get(foreign)
         assert len(await there.workspace.sessions(there.conversation.session.id)) == 1
 
 
-async def test_several_side_by_side_are_whole_after_a_restart(tmp_path: Path) -> None:
+async def test_concurrent_subagents_are_complete_after_a_restart(tmp_path: Path) -> None:
     """Their logs, their outputs and their place behind the parent are on disk; requests were valid."""
     async with loop_rig(tmp_path, Clerk()) as rig:
         digests = [holding(rig, f"part_{number}.txt", f"part {number}\n") for number in range(4)]
         results = await asyncio.gather(
             *(
-                rig.conversation.subagents.run(asked("read_file", path=f"part_{number}.txt"))
+                rig.conversation.subagents.run(call_prompt("read_file", path=f"part_{number}.txt"))
                 for number in range(4)
             )
         )
         parent = rig.conversation.session.id
-        logs = {one.session: await rig.store.events(one.session) for one in results}
-        assert [one.text.strip() for one in results] == [f"It says: part {number}" for number in range(4)]
+        logs = {result.session: await rig.store.events(result.session) for result in results}
+        assert [result.text.strip() for result in results] == [
+            f"It says: part {number}" for number in range(4)
+        ]
         for sent in rig.chat_requests:
             assert lint_wire(sent.messages) == []
         bodies = [sent.received.body.decode() for sent in rig.chat_requests]
         assert all(sum(f"part_{number}.txt" in body for number in range(4)) == 1 for body in bodies)
     store = await LevelDbStore.open(tmp_path / "store", WORKSPACE)
     listed = await store.sessions()
-    assert {one.id for one in listed if one.parent == parent} == set(logs)
-    assert [one.id for one in listed if not one.parent] == [parent]
+    assert {session.id for session in listed if session.parent == parent} == set(logs)
+    assert [session.id for session in listed if not session.parent] == [parent]
     for (session, log), digest in zip(logs.items(), digests, strict=True):
         assert await store.events(session) == log
         assert isinstance(log[0].event, SessionStarted)
         assert log[0].event.parent == parent
         assert log[-1].event == TurnEnded("done")
-        assert [one.digest for one in await answers_in(store, session)] == [digest]
+        assert [answer.digest for answer in await answers_in(store, session)] == [digest]
         assert await store.get(digest)
     await store.close()
 
 
-async def test_one_that_was_at_work_in_a_crash_is_mended(tmp_path: Path) -> None:
-    """What the disk held when the app went away opens as an interrupted session of its parent."""
+async def test_a_subagent_running_in_a_crash_is_repaired(tmp_path: Path) -> None:
+    """The stored files of a killed app open as an interrupted session of its parent."""
     clerk = Clerk()
     (tmp_path / "after").mkdir()
     async with loop_rig(tmp_path, clerk) as rig:
         scope = TaskScope()
-        task = scope.start(rig.conversation.subagents.run(asked("hold"), call_id="call_0"), "asked")
+        task = scope.start(rig.conversation.subagents.run(call_prompt("hold"), call_id="call_0"), "asked")
         await rig.server.waiting.wait()
         (child,) = await rig.workspace.sessions(rig.conversation.session.id)
         shutil.copytree(tmp_path / "store", tmp_path / "after" / "store")
@@ -132,11 +137,11 @@ async def test_one_that_was_at_work_in_a_crash_is_mended(tmp_path: Path) -> None
         await scope.close()
         parent = rig.conversation.session.id
     async with loop_rig(tmp_path / "after", Clerk()) as again:
-        room = again.workspace
-        assert child.id not in {one.id for one in await room.sessions()}
-        opened = await room.open_session(child.id)
+        workspace = again.workspace
+        assert child.id not in {session.id for session in await workspace.sessions()}
+        opened = await workspace.open_session(child.id)
         assert opened.session.transcript.parent == parent
         assert opened.session.log[0].event == SessionStarted("New session", parent, "call_0")
         assert opened.session.log[-1].event == TurnEnded("interrupted")
-        assert (await opened.run(asked("list_directory", path="."))).how == "done"
-        assert [one.id for one in await room.sessions(parent)] == [child.id]
+        assert (await opened.run(call_prompt("list_directory", path="."))).how == "done"
+        assert [session.id for session in await workspace.sessions(parent)] == [child.id]

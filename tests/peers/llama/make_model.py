@@ -1,8 +1,8 @@
-"""Writes a tiny model file for llama.cpp that calls tools, then speaks: make_model.py FILE CALLS_JSON TEXT.
+"""Writes a tiny model file for llama.cpp that calls tools, then answers: make_model.py FILE CALLS_JSON TEXT.
 
-Random weights give noise, and noise calls no tool. So this model is made by hand: attention and feed-forward
-are zero, embeddings are one-hot, and the output matrix holds which token follows which. What it says is
-fixed; the rest (tokens, chat template, prompt cache, limits, the reading of tool calls) is llama.cpp's own.
+Random weights give noise, and noise calls no tool. So this model is constructed: attention and feed-forward
+are zero, embeddings are one-hot, and the output matrix has which token follows which. Its output is
+fixed; the rest (tokens, chat template, prompt cache, limits, the parsing of tool calls) is llama.cpp's own.
 Run by the peers' interpreter, which has gguf and numpy.
 """
 
@@ -56,10 +56,10 @@ Answer with one object for each call, in tags of its own:
 
 
 class Vocabulary:
-    """All bytes, some marks, and pieces of what the model says; `follows`: which token comes after which."""
+    """All bytes, some marks, and pieces of the model's output; `follows`: which token comes after which."""
 
     def __init__(self) -> None:
-        self.names = [_shown(byte) for byte in range(256)]
+        self.names = [_byte_label(byte) for byte in range(256)]
         self.kinds = [NORMAL] * 256
         self.follows: dict[int, int] = {}
 
@@ -70,7 +70,7 @@ class Vocabulary:
         return len(self.names) - 1
 
     def say(self, first: int, text: str, last: int) -> None:
-        """After `first` comes the text, then `last`. What is not ASCII comes byte by byte."""
+        """Let the text, then `last`, follow `first`. Non-ASCII text is encoded byte by byte."""
         chain = [first]
         for piece in _PIECES.findall(text):
             chain += [self.add(piece)] if piece.isascii() else list(piece.encode())
@@ -79,12 +79,10 @@ class Vocabulary:
             self.follows[token] = following
 
 
-def _shown(byte: int) -> str:
-    """How a byte is written in a byte-level vocabulary: printable ones as themselves, others further up."""
+def _byte_label(byte: int) -> str:
+    """Return a byte's spelling in a byte-level vocabulary: printable ones unchanged, others shifted."""
     plain = [*range(33, 127), *range(161, 173), *range(174, 256)]
-    return (
-        chr(byte) if byte in plain else chr(256 + [one for one in range(256) if one not in plain].index(byte))
-    )
+    return chr(byte) if byte in plain else chr(256 + [i for i in range(256) if i not in plain].index(byte))
 
 
 def write(path: str, calls: list[dict[str, object]], text: str) -> None:

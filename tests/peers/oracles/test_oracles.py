@@ -1,7 +1,7 @@
-"""Requests judged by others: mistral-common for their order, the official SDKs' types for their shape.
+"""Requests checked by others: mistral-common for their order, the official SDKs' types for their shape.
 
-Their packages are heavy and never in our environment: a judge runs in the interpreter that has them, which is
-build/peers/python, or what HELIX_PEERS_PYTHON names. Where there is none, these tests are skipped.
+Their packages are heavy and never in our environment: an oracle runs in the interpreter that has them, which
+is build/peers/python, or what HELIX_PEERS_PYTHON names. Without one, these tests are skipped.
 """
 
 from __future__ import annotations
@@ -48,29 +48,29 @@ generated = settings(suppress_health_check=[HealthCheck.function_scoped_fixture]
 
 
 class Judge:
-    """Asks the oracle; `problems` is empty when nothing is wrong."""
+    """The oracle process; `problems` is empty for a valid request."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
 
     def problems(self, rule: str, body: Any) -> list[str]:
-        """What is wrong with a body by this rule."""
+        """Return the problems of a body by this rule."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps({"rule": rule, "body": body}) + "\n")
         self._process.stdin.flush()
-        found: list[str] = json.loads(self._process.stdout.readline())
-        return found
+        problems: list[str] = json.loads(self._process.stdout.readline())
+        return problems
 
 
 @pytest.fixture(scope="module")
 def judge() -> Iterator[Judge]:
-    named = os.environ.get("HELIX_PEERS_PYTHON")
-    python = Path(named) if named else ROOT / "build" / "peers" / "python" / "bin" / "python"
+    peers_python = os.environ.get("HELIX_PEERS_PYTHON")
+    python = Path(peers_python) if peers_python else ROOT / "build" / "peers" / "python" / "bin" / "python"
     if not python.exists():
         pytest.skip(f"there is no {python}: `make test-peers` installs what judges requests")
-    look = f"import importlib.util as u; print(*(n for n in {PACKAGES!r} if u.find_spec(n) is None))"
-    lacking = subprocess.run([str(python), "-c", look], capture_output=True, text=True, check=True).stdout
+    code = f"import importlib.util as u; print(*(n for n in {PACKAGES!r} if u.find_spec(n) is None))"
+    lacking = subprocess.run([str(python), "-c", code], capture_output=True, text=True, check=True).stdout
     if lacking.strip():
         pytest.skip(f"{python} has no {lacking.strip()}: `make test-peers` installs it where it can be")
     command = [str(python), str(JUDGE)]
@@ -82,11 +82,11 @@ def judge() -> Iterator[Judge]:
 
 def requests_of(simulator: SessionSimulator, name: DialectName) -> list[ModelRequest]:
     """Requests of one session, with their images: the first, one from the middle, the newest."""
-    sent = [one.request for one in simulator.sent_requests]
-    chosen = [*sent[:1], *sent[len(sent) // 2 : len(sent) // 2 + 1], *sent[-1:]]
+    sent = [request.request for request in simulator.sent_requests]
+    sample = [*sent[:1], *sent[len(sent) // 2 : len(sent) // 2 + 1], *sent[-1:]]
     return [
-        with_verbatim_messages(msgspec.structs.replace(one, image_data=simulator.contents), name, INFO)
-        for one in chosen
+        with_verbatim_messages(msgspec.structs.replace(request, image_data=simulator.contents), name, INFO)
+        for request in sample
     ]
 
 
@@ -116,7 +116,7 @@ def test_the_shape_of_messages(judge: Judge, simulator: SessionSimulator) -> Non
 @generated
 @given(histories())
 def test_the_order_of_chat_completions(judge: Judge, simulator: SessionSimulator) -> None:
-    """In the form that Mistral's own server asks for, with its ids of nine signs."""
+    """In the form that Mistral's own server requires, with its ids of nine characters."""
     for request in requests_of(simulator, "openai-chat"):
         body = json.loads(
             chat_body(INFO, request, RequestVariant(uses_short_ids=True, sends_server_fields=False))
@@ -127,7 +127,7 @@ def test_the_order_of_chat_completions(judge: Judge, simulator: SessionSimulator
 @generated
 @given(histories())
 def test_the_order_of_the_other_dialects(judge: Judge, simulator: SessionSimulator) -> None:
-    """Their requests said again as Chat Completions: the rules for calls and answers are the same."""
+    """Their requests converted to Chat Completions: the rules for calls and answers are the same."""
     for request in requests_of(simulator, "anthropic"):
         body = json.loads(encode_request(INFO, request, max_output_tokens=1_000).body)
         assert judge.problems("order", {"messages": _from_anthropic(body["messages"])}) == []
@@ -147,43 +147,49 @@ def test_the_order_of_the_other_dialects(judge: Judge, simulator: SessionSimulat
         ("anthropic", {"model": "m", "stream": True, "max_tokens": 1, "messages": [_USER], "new": 1}),
     ],
 )
-def test_the_judge_refuses_what_is_wrong(judge: Judge, rule: str, body: Any) -> None:
+def test_the_oracle_refuses_invalid_requests(judge: Judge, rule: str, body: Any) -> None:
     assert judge.problems(rule, body)
 
 
 def _without(value: Any, names: frozenset[str]) -> Any:
     if isinstance(value, dict):
-        return {key: _without(one, names) for key, one in value.items() if key not in names}
-    return [_without(one, names) for one in value] if isinstance(value, list) else value
+        return {key: _without(item, names) for key, item in value.items() if key not in names}
+    return [_without(item, names) for item in value] if isinstance(value, list) else value
 
 
 def _from_anthropic(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    said: list[dict[str, Any]] = []
+    sides: list[dict[str, Any]] = []
     for message in messages:
-        calls = [_call(one["id"], one["name"]) for one in message["content"] if one["type"] == "tool_use"]
-        words = [one for one in message["content"] if one["type"] in ("text", "image")]
-        said += [_answer(one["tool_use_id"]) for one in message["content"] if one["type"] == "tool_result"]
+        calls = [
+            _call(block["id"], block["name"]) for block in message["content"] if block["type"] == "tool_use"
+        ]
+        words = [block for block in message["content"] if block["type"] in ("text", "image")]
+        sides += [
+            _answer(block["tool_use_id"]) for block in message["content"] if block["type"] == "tool_result"
+        ]
         if message["role"] == "assistant":
-            said.append({"role": "assistant", "content": "x" if words else None, "tool_calls": calls or None})
+            sides.append(
+                {"role": "assistant", "content": "x" if words else None, "tool_calls": calls or None}
+            )
         elif words:
-            said.append(_USER)
-    return said
+            sides.append(_USER)
+    return sides
 
 
 def _from_responses(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    said: list[dict[str, Any]] = []
+    messages: list[dict[str, Any]] = []
     for item in items:
         kind = item.get("type", "message")
         if kind == "function_call_output":
-            said.append(_answer(item["call_id"]))
-        elif kind == "function_call" and said[-1]["role"] == "assistant":
-            said[-1]["tool_calls"] = [
-                *(said[-1].get("tool_calls") or ()),
+            messages.append(_answer(item["call_id"]))
+        elif kind == "function_call" and messages[-1]["role"] == "assistant":
+            messages[-1]["tool_calls"] = [
+                *(messages[-1].get("tool_calls") or ()),
                 _call(item["call_id"], item["name"]),
             ]
         elif kind == "function_call":
             call = _call(item["call_id"], item["name"])
-            said.append({"role": "assistant", "content": None, "tool_calls": [call]})
+            messages.append({"role": "assistant", "content": None, "tool_calls": [call]})
         elif kind == "message":
-            said.append({"role": item["role"], "content": "x"})
-    return said
+            messages.append({"role": item["role"], "content": "x"})
+    return messages

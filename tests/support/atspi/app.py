@@ -1,8 +1,8 @@
-"""The real window for tests of accessibility: opens one page or dialog after the other, as it is told.
+"""The real window for accessibility tests: opens one page or dialog after another on command.
 
 `python tests/support/atspi/app.py FOLDER` reads a command from each line of standard input and answers with
-one line of JSON: `work TURNS`, `open SCENE`, `close`, `tab` (what Tab passes, and where that is not
-seen), `announce TEXT`, `stir TIMES` (rows come and go).
+one line of JSON: `work TURNS`, `open SCENE`, `close`, `tab` (what Tab reaches, and where the focus is not
+visible), `announce TEXT`, `stir TIMES` (add and remove rows).
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ _COUNTDOWN = re.compile(r"\d+ s\b")  # it changes while it is looked at
 
 
 async def _activate(widget: QWidget) -> None:
-    """Give a window the keyboard; without a window manager nobody else does."""
+    """Focus a window; without a window manager nothing else does."""
     window = widget.window()
     window.activateWindow()
     await until(window.isActiveWindow, f"the window of {type(widget).__name__} in front")
 
 
 async def _play_turns(rig: WindowRig, turns: int) -> None:
-    """Play the next turns of the sample, and agree to what it asks for."""
+    """Play the next turns of the sample and approve its requests."""
     sample = next(script for script in read_scripts(resources_dir() / "demo") if script.name == SAMPLES[0])
     SavedRules(rig.wiring.services.registry, rig.wiring.active_workspace.id).set_demo_calls("once")
     for _ in range(turns):
@@ -74,14 +74,14 @@ async def _churn_rows(rig: WindowRig, times: int) -> int:
 
 
 class TabOrderProbe:
-    """Goes round with Tab, and looks whether the user can see where the keyboard is."""
+    """Walks the tab order and checks that the focus is visible."""
 
     def __init__(self) -> None:
         self._checked_widgets: set[QWidget] = set()
         self._invisible_focus: list[str] = []
 
     def run(self, widget: QWidget) -> dict[str, list[str]]:
-        """Press Shift+Tab, then Tab, each until it comes back; what had the keyboard, and hid it."""
+        """Press Shift+Tab, then Tab, each until the first widget returns; report focused and hidden ones."""
         self._invisible_focus = []
         if isinstance(widget, QMenu):
             return {"passed": self._cycle_menu(widget), "unseen": self._invisible_focus}
@@ -91,7 +91,7 @@ class TabOrderProbe:
     def _cycle(self, widget: QWidget, key: Qt.Key) -> list[str]:
         passed: dict[str, None] = {}
         for step in range(_MAX_STEPS):
-            # What had the keyboard at first may have it from a click, and need not show it.
+            # The first widget may have the focus from a click, and need not show it.
             self._press(QApplication.focusWidget() or widget, key, check_visible=step > 0)
             focused = QApplication.focusWidget()
             reached = _focus_name(focused) if focused is not None else "nothing"
@@ -133,8 +133,8 @@ class TabOrderProbe:
 
 
 def _grab_surroundings(widget: QWidget) -> QImage:
-    """What is seen of a widget and close around it."""
-    if isinstance(widget, Editor):  # the frame shows it, beside a cursor that comes and goes
+    """Grab what is visible of a widget and close around it."""
+    if isinstance(widget, Editor):  # the frame shows it, next to a blinking cursor
         widget = widget.parentWidget() or widget
     window = widget.window()
     place = QRect(widget.mapTo(window, QPoint(0, 0)), widget.size()).adjusted(-4, -4, 4, 4)
@@ -142,7 +142,7 @@ def _grab_surroundings(widget: QWidget) -> QImage:
 
 
 def _focus_name(focused: QWidget) -> str:
-    """Name what has the keyboard: the number of its node; of a button of a row the row and its own name."""
+    """Return the focus widget's name: its node number; for a button of a row, row and button name."""
     if isinstance(focused, RowButton):
         row = focused.parentWidget()
         name = _COUNTDOWN.sub("", row.accessibleName()) if row else ""
@@ -170,16 +170,16 @@ async def serve(app: QApplication, folder: Path) -> None:
         _write_reply("ready")
         scene: AbstractAsyncContextManager[QWidget] | None = None
         tab = TabOrderProbe()
-        shown: QWidget = rig.window
+        target: QWidget = rig.window
         while (line := await lines.get()) != "end":
             command, _, rest = line.partition(" ")
             if command == "open":
                 scene = SCENES[rest](rig)
-                shown = await scene.__aenter__()
-                await _activate(shown)
-                _write_reply(_accessible_id(QAccessible.queryAccessibleInterface(shown)))
+                target = await scene.__aenter__()
+                await _activate(target)
+                _write_reply(_accessible_id(QAccessible.queryAccessibleInterface(target)))
             elif command == "tab":
-                _write_reply(tab.run(shown))
+                _write_reply(tab.run(target))
             elif command == "work":
                 await _play_turns(rig, int(rest))
                 _write_reply("done")

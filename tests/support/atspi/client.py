@@ -1,4 +1,4 @@
-"""What a screen reader sees of an app: its tree of accessible nodes, read over AT-SPI by another process."""
+"""A screen reader's view of an app: its tree of accessible nodes, read over AT-SPI by another process."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NodeReference = tuple[str, str]
 
 
 class AppGone(AssertionError):
-    """The app left the bus while it was asked: it has crashed, or ended."""
+    """The app left the bus during a request: it has crashed, or ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +97,12 @@ class AccessibilityBus:
 
     def apps(self) -> list[NodeReference]:
         """The apps that have come to the bus."""
-        (found,) = self.call([_method_call((_REGISTRY, _ROOT), "Accessible", "GetChildren")])
-        return [] if isinstance(found, ErrorReply) else [(name, path) for name, path in found[0]]
+        (registry_reply,) = self.call([_method_call((_REGISTRY, _ROOT), "Accessible", "GetChildren")])
+        return (
+            []
+            if isinstance(registry_reply, ErrorReply)
+            else [(name, path) for name, path in registry_reply[0]]
+        )
 
     def call(self, messages: Sequence[Message]) -> list[Any]:
         """Send calls without waiting for each; the bodies of their answers, or a Refusal, in order.
@@ -125,7 +129,7 @@ class AccessibilityBus:
         return answers
 
     def walk(self, root: NodeReference, visible_only: bool = False) -> list[Node]:
-        """Read a node and all below it, level by level; `shown_only` leaves out what lies in hidden ones."""
+        """Read a node and its descendants, level by level; `shown_only` skips those in hidden ones."""
         nodes: list[Node] = []
         level: list[tuple[NodeReference, Node | None]] = [(root, None)]
         while level:
@@ -134,8 +138,8 @@ class AccessibilityBus:
             below: list[tuple[NodeReference, Node | None]] = []
             for at, (ref, parent) in enumerate(level):
                 answer = answers[at * size : (at + 1) * size]
-                if any(isinstance(one, ErrorReply) for one in answer):
-                    continue  # it went while it was asked
+                if any(isinstance(reply, ErrorReply) for reply in answer):
+                    continue  # it vanished during the request
                 node = _parse_node(ref, parent, answer)
                 nodes.append(node)
                 if not visible_only or parent is None or "showing" in node.states:
@@ -148,9 +152,13 @@ class AccessibilityBus:
         self.call([_method_call(node.ref, "Action", "DoAction", "i", (0,))])
 
     def announcements(self) -> list[str]:
-        """What a screen reader was asked to say since `listen` was called."""
+        """Return the announcements since `listen` was called."""
         self.apps()  # signals that were sent before the answer come before it
-        events = (one for one in self.signals if one.header.fields.get(HeaderFields.member) == "Announcement")
+        events = (
+            signal
+            for signal in self.signals
+            if signal.header.fields.get(HeaderFields.member) == "Announcement"
+        )
         return [value for event in events for kind, value in [event.body[3]] if kind == "s"]
 
     def listen(self, signal: str) -> None:
@@ -195,7 +203,7 @@ def _parse_node(ref: NodeReference, parent: Node | None, replies: list[Any]) -> 
         identifier[0][1],
         role[0],
         frozenset(word for word, bit in _STATE_BITS.items() if bits >> bit & 1),
-        frozenset(one.removeprefix(_PREFIX) for one in interfaces[0]),
+        frozenset(interface.removeprefix(_PREFIX) for interface in interfaces[0]),
         parent,
     )
 

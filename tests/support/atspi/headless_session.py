@@ -16,7 +16,7 @@ _BUS_SERVICE = Path("/usr/share/dbus-1/services/org.a11y.Bus.service")
 
 
 def missing_requirements() -> str:
-    """Say what a session needs that is not installed, nothing when all is there."""
+    """Return what is not installed of a session's requirements; empty if nothing is missing."""
     if not sys.platform.startswith("linux"):
         return "AT-SPI, which Linux has"
     lacking = [program for program in ("Xvfb", "dbus-daemon") if shutil.which(program) is None]

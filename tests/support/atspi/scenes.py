@@ -106,10 +106,10 @@ async def _find_in_content(rig: WindowRig) -> AsyncIterator[QWidget]:
 
 @asynccontextmanager
 async def _extras(rig: WindowRig) -> AsyncIterator[QWidget]:
-    """What stands around a conversation at times: banners, jobs, attachments."""
+    """Show what may surround a conversation: banners, jobs, attachments."""
     action = BannerAction("again", "Try again")
     banners = rig.window.banners
-    former = banners.banner_ids()
+    banner_ids = banners.banner_ids()
     banners.show_banner(Banner("b", "error", "It broke.", "Why.", "What to do.", (action,)))
     estimate = CostEstimate(240_000, 0.72, 3, "box/small")
     for ask in (SpendRequest("handover", estimate, 100_000), SpendRequest("observations", estimate, 100_000)):
@@ -119,7 +119,7 @@ async def _extras(rig: WindowRig) -> AsyncIterator[QWidget]:
     rig.composer.set_attachments((("k", "a.png"),))
     rig.composer.set_text("words")
     yield rig.window
-    for banner in set(banners.banner_ids()) - {*former, "b"}:
+    for banner in set(banners.banner_ids()) - {*banner_ids, "b"}:
         banners.remove(banner)
     rig.composer.set_text("")
     rig.composer.set_attachments(())
@@ -129,14 +129,14 @@ async def _extras(rig: WindowRig) -> AsyncIterator[QWidget]:
 @asynccontextmanager
 async def _running_turn(rig: WindowRig, stopped: bool = False) -> AsyncIterator[QWidget]:
     """A turn that waits for a busy server: a countdown, the list to do, waiting messages, a missing key."""
-    desk, former = rig.wiring.services, rig.conversation.session.id
-    settings = desk.settings
+    services, session_id = rig.wiring.services, rig.conversation.session.id
+    settings = services.settings
     busy = api_error(503, "Restarting", headers={"retry-after": "600"})
     async with ChatServer(lambda _: busy) as server:
         model = ModelEntry(name="small")
         provider = Provider(name="box", base_url=server.base_url, models=(model,), default_model="small")
         with_key = msgspec.structs.replace(settings.with_provider(provider), run_keys=("box",))
-        await desk.save_settings(with_key)
+        await services.save_settings(with_key)
         await rig.wiring.workspace_controller.new_session()
         await rig.workspace.choose_model(rig.conversation.session.id, "box/small")
         await rig.wiring.session_controller.show_model()
@@ -162,8 +162,8 @@ async def _running_turn(rig: WindowRig, stopped: bool = False) -> AsyncIterator[
         rig.composer.set_text("")
         await rig.conversation.stop()
         await rig.wait_for_turn_end()
-        await rig.wiring.workspace_controller.open_session(former)
-        await desk.save_settings(settings)
+        await rig.wiring.workspace_controller.open_session(session_id)
+        await services.save_settings(settings)
 
 
 class _FakeTray(Tray):
@@ -180,7 +180,7 @@ class _FakeTray(Tray):
 @asynccontextmanager
 async def _quit_question(rig: WindowRig) -> AsyncIterator[QWidget]:
     """The question before a turn that runs is stopped."""
-    former, rig.wiring.quit_controller.tray = (
+    original_tray, rig.wiring.quit_controller.tray = (
         rig.wiring.quit_controller.tray,
         _FakeTray(rig.window),
     )
@@ -190,7 +190,7 @@ async def _quit_question(rig: WindowRig) -> AsyncIterator[QWidget]:
         yield dialog
         dialog.close()
         await until(lambda: _front_dialog() is None, "the end of the question")
-    rig.wiring.quit_controller.tray = former
+    rig.wiring.quit_controller.tray = original_tray
 
 
 def _turn_ends() -> list[Row]:
@@ -248,7 +248,7 @@ async def _new_provider(rig: WindowRig) -> AsyncIterator[QWidget]:
 
 @asynccontextmanager
 async def _offered_models(rig: WindowRig) -> AsyncIterator[QWidget]:
-    """The form of a provider, with what its server offers to be checked."""
+    """Show the form of a provider with the models its server offers."""
     async with _new_provider(rig) as dialog:
         bare = SourcedSpec("server", "its list", ModelSpec())
         priced = SourcedSpec("server", "its list", ModelSpec(window=8_192, price_in=1, price_out=2))
@@ -294,7 +294,7 @@ async def _handover(rig: WindowRig) -> AsyncIterator[QWidget]:
 async def _dialog(
     rig: WindowRig, question: Callable[[WindowRig], Coroutine[Any, Any, object]]
 ) -> AsyncIterator[QWidget]:
-    """A dialog that a coroutine asks with."""
+    """Open a dialog that a coroutine awaits."""
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(question(rig))
         dialog = await _wait_for_dialog("the dialog")
@@ -346,9 +346,9 @@ def _front_dialog() -> QWidget | None:
     kinds = ("Switcher", "CommandPalette")
     return next(
         (
-            one
-            for one in QApplication.topLevelWidgets() + QApplication.allWidgets()
-            if one.isVisible() and (isinstance(one, QDialog) or type(one).__name__ in kinds)
+            widget
+            for widget in QApplication.topLevelWidgets() + QApplication.allWidgets()
+            if widget.isVisible() and (isinstance(widget, QDialog) or type(widget).__name__ in kinds)
         ),
         None,
     )

@@ -200,7 +200,7 @@ def _tool_rows() -> list[Row]:
 
 def _output_form_rows(head: str) -> list[Row]:
     """Outputs in part, folded, observed, pinned, left out; arguments as markers."""
-    asked = "the names of the tests that fail, with file and line, and the first line of each error"
+    prompt = "the names of the tests that fail, with file and line, and the first line of each error"
     ends = HeadAndTail(head, head, 4_100)
     return [
         ToolRow(
@@ -211,7 +211,7 @@ def _output_form_rows(head: str) -> list[Row]:
         ToolRow(
             row_key("s2"), "run_command",
             "pytest -q tests/integration/providers/test_openai_stream.py", "ok",
-            "test_a, test_b", "", 1, 91_000, 320, 6_000, 0, DIGEST, "folded", 33, "compact", asked, "agent",
+            "test_a, test_b", "", 1, 91_000, 320, 6_000, 0, DIGEST, "folded", 33, "compact", prompt, "agent",
         ),
         ToolRow(
             row_key("s3"), "write_file",
@@ -231,15 +231,15 @@ def _output_form_rows(head: str) -> list[Row]:
 
 
 def rows_of_subagents() -> list[Row]:
-    """Subagents side by side: waiting for a place, at work, waiting for the person, and after their ends."""
-    began = int(time.time() * 1000) - 83_000
+    """Return subagents in each state: waiting for a slot, working, waiting for the user, and ended."""
+    start_ms = int(time.time() * 1000) - 83_000
     tool = "search_text StreamFlush in src/helix/render and everything below it, also in generated files"
     states = [
-        ("Find every caller of login()", SubagentStatus("thinking", 0, 0, 0.0, 9_200, 128_000, "", began)),
+        ("Find every caller of login()", SubagentStatus("thinking", 0, 0, 0.0, 9_200, 128_000, "", start_ms)),
         ("Read the migration logs",
-         SubagentStatus("working", 12, 184_300, 0.0912, 61_400, 128_000, tool, began)),
+         SubagentStatus("working", 12, 184_300, 0.0912, 61_400, 128_000, tool, start_ms)),
         ("Update the changelog",
-         SubagentStatus("waiting", 3, 21_000, 0.004, 14_000, 128_000, "write_file", began)),
+         SubagentStatus("waiting", 3, 21_000, 0.004, 14_000, 128_000, "write_file", start_ms)),
         ("Check the French translation", SubagentStatus("queued")),
     ]  # fmt: skip
     ended: list[tuple[str, ToolState, SubagentStatus]] = [
@@ -248,7 +248,7 @@ def rows_of_subagents() -> list[Row]:
         ("Measure the flush times", "interrupted", SubagentStatus("stopped", 7, 90_400, 1.2)),
         ("A task that the app's end cut off", "interrupted", SubagentStatus("interrupted")),
     ]
-    found = "There are 41 tests in 6 files.\n\n[The subagent's log: session 0123, 4 model calls]"
+    result = "There are 41 tests in 6 files.\n\n[The subagent's log: session 0123, 4 model calls]"
     return [
         UserRow(row_key("u1"), "Look into the slow streaming, and read everything that concerns it.", 0, 1),
         AssistantRow(row_key("a1"), "I give out the parts that do not depend on each other.", 0, "opus-4-1"),
@@ -260,7 +260,7 @@ def rows_of_subagents() -> list[Row]:
         *(
             ToolRow(
                 row_key(f"e{n}"), "delegate", title,
-                state, found, "", 3, 90, 31, 42_000, None, DIGEST,
+                state, result, "", 3, 90, 31, 42_000, None, DIGEST,
                 "in window", 30 + n, subagent_session="0123", subagent_status=errand,
             )
             for n, (title, state, errand) in enumerate(ended)
@@ -271,13 +271,13 @@ def rows_of_subagents() -> list[Row]:
 def _divider_rows() -> list[Row]:
     back = (ShowInTimeline(40), Undo(40))
     form = "You let the agent see run_command pytest -q tests/unit whole · 12.4k tokens"
-    swept = "3 outputs and the arguments of 2 steps became markers · saved 4.4k tokens"
+    summary = "3 outputs and the arguments of 2 steps became markers · saved 4.4k tokens"
     placed = "12 observations took the place of 46 messages · saved 22k tokens"
     pinned = "You pinned read_file docs/DESIGN.md · it stays in the window"
     return [
         DividerRow(row_key("d2"), "handover", "messages 12–148 handed over · 104k → 31k", actions=back),
         DividerRow(row_key("d5"), "fold", "28 steps folded into a note · saved 9.1k tokens", actions=back),
-        DividerRow(row_key("d6"), "sweep", swept, actions=back, is_quiet=True),
+        DividerRow(row_key("d6"), "sweep", summary, actions=back, is_quiet=True),
         DividerRow(
             row_key("d7"),
             "observations",

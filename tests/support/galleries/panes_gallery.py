@@ -41,7 +41,7 @@ Shot = Callable[[TaskScope, Theme], Coroutine[Any, Any, QWidget]]
 
 
 async def settle(rounds: int = 40) -> None:
-    """Let the loop deliver what is under way."""
+    """Let the loop deliver pending events."""
     for _ in range(rounds):
         await asyncio.sleep(0.002)
 
@@ -59,7 +59,7 @@ async def _browser(scope: TaskScope, theme: Theme, entries: int, row: int = 2) -
 
 
 async def cache(scope: TaskScope, theme: Theme) -> QWidget:
-    """A chosen file, verified."""
+    """A selected, verified file."""
     pane = await _browser(scope, theme, 312, 8)
     row = cache_row(8)
     pane.show_preview(PreviewState(row, CODE))
@@ -116,7 +116,7 @@ async def cache_no_match(scope: TaskScope, theme: Theme) -> QWidget:
 
 
 async def cache_search(scope: TaskScope, theme: Theme) -> QWidget:
-    """A search with its lines, a handover that says the same, and filters that hold."""
+    """A search with its lines, a matching handover, and active filters."""
     pane = await _browser(scope, theme, 312, 0)
     source = SampleCache([cache_row(number) for number in range(312)])
     source.handovers = (
@@ -184,7 +184,7 @@ def _unfold(pane: Timeline) -> None:
 
 
 async def timeline_small(scope: TaskScope, theme: Theme) -> QWidget:
-    """A compaction under way in a small window; hashes of a sweep unfolded."""
+    """A running compaction in a small window; the hashes of a sweep expanded."""
     running = RunningCard("Summarise", "## Current Issues\nHighlighting inside an open fence still lexes the")
     pane = _timeline(theme, replace(samples.timeline_state(), running=running), 460, 1_000)
     sweep = pane.card_widget(470)
@@ -279,7 +279,7 @@ async def _save_all(out: Path, name_filter: str, app: QApplication) -> None:
 
 
 def main() -> None:
-    """Save all pictures, or those whose name holds the second argument."""
+    """Save all pictures, or those whose name contains the second argument."""
     out = Path(sys.argv[1] if len(sys.argv) > 1 else "build/panes")
     out.mkdir(parents=True, exist_ok=True)
     app = QApplication([])

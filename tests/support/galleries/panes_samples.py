@@ -119,7 +119,7 @@ def _matches(row: CacheRow, words: Sequence[str]) -> bool:
 
 
 class SampleCache:
-    """A CacheSource over rows in memory; `asked` counts the fetches."""
+    """A CacheSource over rows in memory; `fetch_sizes` has the size of each fetch."""
 
     def __init__(self, rows: Sequence[CacheRow]) -> None:
         self.all_rows = list(rows)
@@ -131,27 +131,27 @@ class SampleCache:
 
     async def ids(self, cache_filter: CacheFilter) -> bytes:
         """Digests that pass, in order."""
-        found = [row for row in self.all_rows if cache_filter.state in (None, row.state)]
+        rows = [row for row in self.all_rows if cache_filter.state in (None, row.state)]
         if cache_filter.session_only:
-            found = [row for row in found if row.digest in self.session_digests]
+            rows = [row for row in rows if row.digest in self.session_digests]
         narrowed = cache_filter.entry_filter
-        found = [row for row in found if narrowed.tool in ("", row.tool) and row.size >= narrowed.min_size]
+        rows = [row for row in rows if narrowed.tool in ("", row.tool) and row.size >= narrowed.min_size]
         sort = cache_filter.sort
         if sort != CacheSort():
-            found.sort(key=_SORT_KEYS[sort.column], reverse=sort.is_descending)
-        return b"".join(bytes.fromhex(row.digest) for row in found)
+            rows.sort(key=_SORT_KEYS[sort.column], reverse=sort.is_descending)
+        return b"".join(bytes.fromhex(row.digest) for row in rows)
 
     async def search(self, cache_filter: CacheFilter, cursor: str = "") -> CacheSearchResults:
-        """What holds the words, or begins with the hash; in parts of `part` hits."""
+        """Return rows that contain the words or start with the hash, `search_page_size` hits at a time."""
         words = cache_filter.text.lower().split()
         ids = await self.ids(cache_filter)
-        held = {row.digest: row for row in self.all_rows}
+        rows_by_digest = {row.digest: row for row in self.all_rows}
         digests = [ids[at : at + 32].hex() for at in range(0, len(ids), 32)]
-        found = [one for one in digests if _matches(held[one], words)]
-        self.hits = {one: f"12: {held[one].first_line}" for one in found}
+        matches = [digest for digest in digests if _matches(rows_by_digest[digest], words)]
+        self.hits = {digest: f"12: {rows_by_digest[digest].first_line}" for digest in matches}
         end = int(cursor or "0") + self.search_page_size
-        more = str(end) if end < len(found) else ""
-        return CacheSearchResults(b"".join(map(bytes.fromhex, found[:end])), more, self.handovers)
+        more = str(end) if end < len(matches) else ""
+        return CacheSearchResults(b"".join(map(bytes.fromhex, matches[:end])), more, self.handovers)
 
     async def tools(self) -> Sequence[str]:
         """The tools of the rows."""
@@ -164,9 +164,9 @@ class SampleCache:
     async def rows(self, digests: Sequence[str]) -> Sequence[CacheRow]:
         """The rows of some digests."""
         self.fetch_sizes.append(len(digests))
-        held = {row.digest: row for row in self.all_rows}
-        found = [held[digest] for digest in digests if digest in held]
-        return [replace(row, hit=self.hits.get(row.digest, "")) for row in found]
+        rows_by_digest = {row.digest: row for row in self.all_rows}
+        rows = [rows_by_digest[digest] for digest in digests if digest in rows_by_digest]
+        return [replace(row, hit=self.hits.get(row.digest, "")) for row in rows]
 
     async def totals(self) -> CacheTotals:
         """Counts and sizes of everything."""
@@ -218,7 +218,7 @@ def handover_card(number: int, seq: int, undone: bool = False, **changes: object
 
 
 def timeline_state() -> TimelineState:
-    """Two handovers, one of them undone, sweeps, a failure."""
+    """Return a state with two handovers, one of them undone, sweeps and a failure."""
     hashes = tuple(hashlib.sha256(b"%d" % number).hexdigest() for number in range(14))
     at = NOW_MS - 9 * 60_000
     cards: tuple[TimelineCard, ...] = (
@@ -266,11 +266,11 @@ def observations_card(number: int, seq: int, **changes: object) -> ObservationsC
                      "Finished blocks are frozen; only the open one is rebuilt.", (31,)),
         ObservedFact(NOW_MS - 4_000_000, 3, "The sidecar index is gone.", ()),
     )  # fmt: skip
-    said = "Long answers stall the chat view.\nRe-render **only** what changed, and keep 500 tokens/s smooth."
+    text = "Long answers stall the chat view.\nRe-render **only** what changed, and keep 500 tokens/s smooth."
     values: dict[str, object] = {
         "seq": seq, "at_ms": NOW_MS - (500 - seq) * 90_000, "number": number, "is_reflection": False,
         "facts": facts, "before": 24_100, "after": 1_240, "messages": 46, "ledger": _LEDGER,
-        "quotes": (Bullet(said, (2,)),), "index": hashlib.sha256(b"o%d" % seq).hexdigest(),
+        "quotes": (Bullet(text, (2,)),), "index": hashlib.sha256(b"o%d" % seq).hexdigest(),
         "index_entries": 31, "model": "gpt-oss:20b", "duration_ms": 3_400,
     }  # fmt: skip
     return ObservationsCard(**(values | changes))  # type: ignore[arg-type]  # values by name, as above
@@ -302,7 +302,7 @@ def long_timeline_state() -> TimelineState:
 
 def usage_points(turns: int = 120, kinds: tuple[PointKind, ...] = ("sweep",)) -> tuple[UsagePoint, ...]:
     """A window that fills, drops a little at `kinds`, at handovers a lot."""
-    used, found = 4_000, []
+    used, points = 4_000, []
     for seq in range(1, turns):
         kind: PointKind = "turn"
         used += 300 + (seq * 7_919) % 500
@@ -310,8 +310,8 @@ def usage_points(turns: int = 120, kinds: tuple[PointKind, ...] = ("sweep",)) ->
             used, kind = 8_400, "handover"
         elif seq % 23 == 0:
             used, kind = round(used * 0.7), kinds[seq // 23 % len(kinds)]
-        found.append(UsagePoint(seq, used, kind))
-    return tuple(found)
+        points.append(UsagePoint(seq, used, kind))
+    return tuple(points)
 
 
 _WINDOW_ROWS: tuple[tuple[RowKind, str, str, str], ...] = (
@@ -327,7 +327,7 @@ _WINDOW_ROWS: tuple[tuple[RowKind, str, str, str], ...] = (
 
 
 def window_rows(count: int) -> tuple[WindowRow, ...]:
-    """What a request of `count` pieces contains."""
+    """Return the rows of a request with `count` items."""
     head = (
         WindowRow(0, "system", "System prompt", 1_120, "", "always first"),
         WindowRow(0, "tools", "7 tool schemas", 980, "", "what the agent can do"),

@@ -172,7 +172,7 @@ SCENES: dict[str, Callable[[SettingsDialog], None]] = {
 
 def main() -> None:
     """Save every state; one window for all, because each that is open is styled again with every theme."""
-    wanted = sys.argv[1:]
+    names = sys.argv[1:]
     app = QApplication(sys.argv[:1])
     OUT.mkdir(parents=True, exist_ok=True)
     fonts.load(resources_dir() / "fonts")
@@ -184,7 +184,7 @@ def main() -> None:
     for mode in ("light", "dark"):
         appearance.set_mode(mode)
         for name, show in SCENES.items():
-            if not wanted or name in wanted:
+            if not names or name in names:
                 _save_scene(app, dialog, show, f"{name}-{mode}")
     dialog.close()
     window.allow_close()
@@ -199,7 +199,7 @@ def _save_scene(
         dialog.resize(width, height)
         show(dialog)
         retint(dialog, LIGHT if "light" in name else DARK)
-        for _ in range(3):  # words that wrap settle after the first
+        for _ in range(3):  # wrapped labels settle after the first pass
             app.processEvents()
         dialog.grab().save(str(OUT / f"{name}-{width}.png"))
     scroll = dialog.providers.findChildren(QScrollArea)[0]

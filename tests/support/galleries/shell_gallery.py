@@ -87,7 +87,7 @@ def _to_ms(moment: datetime) -> int:
 
 
 def placeholder(text: str) -> QWidget:
-    """A page that only says what will stand there."""
+    """Return a placeholder page with a label."""
     page = QWidget()
     page.setLayout(
         column(card(column(label(text, "muted"), None, margins=(16, 14, 16, 14))), margins=(18, 14, 18, 14))
@@ -97,8 +97,8 @@ def placeholder(text: str) -> QWidget:
 
 def make_window() -> MainWindow:
     """A window with placeholders for the pages that others build."""
-    kept: dict[str, bytes] = {}
-    memory = LayoutStore(lambda key: kept.get(key, b""), kept.__setitem__)
+    states: dict[str, bytes] = {}
+    memory = LayoutStore(lambda key: states.get(key, b""), states.__setitem__)
     names = ("Chat", "Cache", "Timeline", "Context")
     window = MainWindow(memory)
     window.add_pages(WindowPages(*(placeholder(name) for name in names)))
@@ -213,19 +213,19 @@ def save_dialog_images(app: QApplication, window: MainWindow, mode: str, output_
         app.processEvents()
         dialog.grab().save(str(output_dir / f"settings-{page}-{mode}.png"))
         if page == "policy":
-            whole = dialog.policy.findChildren(QScrollArea)[0]
-            whole.takeWidget().grab().save(str(output_dir / f"settings-policy-whole-{mode}.png"))
+            scroll_area = dialog.policy.findChildren(QScrollArea)[0]
+            scroll_area.takeWidget().grab().save(str(output_dir / f"settings-policy-whole-{mode}.png"))
     dialog.close()
-    for name, shown in dialogs.items():
-        retint(shown, window.theme)
-        shown.show()
+    for name, widget in dialogs.items():
+        retint(widget, window.theme)
+        widget.show()
         app.processEvents()
-        shown.grab().save(str(output_dir / f"dialog-{name}-{mode}.png"))
-        shown.close()
+        widget.grab().save(str(output_dir / f"dialog-{name}-{mode}.png"))
+        widget.close()
 
 
 def _handover_dialog(window: MainWindow, stage: str) -> HandoverDialog:
-    """The dialog of a handover by hand, at one of its stages."""
+    """Show the dialog of a manual handover at one of its stages."""
     dialog = HandoverDialog(window)
     dialog.tint(window.theme)
     reaches = [
@@ -282,12 +282,12 @@ def main() -> None:
     out = OUTPUT_DIR / f"{app.devicePixelRatio():g}x"
     out.mkdir(parents=True, exist_ok=True)
     fonts.load(resources_dir() / "fonts")
-    wanted = sys.argv[1:]
+    names = sys.argv[1:]
     for mode in ("light", "dark"):
         appearance = stylesheet.Appearance(app, mode)
         for name, show in STATES.items():
             for width, height in ((1440, 900), (1024, 700), (640, 560)):
-                if wanted and name not in wanted:
+                if names and name not in names:
                     continue
                 window = make_window()
                 window.bind_appearance(appearance)

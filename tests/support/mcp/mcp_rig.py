@@ -25,9 +25,9 @@ _TIMEOUT_S = 60.0
 
 
 def approved_server(name: str, *args: str, **fields: Any) -> McpServerConfig:
-    """An entry that runs Python with these arguments, or what `fields` say, and that the person agreed to."""
-    given = {"command": sys.executable, "args": tuple(map(str, args)), **fields}
-    entry = McpServerConfig(name=name, **given)
+    """Return an entry that runs Python with these arguments, or as `fields` say, approved by the user."""
+    spec = {"command": sys.executable, "args": tuple(map(str, args)), **fields}
+    entry = McpServerConfig(name=name, **spec)
     return msgspec.structs.replace(entry, approved=entry.fingerprint)
 
 
@@ -37,7 +37,7 @@ def sdk_server(name: str = "made", **fields: Any) -> McpServerConfig:
 
 
 def raw_server(*modes: str, name: str = "raw", **fields: Any) -> McpServerConfig:
-    """The server that speaks the protocol by hand, and misbehaves as told."""
+    """Return an entry for the handwritten protocol server that misbehaves on demand."""
     return approved_server(name, "-S", str(SCRIPTS_DIR / "raw_server.py"), *modes, **fields)
 
 
@@ -65,19 +65,19 @@ class McpRig:
 
     def actor(self, name: str) -> ServerActor:
         """A server that runs."""
-        found = self.hub.actor(name)
-        assert found is not None
-        return found
+        actor = self.hub.actor(name)
+        assert actor is not None
+        return actor
 
     @property
     def tool_names(self) -> list[str]:
-        """The tools that a model is told."""
+        """Return the tools offered to a model."""
         return [spec.name for spec in self.tools.specs]
 
     async def call(
         self, name: str, on_output: OutputCallback = ignore_output, **arguments: Any
     ) -> ToolResult:
-        """Call a tool by the name it is told under."""
+        """Call a tool by its offered name."""
         return await self.tools.run(ToolCall("c1", name, msgspec.json.encode(arguments).decode()), on_output)
 
     async def call_text(self, name: str, **arguments: Any) -> str:
@@ -85,7 +85,7 @@ class McpRig:
         return (await self.call(name, **arguments)).content.decode()
 
     async def wait_until(self, condition: Callable[[], bool]) -> None:
-        """Let the loop run until something holds."""
+        """Run the loop until a condition is true."""
         deadline = time.monotonic() + _TIMEOUT_S
         while not condition():
             assert time.monotonic() < deadline, "it never came to that"

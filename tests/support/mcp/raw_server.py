@@ -1,4 +1,4 @@
-"""An MCP server of the 2025-06-18 protocol written by hand, without any package: it misbehaves as it is told.
+"""A handwritten MCP server of the 2025-06-18 protocol, without any package: it misbehaves on demand.
 
 `python raw_server.py HOW...`, where HOW is any of: pages, endless, spam, noise, evil, mute, crash, stubborn,
 shuffle, flood, many=N.
@@ -15,7 +15,7 @@ import time
 from typing import Any
 
 MODES = set(sys.argv[1:])
-EXTRA_TOOL_COUNT = next((int(one[5:]) for one in MODES if one.startswith("many=")), 0)
+EXTRA_TOOL_COUNT = next((int(mode[5:]) for mode in MODES if mode.startswith("many=")), 0)
 LIST_COUNTER = [0]
 
 
@@ -44,13 +44,13 @@ HOSTILE_TOOLS = [
 
 
 def offered_tools() -> list[dict[str, Any]]:
-    """What is offered now."""
+    """Return the tools that are offered now."""
     LIST_COUNTER[0] += 1
     if "evil" in MODES:
         return HOSTILE_TOOLS
-    found = [tool(name, f"Does {name}.") for name in ("echo", "hang", "ask", "big", "bang", "pid")]
-    found += [tool(f"tool_{number:03}", f"Number {number}.") for number in range(EXTRA_TOOL_COUNT)]
-    return found[::-1] if "shuffle" in MODES and LIST_COUNTER[0] % 2 else found
+    tools = [tool(name, f"Does {name}.") for name in ("echo", "hang", "ask", "big", "bang", "pid")]
+    tools += [tool(f"tool_{number:03}", f"Number {number}.") for number in range(EXTRA_TOOL_COUNT)]
+    return tools[::-1] if "shuffle" in MODES and LIST_COUNTER[0] % 2 else tools
 
 
 def list_page(cursor: str | None) -> dict[str, Any]:
@@ -66,7 +66,7 @@ def list_page(cursor: str | None) -> dict[str, Any]:
 
 
 def ask_client(method: str, params: dict[str, Any]) -> Any:
-    """What the client answers to a question of ours."""
+    """Send the client a request and return its answer."""
     send(id="q1", method=method, params=params)
     for line in sys.stdin:
         message = json.loads(line)
@@ -98,8 +98,8 @@ def handle_message(message: dict[str, Any]) -> None:
     """Answer one message."""
     key, method = message.get("id"), message.get("method")
     if method == "initialize":
-        told = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {"listChanged": True}}}
-        send(id=key, result={**told, "serverInfo": {"name": "raw", "version": "0"}})
+        result = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {"listChanged": True}}}
+        send(id=key, result={**result, "serverInfo": {"name": "raw", "version": "0"}})
     elif method == "tools/list":
         send(id=key, result=list_page((message.get("params") or {}).get("cursor")))
     elif method == "tools/call":
@@ -112,7 +112,7 @@ def handle_message(message: dict[str, Any]) -> None:
 
 
 def misbehave() -> None:
-    """What it does before it serves."""
+    """Misbehave before serving."""
     if "crash" in MODES:
         sys.stderr.write("cannot find the database at /nowhere\n")
         sys.exit(4)

@@ -1,6 +1,7 @@
 """An MCP server made with the protocol's own package: `python sdk_server.py [http PORT_FILE PORT]`.
 
-Its tools say, count slowly, change the list of tools, show pictures, fail, die, ask back, and say very much.
+Its tools return text, count slowly, change the list of tools, return pictures, fail, die, send requests back,
+and return large outputs.
 """
 
 from __future__ import annotations

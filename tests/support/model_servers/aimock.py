@@ -1,4 +1,4 @@
-"""aimock from npm: a server that plays what its script files say, and keeps a journal of what it was sent."""
+"""aimock from npm: a server that plays script files and keeps a journal of its requests."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class AiMock:
 
     def journal(self) -> list[dict[str, Any]]:
         """The requests it got, oldest first, as it read them."""
-        found: list[dict[str, Any]] = self._call("GET", "journal")
-        return [one for one in found if one["method"] == "POST"]
+        entries: list[dict[str, Any]] = self._call("GET", "journal")
+        return [entry for entry in entries if entry["method"] == "POST"]
 
     def clear_journal(self) -> None:
         """Forget the journal."""

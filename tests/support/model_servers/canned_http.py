@@ -1,4 +1,4 @@
-"""A network that gives one reply, cut into whatever pieces a test wants."""
+"""A network that returns one reply, cut into pieces of any size."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from helix_desktop.providers.http import MAX_BODY_BYTES, HttpClient, HttpRespons
 
 
 class CannedResponse(HttpResponse):
-    """A stream of events whose bytes are known."""
+    """A stream of events with known bytes."""
 
     def __init__(self, chunks: Sequence[bytes]) -> None:
         self._chunks = chunks
@@ -26,7 +26,7 @@ class CannedResponse(HttpResponse):
 
 
 class CannedHttp(HttpClient):
-    """Answers every call with these pieces; `bodies` are what was sent."""
+    """Answers every request with these pieces; `bodies` are the request bodies."""
 
     def __init__(self, chunks: Sequence[bytes]) -> None:
         super().__init__()
@@ -37,6 +37,6 @@ class CannedHttp(HttpClient):
     async def send(
         self, method: str, url: str, headers: Mapping[str, str] | None = None, body: bytes | None = None
     ) -> AsyncIterator[HttpResponse]:
-        """Give the reply."""
+        """Return the reply."""
         self.bodies.append(body or b"")
         yield CannedResponse(self.chunks)

@@ -1,20 +1,21 @@
-"""A real local HTTP server that speaks like a model's, for tests: Chat Completions unless told otherwise.
+"""A real local HTTP server that speaks like a model's, for tests: Chat Completions by default.
 
-A script decides what each request is answered with; every request is kept verbatim:
+A script decides how each request is answered; every request is recorded verbatim:
 
     async def script(request):                     # the request's JSON; may also be a plain function
         if request["messages"][-1]["role"] == "user":
-            return Stream(Text("Let me look."), Call("read_file", '{"path": "a.py"}'))
-        return say("Done.")
+            return StreamedReply(Text("Let me look."), Call("read_file", '{"path": "a.py"}'))
+        return text_reply("Done.")
 
     async with ChatServer(script) as server:
-        model = model_behind("openai-chat", info, server.base_url, http=http)
+        model = create_model("openai-chat", info, server.base_url, http=http)
         ...
         assert server.requests[0].json["model"] == "m"
 
-Delays are events, never sleeps: `Wait(event)` holds a stream back until the test sets the event, and sets
-`server.waiting` so that the test knows it is there. Faults are parts of a stream (`Cut`, `Raw`, `Hang`) or
-whole replies (`Refusal`, `page`). Nothing here is taken from the product: it is an independent peer.
+Delays are events, never sleeps: `Wait(event)` pauses a stream until the test sets the event, and sets
+`server.waiting` so that the test knows it is there. Faults are parts of a stream (`Disconnect`, `Raw`,
+`Hang`)
+or complete replies (`PlainReply`). Nothing here is taken from the product: it is an independent peer.
 
 A `WireFormat` (model_servers/wire_formats.py) writes the bytes: one script serves every dialect.
 """
@@ -185,8 +186,8 @@ class ChatServer:
         if request.method != "POST" or request.path != f"/v1{self._wire_format.path}":
             await _send_response(writer, api_error(404, f"no such path: {request.path}"))
             return True
-        chosen = self._script(request.json)
-        reply = await chosen if inspect.isawaitable(chosen) else chosen
+        answer = self._script(request.json)
+        reply = await answer if inspect.isawaitable(answer) else answer
         if isinstance(reply, PlainReply):
             await _send_response(writer, reply)
             return True
@@ -227,7 +228,7 @@ class ChatServer:
     async def _pause_stream(
         self, part: Wait | Hang | KeepAlives, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> bool:
-        """Wait as the part says; False when the client went away first."""
+        """Wait as the part demands; return False if the client disconnected first."""
         self.waiting.set()
         if isinstance(part, KeepAlives):
             return await self._send_heartbeats(reader, writer)
@@ -235,10 +236,10 @@ class ChatServer:
         async with asyncio.TaskGroup() as group:
             gone, released = group.create_task(_wait_for_disconnect(reader)), group.create_task(until.wait())
             await asyncio.wait((gone, released), return_when=asyncio.FIRST_COMPLETED)
-            held = released.done()
+            was_paused = released.done()
             gone.cancel()
             released.cancel()
-        return held
+        return was_paused
 
     async def _send_heartbeats(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         """Signs of life, a hundred a second, as long as anybody listens."""

@@ -1,4 +1,4 @@
-"""The three dialects side by side: how a server speaks each, and the product's model behind it."""
+"""The three dialects: how a server speaks each, and the product's model for it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.support.model_servers.wire_formats import (
 
 @dataclass
 class SleepRecorder:
-    """Sleeps that take no time, and how long each would have been."""
+    """Records sleeps instead of sleeping, with the duration of each."""
 
     durations_s: list[float] = field(default_factory=list)
 
@@ -34,7 +34,7 @@ class SleepRecorder:
         return RetryPolicy(pause=self.pause, jitter=lambda: 0.0)
 
     async def pause(self, seconds: float, _skip: asyncio.Event) -> None:
-        """Take a note instead of waiting."""
+        """Record the duration instead of waiting."""
         self.durations_s.append(seconds)
 
 
@@ -69,7 +69,7 @@ class DialectCase:
         )
 
     def ends_with_user_message(self, request: Mapping[str, Any]) -> bool:
-        """Whether a request ends with the person's words, not with a tool's answer."""
+        """Return True if a request ends with the user's message, not with a tool's answer."""
         last = (request["input"] if self.name == "openai-responses" else request["messages"])[-1]
         content = last.get("content")
         answered = isinstance(content, list) and content[0].get("type") == "tool_result"

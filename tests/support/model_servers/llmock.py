@@ -1,4 +1,4 @@
-"""llmock from PyPI: a server of ten providers' formats that fails as told, and grades its client."""
+"""llmock from PyPI: a server of ten providers' formats that fails on demand and grades its client."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ class LlMock:
         self._call("POST", "scenario", {"behaviors": behaviors})
 
     def pending_behaviors(self) -> list[dict[str, Any]]:
-        """The behaviours that nobody met yet."""
-        found: list[dict[str, Any]] = self._call("GET", "scenario")["pending"]
-        return found
+        """Return the behaviors that have not been used yet."""
+        pending: list[dict[str, Any]] = self._call("GET", "scenario")["pending"]
+        return pending
 
     def requests(self) -> list[dict[str, Any]]:
-        """What it was asked, oldest first, with time, fault and body."""
-        found: list[dict[str, Any]] = self._call("GET", "requests")["requests"]
-        return found
+        """Return the requests, oldest first, with time, fault and body."""
+        requests: list[dict[str, Any]] = self._call("GET", "requests")["requests"]
+        return requests
 
     def verdict(self) -> dict[str, Any]:
         """How it grades the client since the last `forget`."""
-        found: dict[str, Any] = self._call("GET", "verdict")
-        return found
+        verdict: dict[str, Any] = self._call("GET", "verdict")
+        return verdict
 
     def clear_pending_behaviors(self) -> None:
         """Drop the behaviours that still wait."""

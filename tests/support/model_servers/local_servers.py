@@ -1,8 +1,8 @@
-"""Real local HTTP servers that answer like Ollama, LM Studio, llama.cpp and vLLM do, as their manuals say.
+"""Real local HTTP servers that answer like Ollama, LM Studio, llama.cpp and vLLM, as their manuals say.
 
-async with serving(OLLAMA) as server:
-    found = await identify(http, server.root)
-    assert "GET /api/tags" in server.asked
+async with run_server(OLLAMA) as server:
+    local_server = await identify(http, server.root_url)
+    assert "GET /api/tags" in server.request_lines
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Routes = Mapping[str, Reply]
 
 @dataclass
 class RunningServer:
-    """A running server: its address, and what it was asked in order, with the headers."""
+    """A running server: its address and its requests in order, with the headers."""
 
     port: int
     request_lines: list[str] = field(default_factory=list)
@@ -35,7 +35,7 @@ class RunningServer:
 
 @asynccontextmanager
 async def run_server(routes: Routes) -> AsyncIterator[RunningServer]:
-    """Run a server for the block; what it has no answer for is 404."""
+    """Run a server for the block; unknown paths are 404."""
     state = RunningServer(0)
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -54,12 +54,12 @@ async def run_server(routes: Routes) -> AsyncIterator[RunningServer]:
 
 
 def _reply(route: Reply | None, body: bytes) -> bytes:
-    status, told = ("200 OK", route) if route is not None else ("404 Not Found", {"error": "not found"})
-    if callable(told):
-        told = told(json.loads(body))
-    text = json.dumps(told).encode()
-    kept = f"content-type: application/json\r\ncontent-length: {len(text)}\r\nconnection: close"
-    return f"HTTP/1.1 {status}\r\n{kept}\r\n\r\n".encode() + text
+    status, body_value = ("200 OK", route) if route is not None else ("404 Not Found", {"error": "not found"})
+    if callable(body_value):
+        body_value = body_value(json.loads(body))
+    text = json.dumps(body_value).encode()
+    header = f"content-type: application/json\r\ncontent-length: {len(text)}\r\nconnection: close"
+    return f"HTTP/1.1 {status}\r\n{header}\r\n\r\n".encode() + text
 
 
 def _ollama_show(request: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -12,30 +12,34 @@ _THINKING = ("thinking", "redacted_thinking")
 
 
 def anthropic_problems(body: Mapping[str, Any]) -> list[str]:
-    """What Anthropic would refuse in a request."""
-    found = [f"{key} is sent" for key in _SAMPLING & set(body)]
+    """Return what Anthropic would refuse in a request."""
+    problems = [f"{key} is sent" for key in _SAMPLING & set(body)]
     if body["max_tokens"] < 1:
-        found.append("no room for an answer")
+        problems.append("no room for an answer")
     marks = str(body).count("'cache_control'")
     if not 1 <= marks <= 4:
-        found.append(f"{marks} cache breakpoints")
-    asked: list[str] = []
-    seen: set[str] = set()
+        problems.append(f"{marks} cache breakpoints")
+    call_ids: list[str] = []
+    seen_ids: set[str] = set()
     for number, message in enumerate(body["messages"]):
         if message["role"] != ("assistant" if number % 2 else "user"):
-            found.append(f"message {number} is the {message['role']}'s")
+            problems.append(f"message {number} is the {message['role']}'s")
         blocks = message["content"]
-        found += [f"message {number}: {text}" for text in _block_problems(blocks)]
+        problems += [f"message {number}: {text}" for text in _block_problems(blocks)]
         answered = [block["tool_use_id"] for block in blocks if block["type"] == "tool_result"]
         kinds = [block["type"] == "tool_result" for block in blocks]
-        if sorted(answered) != sorted(asked) or kinds != sorted(kinds, reverse=True):
-            found.append(f"message {number}: {asked} answered by {answered}")
-        asked = [block["id"] for block in blocks if block["type"] == "tool_use"]
-        found += [f"the id {one} is not legal or not new" for one in asked if not _is_new_id(one, seen)]
-        seen.update(asked)
-    if asked or body["messages"][-1]["role"] != "user":
-        found.append("the last message is not the user's")
-    return found
+        if sorted(answered) != sorted(call_ids) or kinds != sorted(kinds, reverse=True):
+            problems.append(f"message {number}: {call_ids} answered by {answered}")
+        call_ids = [block["id"] for block in blocks if block["type"] == "tool_use"]
+        problems += [
+            f"the id {call_id} is not legal or not new"
+            for call_id in call_ids
+            if not _is_new_id(call_id, seen_ids)
+        ]
+        seen_ids.update(call_ids)
+    if call_ids or body["messages"][-1]["role"] != "user":
+        problems.append("the last message is not the user's")
+    return problems
 
 
 def _is_new_id(call_id: str, used_ids: set[str]) -> bool:
@@ -43,39 +47,39 @@ def _is_new_id(call_id: str, used_ids: set[str]) -> bool:
 
 
 def _block_problems(blocks: Sequence[Mapping[str, Any]]) -> list[str]:
-    found = []
+    problems = []
     if not blocks:
-        found.append("nothing in it")
+        problems.append("nothing in it")
     for block in blocks:
         if block["type"] == "text" and not block["text"].strip():
-            found.append("empty text")
+            problems.append("empty text")
         if block["type"] in _THINKING and "cache_control" in block:
-            found.append("a breakpoint on thinking")
+            problems.append("a breakpoint on thinking")
         if block["type"] == "tool_use" and not isinstance(block["input"], dict):
-            found.append("an input that is no object")
+            problems.append("an input that is no object")
         if block["type"] == "tool_result" and not block["content"]:
-            found.append("an empty result")
-    return found
+            problems.append("an empty result")
+    return problems
 
 
 def responses_problems(body: Mapping[str, Any]) -> list[str]:
-    """What OpenAI's Responses would refuse in a request that nothing is stored for."""
-    found = [f"{key} is sent" for key in _SAMPLING & set(body)]
+    """Return what OpenAI's Responses would refuse in a request without server-side storage."""
+    problems = [f"{key} is sent" for key in _SAMPLING & set(body)]
     if body["store"] is not False:
-        found.append("it would be stored")
-    asked: list[str] = []
+        problems.append("it would be stored")
+    call_ids: list[str] = []
     items = body["input"]
     for number, item in enumerate(items):
-        found += [f"item {number}: {text}" for text in _item_problems(item, items[number + 1 :], asked)]
-    if asked or items[-1].get("role") == "assistant":
-        found.append("does not end with the user's words or answers")
-    return found
+        problems += [f"item {number}: {text}" for text in _item_problems(item, items[number + 1 :], call_ids)]
+    if call_ids or items[-1].get("role") == "assistant":
+        problems.append("does not end with the user's words or answers")
+    return problems
 
 
 def _item_problems(
     item: Mapping[str, Any], following_items: Sequence[Mapping[str, Any]], open_calls: list[str]
 ) -> list[str]:
-    """What is wrong with one item; `asked` are the calls that are open before it, then behind it."""
+    """Return the problems of one item; `open_calls` are the calls without an output so far."""
     kind = item.get("type", "message")
     if kind == "function_call":
         open_calls.append(item["call_id"])
@@ -95,11 +99,11 @@ def _item_problems(
 
 
 def _reasoning_problems(item: Mapping[str, Any], following_items: Sequence[Mapping[str, Any]]) -> list[str]:
-    found = []
+    problems = []
     if not item.get("encrypted_content"):
-        found.append("reasoning that is stored nowhere")
+        problems.append("reasoning that is stored nowhere")
     following = following_items[0] if following_items else {}
     own = following.get("type") in ("function_call", "reasoning") or following.get("role") == "assistant"
     if not own:
-        found.append("reasoning without what followed it")
-    return found
+        problems.append("reasoning without what followed it")
+    return problems

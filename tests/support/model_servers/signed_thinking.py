@@ -1,4 +1,4 @@
-"""An Anthropic server of the newer kind, which binds thinking to what stood before it."""
+"""An Anthropic server of the newer kind, which binds thinking to the preceding content."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from tests.support.model_servers.chat_server import Reply, api_error
 
 
 class SignedThinkingScript:
-    """A server that takes thinking back only where nothing before it has changed since.
+    """A server that accepts its thinking only if nothing before it has changed since.
 
-    The signature of its thinking is a digest of all that it read; cache breakpoints are no part of it.
+    The signature of its thinking is a digest of all that it read, without the cache breakpoints.
     """
 
     def __init__(self, script: Callable[[dict[str, Any], str], Reply]) -> None:
@@ -24,14 +24,14 @@ class SignedThinkingScript:
         """Pieces of thinking that came back with each request that was not refused."""
 
     def __call__(self, request: dict[str, Any]) -> Reply:
-        """Look at all thinking, then answer as the script says, which gets the signature for its own."""
-        taken = 0
+        """Check all thinking, then answer by the script, which gets the signature for its own."""
+        count = 0
         messages = request["messages"]
         for number, message in enumerate(messages):
             for place, block in enumerate(message["content"]):
                 if block["type"] != "thinking":
                     continue
-                taken += 1
+                count += 1
                 if block["signature"] != _sign(request, messages[:number], message["content"][:place]):
                     self.refused_count += 1
                     return api_error(
@@ -39,7 +39,7 @@ class SignedThinkingScript:
                         f"messages.{number}.content.{place}: Invalid `signature` in `thinking` block. "
                         "The block is bound to a different conversation.",
                     )
-        self.thinking_block_counts.append(taken)
+        self.thinking_block_counts.append(count)
         return self._script(request, _sign(request, messages, []))
 
 
@@ -49,7 +49,7 @@ def _sign(request: dict[str, Any], messages: list[Any], preceding_blocks: list[A
 
 
 def strip_cache_breakpoints(value: Any) -> Any:
-    """A request's part without its cache breakpoints, which stand elsewhere in each request."""
+    """Return a part of a request without its cache breakpoints, which move with each request."""
     if isinstance(value, dict):
-        return {key: strip_cache_breakpoints(one) for key, one in value.items() if key != "cache_control"}
-    return [strip_cache_breakpoints(one) for one in value] if isinstance(value, list) else value
+        return {key: strip_cache_breakpoints(child) for key, child in value.items() if key != "cache_control"}
+    return [strip_cache_breakpoints(child) for child in value] if isinstance(value, list) else value

@@ -1,4 +1,4 @@
-"""What a test server sends, whatever the dialect: parts of a stream, whole replies, requests as they came."""
+"""What a test server sends, in any dialect: parts of a stream, complete replies, received requests."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Reasoning:
-    """One piece of reasoning, under the name that the server gives it."""
+    """One piece of reasoning, under the server's name for it."""
 
     text: str
     field: str = "reasoning_content"
@@ -28,7 +28,7 @@ class Reasoning:
 
 @dataclass(frozen=True)
 class Call:
-    """A whole tool call, its arguments sent in pieces of `piece` characters."""
+    """A complete tool call, its arguments sent in pieces of `piece` characters."""
 
     name: str
     arguments: str = "{}"
@@ -38,7 +38,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Delta:
-    """A delta, or an event, exactly as given: for servers with habits of their own."""
+    """A delta, or an event, sent verbatim: for servers with peculiarities."""
 
     delta: Mapping[str, Any]
 
@@ -59,7 +59,7 @@ class Wait:
 
 @dataclass(frozen=True)
 class Hang:
-    """Sends nothing more; ends when the client goes away."""
+    """Sends nothing more; ends when the client disconnects."""
 
 
 @dataclass(frozen=True)
@@ -76,14 +76,14 @@ class Finish:
 
 @dataclass(frozen=True)
 class OpaqueReasoning:
-    """Opaque thinking: a signature for the reasoning before it, or whole reasoning that nobody can read."""
+    """Opaque thinking: a signature for the reasoning before it, or encrypted reasoning."""
 
     data: str
 
 
 @dataclass(frozen=True)
 class KeepAlives:
-    """Keeps the line open with the dialect's own signs of life, until the client goes away."""
+    """Keeps the connection open with the dialect's keep-alives until the client disconnects."""
 
 
 StreamPart = (
@@ -101,7 +101,7 @@ class TokenCounts:
 
 
 class StreamedReply:
-    """An answer that streams its parts, then its reason to end, its usage when asked for, and `[DONE]`.
+    """An answer that streams its parts, then its finish reason, its usage if requested, and `[DONE]`.
 
     `finish` "" sends no reason; `usage` None reports nothing, "estimate" a quarter of the characters.
     """
@@ -117,7 +117,7 @@ class StreamedReply:
 
     @property
     def finish_reason(self) -> str:
-        """The reason to end: the one given, or what fits the parts."""
+        """Return the finish reason: the explicit one, or the one that fits the parts."""
         if self.finish is not None:
             return self.finish
         if any(isinstance(part, Finish) for part in self.parts):
@@ -127,7 +127,7 @@ class StreamedReply:
 
 @dataclass(frozen=True)
 class PlainReply:
-    """A whole reply that is no stream: an error, a page, a list."""
+    """A complete reply that is no stream: an error, a page, a list."""
 
     status: int
     body: str | Mapping[str, Any] = ""

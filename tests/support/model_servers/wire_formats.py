@@ -1,4 +1,4 @@
-"""How test servers put an answer on the wire, by dialect. Nothing here is taken from the product."""
+"""How test servers encode an answer, by dialect. Nothing here is taken from the product."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ReplyEncoder(Protocol):
     """Writes one answer."""
 
     def start(self) -> Iterator[bytes]:
-        """What comes before all parts."""
+        """Return what precedes all parts."""
         ...
 
     def encode_part(self, part: StreamPart) -> Iterator[bytes]:
@@ -43,12 +43,12 @@ class ReplyEncoder(Protocol):
         ...
 
     def end(self) -> Iterator[bytes]:
-        """What comes behind all parts."""
+        """Return what follows all parts."""
         ...
 
 
 class WireFormat(Protocol):
-    """One dialect, as a server speaks it."""
+    """The wire format of one dialect, on the server's side."""
 
     @property
     def path(self) -> str:
@@ -61,7 +61,7 @@ class WireFormat(Protocol):
         ...
 
     def create_encoder(self, reply: StreamedReply, request: ReceivedRequest) -> ReplyEncoder:
-        """What writes the answer to a request."""
+        """Return the encoder for the answer to a request."""
         ...
 
     def model_list(self, models: Sequence[str]) -> Mapping[str, Any]:
@@ -80,7 +80,7 @@ class ChatWireFormat:
     keep_alive = b": keep-alive\n\n"
 
     def create_encoder(self, reply: StreamedReply, request: ReceivedRequest) -> ReplyEncoder:
-        """What writes the answer to a request."""
+        """Return the encoder for the answer to a request."""
         return _ChatEncoder(reply, request)
 
     def model_list(self, models: Sequence[str]) -> Mapping[str, Any]:
@@ -99,7 +99,7 @@ class AnthropicWireFormat:
     keep_alive = b'event: ping\ndata: {"type": "ping"}\n\n'
 
     def create_encoder(self, reply: StreamedReply, request: ReceivedRequest) -> ReplyEncoder:
-        """What writes the answer to a request."""
+        """Return the encoder for the answer to a request."""
         return _AnthropicEncoder(reply, request)
 
     def model_list(self, models: Sequence[str]) -> Mapping[str, Any]:
@@ -108,7 +108,7 @@ class AnthropicWireFormat:
 
     def stream_error(self, kind: str, message: str) -> bytes:
         """An error in the middle of a stream."""
-        return _named_event({"type": "error", "error": {"type": kind, "message": message}})
+        return _event_with_type({"type": "error", "error": {"type": kind, "message": message}})
 
 
 class ResponsesWireFormat:
@@ -118,7 +118,7 @@ class ResponsesWireFormat:
     keep_alive = b'event: keepalive\ndata: {"type": "keepalive", "sequence_number": 1}\n\n'
 
     def create_encoder(self, reply: StreamedReply, request: ReceivedRequest) -> ReplyEncoder:
-        """What writes the answer to a request."""
+        """Return the encoder for the answer to a request."""
         return _ResponsesEncoder(reply, request)
 
     def model_list(self, models: Sequence[str]) -> Mapping[str, Any]:
@@ -128,7 +128,7 @@ class ResponsesWireFormat:
     def stream_error(self, kind: str, message: str) -> bytes:
         """An error in the middle of a stream."""
         failed = {"id": "resp", "status": "failed", "error": {"code": kind, "message": message}, "output": []}
-        return _named_event({"type": "response.failed", "response": failed})
+        return _event_with_type({"type": "response.failed", "response": failed})
 
 
 class _ChatEncoder:
@@ -193,7 +193,7 @@ class _AnthropicEncoder:
             "output_tokens": 1,
         }
         message = {"id": "msg_1", "type": "message", "role": "assistant", "content": [], "usage": usage}
-        yield _named_event({"type": "message_start", "message": message})
+        yield _event_with_type({"type": "message_start", "message": message})
 
     def encode_part(self, part: StreamPart) -> Iterator[bytes]:
         if isinstance(part, Text):
@@ -211,7 +211,7 @@ class _AnthropicEncoder:
         elif isinstance(part, Call):
             yield from self._call(part)
         elif isinstance(part, Delta):
-            yield _named_event(part.delta)
+            yield _event_with_type(part.delta)
         elif isinstance(part, Finish):
             yield from self._finish(part.reason)
 
@@ -229,27 +229,27 @@ class _AnthropicEncoder:
             return
         yield from self._end()
         self._index, self._open = self._index + 1, kind
-        yield _named_event({"type": "content_block_start", "index": self._index, "content_block": block})
+        yield _event_with_type({"type": "content_block_start", "index": self._index, "content_block": block})
 
     def _delta(self, delta: Mapping[str, Any]) -> bytes:
-        return _named_event({"type": "content_block_delta", "index": self._index, "delta": delta})
+        return _event_with_type({"type": "content_block_delta", "index": self._index, "delta": delta})
 
     def _end(self) -> Iterator[bytes]:
         if self._open:
             self._open = ""
-            yield _named_event({"type": "content_block_stop", "index": self._index})
+            yield _event_with_type({"type": "content_block_stop", "index": self._index})
 
     def _finish(self, reason: str) -> Iterator[bytes]:
         yield from self._end()
         delta = {"stop_reason": _ANTHROPIC_STOP_REASONS.get(reason, reason), "stop_sequence": None}
         usage = {"output_tokens": self._counts.output}
-        yield _named_event({"type": "message_delta", "delta": delta, "usage": usage})
+        yield _event_with_type({"type": "message_delta", "delta": delta, "usage": usage})
 
     def end(self) -> Iterator[bytes]:
         if self._reply.finish_reason:
             yield from self._finish(self._reply.finish_reason)
         if self._reply.send_done:
-            yield _named_event({"type": "message_stop"})
+            yield _event_with_type({"type": "message_stop"})
 
 
 class _ResponsesEncoder:
@@ -281,7 +281,7 @@ class _ResponsesEncoder:
         elif isinstance(part, Call):
             yield from self._call(part)
         elif isinstance(part, Delta):
-            yield _named_event(part.delta)
+            yield _event_with_type(part.delta)
         elif isinstance(part, Finish):
             yield from self._finish(part.reason)
 
@@ -348,12 +348,12 @@ class _ResponsesEncoder:
             yield b"data: [DONE]\n\n"
 
     def _item_event(self, kind: str, **fields: Any) -> bytes:
-        named = {"output_index": len(self._items) - 1, "item_id": self._items[-1]["id"]}
-        return self._numbered_event(f"response.{kind}", **named, **fields)
+        position = {"output_index": len(self._items) - 1, "item_id": self._items[-1]["id"]}
+        return self._numbered_event(f"response.{kind}", **position, **fields)
 
     def _numbered_event(self, kind: str, **fields: Any) -> bytes:
         self._number += 1
-        return _named_event({"type": kind, "sequence_number": self._number, **fields})
+        return _event_with_type({"type": kind, "sequence_number": self._number, **fields})
 
 
 def _pieces(call: Call) -> list[str]:
@@ -379,5 +379,5 @@ def _data_event(value: Mapping[str, Any]) -> bytes:
     return b"data: " + json.dumps(value).encode() + b"\n\n"
 
 
-def _named_event(value: Mapping[str, Any]) -> bytes:
+def _event_with_type(value: Mapping[str, Any]) -> bytes:
     return f"event: {value['type']}\n".encode() + _data_event(value)

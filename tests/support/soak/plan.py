@@ -1,4 +1,4 @@
-"""What the turns of a soak run are: tools, faults, stops and tasks for subagents, drawn from a seed."""
+"""The turns of a soak run: tools, faults, stops and subagent tasks, drawn from a seed."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _STREAM_FAULTS = ("disconnect", "truncate", "malformed")
 
 @dataclass(frozen=True)
 class PlannedTurn:
-    """One turn: what the person says, and what the server does then."""
+    """One turn: the user's message and the server's replies."""
 
     text: str
     kind: TurnKind
@@ -62,14 +62,14 @@ def write_project_files(root: Path) -> None:
 
 
 def background_reply() -> Behavior:
-    """What is answered to requests without tools: good for a handover and for observations."""
+    """Return the reply to requests without tools: valid for a handover and for observations."""
     facts = "\n".join(f"- The soak run went on as planned with {name}; nothing was lost." for name in _FILES)
     text = "\n".join(f"## {title}\n{facts}" for title in SECTIONS)
     return {"type": "reply", "text": text, "times": None, "match": {"tools": False}}
 
 
 def plan_turns(count: int, seed: int) -> list[PlannedTurn]:
-    """So many turns; the same seed gives the same."""
+    """Return `count` turns; the same seed returns the same."""
     chance = random.Random(seed)
     kinds, weights = zip(*TURN_KIND_WEIGHTS, strict=True)
     return [_plan_turn(number, chance.choices(kinds, weights)[0], chance) for number in range(count)]
@@ -80,11 +80,11 @@ def _plan_turn(number: int, kind: TurnKind, rng: random.Random) -> PlannedTurn:
     steps = [_step(number, rng) for _ in range(rng.randint(0, 3))]
     if kind == "subagents":
         steps.insert(
-            0, _reply("I share the work.", [_delegate_call(number, one) for one in range(rng.randint(1, 3))])
+            0, _reply("I share the work.", [_delegate_call(number, i) for i in range(rng.randint(1, 3))])
         )
-    said = _reply(" ".join(rng.choices(_WORDS, k=rng.randint(12, 120))), [])
+    reply = _reply(" ".join(rng.choices(_WORDS, k=rng.randint(12, 120))), [])
     faults = {"fault": _faults, "outage": _outage, "refusal": _refusal}.get(kind, _no_faults)(rng)
-    return PlannedTurn(f"Turn {number}: {words}.", kind, (*faults, *steps, said))
+    return PlannedTurn(f"Turn {number}: {words}.", kind, (*faults, *steps, reply))
 
 
 def _no_faults(_: random.Random) -> list[Behavior]:
@@ -105,9 +105,9 @@ def _faults(rng: random.Random) -> list[Behavior]:
         lambda: {"type": "tool_fault", "kind": rng.choice(["malformed_arguments", "unknown_tool"])},
         lambda: {"type": "slow_first_token", "seconds": late},
     ]
-    # One or two of a kind each: together they stay below what is given up on.
+    # One or two of each kind: together they stay below the retry limit.
     first, second = rng.choices(range(len(kinds)), (8, 12, 1, 4, 2), k=2)
-    return [kinds[one]() for one in sorted({first, second})]
+    return [kinds[kind]() for kind in sorted({first, second})]
 
 
 def _outage(rng: random.Random) -> list[Behavior]:
@@ -124,7 +124,7 @@ def _step(number: int, rng: random.Random) -> Behavior:
 
 
 def _reply(text: str, calls: list[dict[str, Any]]) -> Behavior:
-    match = {"match": {"tools": True}}  # questions beside the conversation come without tools
+    match = {"match": {"tools": True}}  # background requests come without tools
     return {"type": "reply", "text": text, "tool_calls": calls, **match}
 
 
@@ -150,7 +150,7 @@ def _file_path(_: int, rng: random.Random) -> str:
 
 
 def _file_text(number: int, rng: random.Random) -> str:
-    return f"# turn {number}\n" + "".join(f"value_{one} = {one}\n" for one in range(rng.randint(2, 120)))
+    return f"# turn {number}\n" + "".join(f"value_{i} = {i}\n" for i in range(rng.randint(2, 120)))
 
 
 _CALL_FACTORIES: tuple[_CallFactory, ...] = (

@@ -1,4 +1,4 @@
-"""What a long run holds on to: memory, tasks, threads, processes, files, iterators. Linux only."""
+"""The resources that a long run retains: memory, tasks, threads, processes, files, iterators. Linux only."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from typing import Any
 
 from helix_desktop.store.leveldb.database import ReadView
 
-_SCAN_METHOD = "scan"  # of a view: the one place that every iterator of the store passes
+_SCAN_METHOD = "scan"  # of a view: every iterator of the store is created here
 
 
 @dataclass(frozen=True)
 class ResourceSample:
-    """One look, with nothing running. Sizes in KiB.
+    """A sample, taken with nothing running. Sizes in KiB.
 
-    `anon` is memory that no file stands behind; `held` is the part of it in which LevelDB keeps what it has
-    not written into a table yet, up to 16 MiB: the most that its log ever held, for the room is used again.
+    `anon` is memory without a file; `leveldb_log` is the part of it that LevelDB has not written into a
+    table yet, up to 16 MiB: the maximum that its log ever contained, for the memory is reused.
     """
 
     turn: int
@@ -38,9 +38,9 @@ class ResourceSample:
 
 @dataclass
 class ResourceMonitor:
-    """Looks at this process again and again; `known` are children that are none of the product's.
+    """Samples this process repeatedly; `ignored_children` are children that do not belong to the product.
 
-    `folder` is where the stores' logs lie, at any depth.
+    `folder` contains the stores' logs, at any depth.
     """
 
     folder: Path
@@ -51,7 +51,7 @@ class ResourceMonitor:
     _max_leveldb_log: int = 0
 
     def take_sample(self, turn: int) -> ResourceSample:
-        """Take a sample, after a collection of what is garbage."""
+        """Take a sample, after a garbage collection."""
         gc.collect()
         logs = sum(log.stat().st_size for log in self.folder.rglob("db/*.log"))
         self._max_leveldb_log = max(self._max_leveldb_log, logs // 1024)
@@ -78,10 +78,10 @@ class ResourceMonitor:
         scan = ReadView.scan
         watch = self
 
-        def counted(view: ReadView, *given: Any, **more: Any) -> Any:
+        def counted(view: ReadView, *args: Any, **more: Any) -> Any:
             watch.iterators_opened += 1
             try:
-                yield from scan(view, *given, **more)
+                yield from scan(view, *args, **more)
             finally:
                 watch.iterators_closed += 1
 
@@ -93,29 +93,29 @@ class ResourceMonitor:
 
 
 def _child_pids() -> set[int]:
-    found: set[int] = set()
+    pids: set[int] = set()
     for task in Path("/proc/self/task").iterdir():
-        found |= {int(one) for one in (task / "children").read_text().split()}
-    return found
+        pids |= {int(pid) for pid in (task / "children").read_text().split()}
+    return pids
 
 
 def memory_slope(samples: Sequence[ResourceSample]) -> float:
-    """KiB that one turn adds for good, by the line of least squares: memory without what LevelDB held."""
+    """Return the KiB that one turn adds permanently, by least squares: memory without LevelDB's buffers."""
     if len(samples) < 2:
         return 0.0
-    kept = [one.anon - one.leveldb_log for one in samples]
-    middle_x = sum(one.turn for one in samples) / len(samples)
-    middle_y = sum(kept) / len(kept)
-    spread = sum((one.turn - middle_x) ** 2 for one in samples)
-    risen = zip(samples, kept, strict=True)
-    return sum((one.turn - middle_x) * (size - middle_y) for one, size in risen) / spread
+    sizes = [sample.anon - sample.leveldb_log for sample in samples]
+    middle_x = sum(sample.turn for sample in samples) / len(samples)
+    middle_y = sum(sizes) / len(sizes)
+    spread = sum((sample.turn - middle_x) ** 2 for sample in samples)
+    risen = zip(samples, sizes, strict=True)
+    return sum((sample.turn - middle_x) * (size - middle_y) for sample, size in risen) / spread
 
 
 def count_live_objects(*types: type) -> dict[str, int]:
     """How many objects of these types live."""
     gc.collect()
-    found = {kind.__name__: 0 for kind in types}
-    for one in gc.get_objects():
-        if type(one) in types:
-            found[type(one).__name__] += 1
-    return found
+    counts = {kind.__name__: 0 for kind in types}
+    for obj in gc.get_objects():
+        if type(obj) in types:
+            counts[type(obj).__name__] += 1
+    return counts

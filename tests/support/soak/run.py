@@ -1,4 +1,4 @@
-"""A soak run: many turns in the product's own composition against llmock, watched for what is left behind."""
+"""A soak run: many turns in the product's own composition against llmock, checked for leaks."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ SampleCallback = Callable[[ResourceSample], None]
 
 @dataclass
 class SoakReport:
-    """What happened in a run, and what should not have."""
+    """The results of a run, and its problems."""
 
     turn_kinds: Counter[str] = field(default_factory=Counter)
     turn_ends: Counter[str] = field(default_factory=Counter)
@@ -60,21 +60,21 @@ class SoakReport:
     verify_result: str = ""
 
     def record_update(self, session: str, update: Update) -> None:
-        """Count what a session tells."""
+        """Count a session's updates."""
         if isinstance(update, EventRecorded):
             self.events[type(update.recorded.event).__name__] += 1
         if isinstance(update, ErrorRaised):
             self.add_problem(f"trouble in {session[:8]}: {update.what} {update.why}")
 
     def add_problem(self, problem: str) -> None:
-        """Note what should not have happened; not all, when there is no end of it."""
+        """Record a problem; not all of them if there are too many."""
         if len(self.problems) < _MAX_PROBLEMS:
             self.problems.append(problem)
 
 
 @dataclass
 class SoakRun:
-    """One run over `folder`, which is empty: a project, and a data directory beside it."""
+    """One run in the empty folder `folder`: a project, and a data directory next to it."""
 
     folder: Path
     server: LlMock
@@ -93,11 +93,11 @@ class SoakRun:
         """Run all turns, look every so many, verify the store at the end. Problems are in the tally."""
         plan = plan_turns(self.turn_count, self.seed)
         with self.monitor.count_iterators():
-            async with self._open_workspace() as (room, model):
-                room.listen(self.report.record_update)
+            async with self._open_workspace() as (workspace, model):
+                workspace.listen(self.report.record_update)
                 for at in range(0, self.turn_count, self.turns_per_session):
                     await self._run_session(
-                        room, model, at, plan[at : at + self.turns_per_session], on_sample
+                        workspace, model, at, plan[at : at + self.turns_per_session], on_sample
                     )
                 self.report.requests = model.request_count
                 self.report.live_objects = count_live_objects(Session, Conversation, TurnEngine, Transcript)
@@ -113,19 +113,21 @@ class SoakRun:
         data = DataDir.locate(self.folder / "data", os.environ)
         data.ensure()
         http = HttpClient(Timeouts(read_s=0.6))
-        desk = AppServices(data, os.environ, FixedApprover("once"), demo_pause_s=0.0, use_existing_owner=True)
+        services = AppServices(
+            data, os.environ, FixedApprover("once"), demo_pause_s=0.0, use_existing_owner=True
+        )
         try:
-            room = await desk.open_workspace(desk.registry.add(root, trusted=True).id)
+            workspace = await services.open_workspace(services.registry.add(root, trusted=True).id)
             model = self._model(http)
-            await room.set_models(model)
-            yield room, model
+            await workspace.set_models(model)
+            yield workspace, model
         finally:
-            await desk.close()
+            await services.close()
             await http.aclose()
 
     def _model(self, http: HttpClient) -> RecordingModel:
         info = ModelInfo("llmock", "gpt-5", WINDOW, RESERVE)
-        # Shorter waits than a person's: two thousand turns meet a thousand faults.
+        # Shorter waits than in use: two thousand turns meet a thousand faults.
         paced = RetryPolicy(patience_s=1.0, first_wait_s=0.1)
         model = RecordingModel(
             connect_model(
@@ -143,16 +145,16 @@ class SoakRun:
         plan: list[PlannedTurn],
         on_sample: SampleCallback,
     ) -> None:
-        """One session, read anew from the store in its middle, and let go of at its end."""
+        """Run one session, reopened from the store in its middle, and close it at its end."""
         workspace.policy = PROFILES[_PROFILES[first_turn // self.turns_per_session % len(_PROFILES)]]
-        talk = await workspace.create_session(f"From turn {first_turn}, {workspace.policy.profile}")
+        conversation = await workspace.create_session(f"From turn {first_turn}, {workspace.policy.profile}")
         for number, turn in enumerate(plan, 1):
             if number == len(plan) // 2:
-                talk = await self._reopen(workspace, talk)
-            await self._run_turn(workspace, talk, turn)
+                conversation = await self._reopen(workspace, conversation)
+            await self._run_turn(workspace, conversation, turn)
             if number == len(plan):
-                await self._reopen(workspace, talk)
-                await workspace.close_session(talk.session.id)
+                await self._reopen(workspace, conversation)
+                await workspace.close_session(conversation.session.id)
             if (first_turn + number) % self.sample_every == 0 or number == len(plan):
                 self._check_requests(model)
                 on_sample(self.monitor.take_sample(first_turn + number))
@@ -169,28 +171,28 @@ class SoakRun:
             await conversation.run(turn.text)
         await conversation.wait_for_background_work()
         ended = next(
-            one.event for one in reversed(conversation.session.log) if isinstance(one.event, TurnEnded)
+            entry.event for entry in reversed(conversation.session.log) if isinstance(entry.event, TurnEnded)
         )
         self.report.turn_ends[f"{turn.kind}: {ended.how}"] += 1
         if ended.how == "failed" and turn.kind not in ("refusal", "outage"):
             self.report.add_problem(f"{turn.text[:12]} ({turn.kind}) failed: {ended.what} {ended.why}")
-        known = conversation.session.transcript
-        if known.turn_open or known.open_calls:
+        transcript = conversation.session.transcript
+        if transcript.turn_open or transcript.open_calls:
             self.report.add_problem(f"{turn.text[:12]} left something open")
 
     async def _run_and_stop(self, workspace: OpenWorkspace, conversation: Conversation, text: str) -> None:
         """Begin a turn and stop it as soon as something of it is seen."""
-        seen = asyncio.Event()
+        started = asyncio.Event()
 
         def hear(_: str, update: Update) -> None:
             if isinstance(update, ResponseDelta | CallStarted):
-                seen.set()
+                started.set()
 
         leave = workspace.listen(hear)
         try:
             await conversation.send(text)
             async with asyncio.timeout(_STOP_TIMEOUT_S):
-                await seen.wait()
+                await started.wait()
         except TimeoutError:
             self.report.add_problem(f"{text[:12]} showed nothing to stop")
         finally:
@@ -198,20 +200,20 @@ class SoakRun:
         await conversation.stop()
 
     async def _reopen(self, workspace: OpenWorkspace, conversation: Conversation) -> Conversation:
-        """The same session, read from the store: it is what it was."""
+        """Reopen the session from the store and check that it is unchanged."""
         session = conversation.session.id
-        former = conversation.rows()
+        rows_before = conversation.rows()
         log = conversation.session.log
         await workspace.close_session(session)
         again = await workspace.open_session(session)
         if again.session.log != log:
             self.report.add_problem(f"the log of {session[:8]} is not what was stored")
-        if again.rows() != former:
+        if again.rows() != rows_before:
             self.report.add_problem(f"the window of {session[:8]} is not what it was")
         return again
 
     def _check_requests(self, model: RecordingModel) -> None:
-        """What the server thinks of us since the last time, and what our own linters found."""
+        """Check the server's verdicts since the last time, and our own linters'."""
         verdict = self.server.verdict()
         self.report.attempts += verdict["attempts"]
         self.report.faults += verdict["faults_injected"]
@@ -227,16 +229,16 @@ class SoakRun:
         """After the end nothing of the product runs any more."""
         last = self.monitor.take_sample(self.turn_count)
         self.monitor.samples.pop()
-        for name, left, usual in (
+        for name, left, limit in (
             ("tasks", last.tasks, 1),
             ("processes", last.children, 0),
             ("iterators", last.iterators, 0),
         ):
-            if left > usual:
-                self.report.add_problem(f"{left - usual} {name} left at the end")
+            if left > limit:
+                self.report.add_problem(f"{left - limit} {name} left at the end")
 
     def _verify_store(self) -> str:
-        """`cache verify` of the program, as a person would call it."""
+        """Run the program's `cache verify`, as a user would."""
         verify = ("cache", "verify", "--json", "--workspace", str(self.folder / "project"))
         environ = os.environ | {"HELIX_DATA_DIR": str(self.folder / "data"), "PYTHONPATH": str(_ROOT)}
         command = [sys.executable, "-m", "helix_desktop", *verify]
@@ -244,8 +246,8 @@ class SoakRun:
         if done.returncode:
             self.report.add_problem(f"cache verify: {done.stdout[-300:]} {done.stderr[-300:]}")
             return "failed"
-        found: dict[str, Any] = json.loads(done.stdout)
-        return f"{found['verified']:,} contents verified, {len(found['damaged'])} damaged"
+        report: dict[str, Any] = json.loads(done.stdout)
+        return f"{report['verified']:,} contents verified, {len(report['damaged'])} damaged"
 
 
 _ROOT = Path(__file__).resolve().parents[3]

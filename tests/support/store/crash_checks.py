@@ -25,7 +25,7 @@ AcknowledgedCommits = dict[str, list[tuple[int, str, int]]]
 def kill_writer(
     folder: Path, seed: int, max_wait_s: float = 0.4, script: Path = WRITER_SCRIPT
 ) -> AcknowledgedCommits:
-    """Let a process write for a random while, kill it, and return what it had acknowledged."""
+    """Let a process write for a random time, kill it, and return its acknowledged commits."""
     wait_s = random.Random(seed).uniform(0.0, max_wait_s)
     command = [sys.executable, str(script), str(folder), WORKSPACE, str(seed)]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as child:
@@ -35,19 +35,19 @@ def kill_writer(
             child.wait(wait_s)
         except subprocess.TimeoutExpired:
             child.send_signal(signal.SIGKILL)
-        said = first + child.stdout.read()
+        output = first + child.stdout.read()
     assert child.returncode == -signal.SIGKILL, "the writer ended by itself"
-    found: AcknowledgedCommits = {}
-    whole = said[: said.rfind(b"\n") + 1].decode()
-    for line in whole.splitlines():
+    commits: AcknowledgedCommits = {}
+    complete_lines = output[: output.rfind(b"\n") + 1].decode()
+    for line in complete_lines.splitlines():
         session, seq, digest, length = line.split()
-        found.setdefault(session, []).append((int(seq), digest, int(length)))
-    return found
+        commits.setdefault(session, []).append((int(seq), digest, int(length)))
+    return commits
 
 
 async def check_acknowledged(store: LevelDbStore, acknowledged: AcknowledgedCommits) -> int:
-    """Assert that every acknowledged commit is there as a whole; how many there were."""
-    listed = {one.id: one.updated for one in await store.sessions()}
+    """Assert that every acknowledged commit is stored completely; return how many there were."""
+    listed = {session.id: session.updated for session in await store.sessions()}
     for session, commits in acknowledged.items():
         events = await store.events(session)
         assert [seq for seq, _, _ in commits] == list(range(1, len(commits) + 1))

@@ -23,7 +23,7 @@ def database_files(folder: Path, pattern: str = "*") -> dict[str, bytes]:
 def flip_bit_near(
     folder: Path, needle: bytes, offset: int = 0, patterns: tuple[str, ...] = ("*.ldb", "*.log")
 ) -> int:
-    """Flip one bit `offset` bytes behind each place where `needle` stands; how many places there were."""
+    """Flip one bit `offset` bytes after each occurrence of `needle`; return the number of occurrences."""
     places = 0
     for pattern in patterns:
         for path in (folder / "db").glob(pattern):

@@ -1,4 +1,4 @@
-"""A store of every kind of row, what it held, and whether what it says later is that or reported as lost."""
+"""A store of every kind of row, its content, and whether later answers match it or are reported as lost."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MAX_LOST_PER_BIT = 16
 
 @dataclass(slots=True)
 class ExpectedState:
-    """What was acknowledged."""
+    """The acknowledged data."""
 
     contents: dict[str, bytes] = field(default_factory=dict)
     events: dict[str, list[RecordedEvent]] = field(default_factory=dict)
@@ -38,7 +38,7 @@ class ExpectedState:
 async def write_commits(
     folder: Path, expected: ExpectedState, commits: int, seed: int = 1, close: bool = True
 ) -> LevelDbStore:
-    """Commit to three sessions and keep account; closed unless not `clean`."""
+    """Commit to three sessions and record the data; close the store unless not `clean`."""
     rnd = random.Random(seed)
     store = await LevelDbStore.open(folder, WORKSPACE, TickingClock())
     for _ in range(commits):
@@ -46,12 +46,12 @@ async def write_commits(
         log = expected.events.setdefault(session, [])
         seq = len(log) + 1
         data = rnd.randbytes(rnd.choice([0, 40, 300, 5000])) if rnd.random() < 0.95 else _large_content(rnd)
-        made = rnd.choice(
+        event = rnd.choice(
             [tool_answer_event(seq, data), handover_event(seq, data), user_message_event(seq, "words " * 20)]
         )
         line = make_summary(session, seq, f"title of {session}")
-        await store.commit(Commit(session, [made], [make_content(data)], [digest_of(data)], line))
-        log.append(made)
+        await store.commit(Commit(session, [event], [make_content(data)], [digest_of(data)], line))
+        log.append(event)
         expected.contents[digest_of(data)] = data
     await store.save_draft("one", f"typed {seed}")
     expected.drafts["one"] = f"typed {seed}"
@@ -66,7 +66,7 @@ def _large_content(rng: random.Random) -> bytes:
 
 @dataclass(slots=True)
 class MissingData:
-    """What a store no longer says, by digest and by session."""
+    """What a store no longer returns, by digest and by session."""
 
     contents: set[str] = field(default_factory=set)
     events: dict[str, int] = field(default_factory=dict)
@@ -77,7 +77,7 @@ class MissingData:
 
 
 async def compare_store(store: LevelDbStore, expected: ExpectedState) -> MissingData:
-    """Assert that nothing is said that was not stored; what is no longer said."""
+    """Assert that only stored data is returned; return what is missing."""
     missing = MissingData()
     for digest, data in expected.contents.items():
         try:
@@ -85,10 +85,10 @@ async def compare_store(store: LevelDbStore, expected: ExpectedState) -> Missing
         except (ContentDamaged, DigestUnknown):
             missing.contents.add(digest)
     for session, log in expected.events.items():
-        found = await store.events(session)
-        assert found == log[: len(found)], "events are a beginning of what they were"
-        if len(found) < len(log):
-            missing.events[session] = len(log) - len(found)
+        events = await store.events(session)
+        assert events == log[: len(events)], "events are a beginning of what they were"
+        if len(events) < len(log):
+            missing.events[session] = len(log) - len(events)
     for session, text in expected.drafts.items():
         if (await store.draft(session)).text != text:
             missing.drafts.add(session)
@@ -96,7 +96,7 @@ async def compare_store(store: LevelDbStore, expected: ExpectedState) -> Missing
     entries = (await store.page(limit=10_000)).entries
     assert len(entries) == totals.entries
     assert totals.sessions == len(await store.sessions())
-    assert {one.digest for one in entries} <= expected.contents.keys()
+    assert {entry.digest for entry in entries} <= expected.contents.keys()
     return missing
 
 
@@ -105,22 +105,22 @@ def check_reported(report: RepairReport | None, missing: MissingData) -> None:
     if not missing:
         return
     assert report is not None, f"missing and not reported: {missing}"
-    named = {one.digest for one in report.contents}
-    unseen = missing.contents - named
+    digests = {content.digest for content in report.contents}
+    unseen = missing.contents - digests
     assert len(unseen) <= report.vanished, f"gone without a word: {unseen}"
     for session, count in missing.events.items():
-        told = {one.session: one.aside + one.lost for one in report.cut}
-        assert told.get(session, 0) >= count, (session, count, told)
+        cut_counts = {cut.session: cut.aside + cut.lost for cut in report.cut}
+        assert cut_counts.get(session, 0) >= count, (session, count, cut_counts)
     if missing.drafts:
         assert report.rows or report.writes or report.uncounted
 
 
 def damage_file(folder: Path, rng: random.Random) -> str:
-    """Flip a bit of, cut, or zero a part of one of the database's files; what was done."""
+    """Flip a bit of, cut, or zero a part of one of the database's files; return a description."""
     paths = [
         path for path in sorted((folder / "db").iterdir()) if path.name not in ("LOCK", "LOG", "LOG.old")
     ]
-    path = rng.choice([one for one in paths if one.stat().st_size])
+    path = rng.choice([path for path in paths if path.stat().st_size])
     data = bytearray(path.read_bytes())
     at = rng.randrange(len(data))
     how = rng.choice(["flip", "flip", "cut", "garble"])
@@ -136,7 +136,7 @@ def damage_file(folder: Path, rng: random.Random) -> str:
 
 
 async def damage_and_compare(folder: Path, expected: ExpectedState, rng: random.Random) -> None:
-    """Damage a closed store; assert that it says what was stored, names what is missing, and is mended."""
+    """Damage a closed store; assert that it returns stored data, names what is missing, and is repaired."""
     done = damage_file(folder, rng)
     reports = []
     for _ in range(3):
@@ -146,19 +146,19 @@ async def damage_and_compare(folder: Path, expected: ExpectedState, rng: random.
             missing = await compare_store(store, expected)
             checked = await store.health.check()
         except StoreDamaged:
-            continue  # met while reading: it is mended at the next opening
+            continue  # met while reading: it is repaired at the next open
         finally:
             await store.close()
         if not checked.problems:
             break
     else:
         raise AssertionError(f"{done}: not mended")
-    assert {one.digest for one in checked.damaged} <= missing.contents
+    assert {content.digest for content in checked.damaged} <= missing.contents
     if reports[-1]:
         check_reported(reports[-1], missing)
-    else:  # what was missing was refused when it was asked for
+    else:  # missing data was refused on request
         assert not missing.events, done
         assert not missing.drafts, done
     if done.startswith("flip"):
         gaps = reports[-1].cut if reports[-1] else ()
-        assert len(missing.contents) + sum(one.lost for one in gaps) <= MAX_LOST_PER_BIT, done
+        assert len(missing.contents) + sum(gap.lost for gap in gaps) <= MAX_LOST_PER_BIT, done

@@ -1,4 +1,4 @@
-"""Makes a golden store: a small real one with every kind of row, and what it must answer for ever.
+"""Makes a golden store: a small real one with every kind of row, and the answers it must always give.
 
 Run as a script with the path of a folder that does not exist, once for each number of the stored schema.
 """
@@ -28,37 +28,40 @@ _LARGE_CONTENT = b"a line of a large output\n" * 60_000  # in chunks, and small 
 
 
 def contents_by_placeholder() -> dict[str, bytes]:
-    """The contents by the digest that stands for them in the golden events: 64 times the same digit."""
+    """Return the contents by their placeholder digest in the golden events: 64 times the same digit."""
     rnd = random.Random(1)
-    found = {digit * 64: f"output {digit}\n".encode() * 40 for digit in "0123456789abcdef"}
-    return found | {"a" * 64: rnd.randbytes(3000), "b" * 64: _LARGE_CONTENT, "c" * 64: b""}
+    contents = {digit * 64: f"output {digit}\n".encode() * 40 for digit in "0123456789abcdef"}
+    return contents | {"a" * 64: rnd.randbytes(3000), "b" * 64: _LARGE_CONTENT, "c" * 64: b""}
 
 
 def session_events() -> dict[str, list[RecordedEvent]]:
     """The golden events as sessions whose digests are those of real contents."""
-    found = {}
+    events = {}
     for path in sorted(EVENTS_DIR.glob("v*.json")):
         text = path.read_text(encoding="utf-8")
         for stand_in, data in contents_by_placeholder().items():
             text = text.replace(stand_in, digest_of(data))
         rows = [{**row, "seq": seq} for seq, row in enumerate(json.loads(text), 1)]
-        found[path.stem] = [msgspec.convert(row, RecordedEvent) for row in rows]
-    return found
+        events[path.stem] = [msgspec.convert(row, RecordedEvent) for row in rows]
+    return events
 
 
 async def write_golden_store(folder: Path) -> None:
-    """Write the store into `folder`, half of it in tables and half in the log, and `expected.json` beside."""
-    held = {digest_of(data): data for data in contents_by_placeholder().values()}
+    """Write the store into `folder`, half in tables and half in the log, and `expected.json` next to it."""
+    contents_by_digest = {digest_of(data): data for data in contents_by_placeholder().values()}
     clock = TickingClock()
     answers: dict[str, Any] = {}
     for half in (0, 1):
         store = await LevelDbStore.open(folder, WORKSPACE, clock)
         for session, log in list(session_events().items())[half::2]:
-            for one in log:
-                named = digests_in(one.event)
-                contents = [Content(digest, held[digest], "read_file", "src/app.py") for digest in named]
-                line = SessionSummary(session, f"session {session}", START_MS, one.at, events=one.seq)
-                await store.commit(Commit(session, [one], contents, recalls=named[:1], summary=line))
+            for entry in log:
+                digests = digests_in(entry.event)
+                contents = [
+                    Content(digest, contents_by_digest[digest], "read_file", "src/app.py")
+                    for digest in digests
+                ]
+                line = SessionSummary(session, f"session {session}", START_MS, entry.at, events=entry.seq)
+                await store.commit(Commit(session, [entry], contents, recalls=digests[:1], summary=line))
         await store.save_draft("v1", f"typed in half {half}")
         answers = await _read_answers(store)
         await store.close()
@@ -68,17 +71,17 @@ async def write_golden_store(folder: Path) -> None:
 
 
 async def _read_answers(store: LevelDbStore) -> dict[str, Any]:
-    """All that the store says of what it holds."""
+    """Return all answers of the store about its content."""
     listed = await store.sessions()
-    asked = {
+    answers = {
         "totals": await store.totals(),
         "sessions": listed,
-        "events": {one.id: await store.events(one.id) for one in listed},
+        "events": {session.id: await store.events(session.id) for session in listed},
         "entries": (await store.page(limit=1000)).entries,
-        "drafts": {one.id: (await store.draft(one.id)).text for one in listed},
+        "drafts": {session.id: (await store.draft(session.id)).text for session in listed},
     }
-    found: dict[str, Any] = msgspec.to_builtins(asked)
-    return found
+    values: dict[str, Any] = msgspec.to_builtins(answers)
+    return values
 
 
 if __name__ == "__main__":

@@ -58,20 +58,20 @@ def simulate_power_loss(before: Path, after: Path, target: Path, rng: random.Ran
     shutil.copytree(before, target)
     listed = [path.name for path in (before / "db").glob("MANIFEST-*")]
     list_grew = any(_size(after / "db" / name) > _size(before / "db" / name) for name in listed)
-    list_kept = list_grew and rng.random() < 0.5
+    is_list_kept = list_grew and rng.random() < 0.5
     for path in sorted((after / "db").iterdir()):
         had = before / "db" / path.name
         if path.name in ("LOCK", "LOG", "CURRENT") or _size(path) <= _size(had):
             continue
         if path.suffix == ".ldb":
-            if list_kept:
+            if is_list_kept:
                 shutil.copy(path, target / "db")
                 continue
         elif path.name in listed:
-            if list_kept:
+            if is_list_kept:
                 shutil.copy(path, target / "db")
             continue
-        elif not had.exists() and not list_kept and rng.random() < 0.3:
+        elif not had.exists() and not is_list_kept and rng.random() < 0.3:
             continue  # its name did not reach the disk
         synced = had.read_bytes() if had.exists() else b""
         (target / "db" / path.name).write_bytes(
@@ -80,22 +80,22 @@ def simulate_power_loss(before: Path, after: Path, target: Path, rng: random.Ran
 
 
 def _unsynced_tail(tail: bytes, rng: random.Random, mode: str) -> bytes:
-    """What the disk holds of bytes that were written and not synced."""
+    """Return what the disk contains of bytes that were written and not synced."""
     if mode == "dropped":
         return b""
     cut = tail[: rng.randrange(len(tail) + 1)]
     if mode == "cut":
         return cut
-    made = bytearray(cut)
-    first = rng.randrange(len(made) + 1)
-    for at in range(first, len(made), _SECTOR_BYTES):
-        end = min(at + _SECTOR_BYTES, len(made))
+    result = bytearray(cut)
+    first = rng.randrange(len(result) + 1)
+    for at in range(first, len(result), _SECTOR_BYTES):
+        end = min(at + _SECTOR_BYTES, len(result))
         fate = rng.choice(["zeroed", "garbled", "there"]) if mode == "mixed" else mode
         if fate == "zeroed":
-            made[at:end] = bytes(end - at)
+            result[at:end] = bytes(end - at)
         elif fate == "garbled":
-            made[at:end] = rng.randbytes(end - at)
-    return bytes(made)
+            result[at:end] = rng.randbytes(end - at)
+    return bytes(result)
 
 
 def _size(path: Path) -> int:
@@ -103,7 +103,7 @@ def _size(path: Path) -> int:
 
 
 def expected_state_after(groups: int, max_content_bytes: int) -> ExpectedState:
-    """What was given to the store in the first groups."""
+    """Return what the first groups put into the store."""
     truth = ExpectedState()
     for session in SESSIONS:
         for seq in range(1, groups + 1):
@@ -114,7 +114,7 @@ def expected_state_after(groups: int, max_content_bytes: int) -> ExpectedState:
 
 
 async def check_after_power_loss(folder: Path, acknowledged: int, max_content_bytes: int) -> None:
-    """Assert that the store opens with all that was acknowledged, fits together, and takes writes."""
+    """Assert that the store opens with all acknowledged data, is consistent, and accepts writes."""
     store = await LevelDbStore.open(folder, WORKSPACE)
     try:
         missing = await compare_store(store, expected_state_after(acknowledged + 1, max_content_bytes))

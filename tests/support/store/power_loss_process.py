@@ -1,4 +1,4 @@
-"""A process that commits in groups, says what was acknowledged, and waits for a word before it goes on.
+"""A process that commits in groups, reports acknowledged ones, and waits for a line before it continues.
 
 Run as a script: folder, workspace, largest content in bytes. Prints one line for each acknowledged group.
 """

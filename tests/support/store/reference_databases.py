@@ -1,4 +1,4 @@
-"""What the store is measured against: the same bytes put durably into other databases, as they are."""
+"""Reference databases for measurements: the same bytes stored durably in other databases, unchanged."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MAP_SIZE = 16 * 1024**3  # the most an LMDB may grow to, in bytes
 
 
 class ReferenceDatabase(Protocol):
-    """A database that is asked from one thread."""
+    """A database used from one thread."""
 
     name: str
 
@@ -48,8 +48,8 @@ class RawLevelDb:
     def write(self, contents: list[Content]) -> None:
         """Put the bytes as they are."""
         batch = self._db.write_batch(sync=True)
-        for one in contents:
-            batch.put(bytes.fromhex(one.digest), one.data)
+        for content in contents:
+            batch.put(bytes.fromhex(content.digest), content.data)
         batch.write()
 
     def read(self, digest: str) -> bytes:
@@ -63,7 +63,7 @@ class RawLevelDb:
 
 
 class ContentAddressedLevelDb(RawLevelDb):
-    """The least that keeping the store's promises takes: SHA-256 and zstd on the caller's thread."""
+    """The minimum that the store's guarantees cost: SHA-256 and zstd on the caller's thread."""
 
     name = "plyvel with SHA-256 and zstd"
 
@@ -74,8 +74,8 @@ class ContentAddressedLevelDb(RawLevelDb):
     def write(self, contents: list[Content]) -> None:
         """Put the bytes, packed, under the digest they have."""
         batch = self._db.write_batch(sync=True)
-        for one in contents:
-            batch.put(bytes.fromhex(digest_of(one.data)), self._pack.compress(one.data))
+        for content in contents:
+            batch.put(bytes.fromhex(digest_of(content.data)), self._pack.compress(content.data))
         batch.write()
 
     def read(self, digest: str) -> bytes:
@@ -100,14 +100,14 @@ class Sqlite:
     def write(self, contents: list[Content]) -> None:
         """Put the bytes as they are."""
         self._db.execute("BEGIN")
-        rows = [(bytes.fromhex(one.digest), one.data) for one in contents]
+        rows = [(bytes.fromhex(content.digest), content.data) for content in contents]
         self._db.executemany("INSERT OR IGNORE INTO contents VALUES (?, ?)", rows)
         self._db.execute("COMMIT")
 
     def read(self, digest: str) -> bytes:
         """The bytes, unchecked."""
-        found = self._db.execute("SELECT data FROM contents WHERE digest = ?", (bytes.fromhex(digest),))
-        data: bytes = found.fetchone()[0]
+        cursor = self._db.execute("SELECT data FROM contents WHERE digest = ?", (bytes.fromhex(digest),))
+        data: bytes = cursor.fetchone()[0]
         return data
 
     def close(self) -> None:
@@ -126,8 +126,8 @@ class Lmdb:
     def write(self, contents: list[Content]) -> None:
         """Put the bytes as they are."""
         with self._env.begin(write=True) as transaction:
-            for one in contents:
-                transaction.put(bytes.fromhex(one.digest), one.data)
+            for content in contents:
+                transaction.put(bytes.fromhex(content.digest), content.data)
 
     def read(self, digest: str) -> bytes:
         """The bytes, unchecked."""
@@ -142,11 +142,11 @@ class Lmdb:
 
 def open_reference_databases(folder: Path) -> list[ReferenceDatabase]:
     """All that are installed, each in a folder of its own."""
-    found: list[ReferenceDatabase] = [
+    databases: list[ReferenceDatabase] = [
         RawLevelDb(folder / "raw"),
         ContentAddressedLevelDb(folder / "addressed"),
         Sqlite(folder / "sqlite"),
     ]
     if importlib.util.find_spec("lmdb"):
-        found.append(Lmdb(folder / "lmdb"))
-    return found
+        databases.append(Lmdb(folder / "lmdb"))
+    return databases

@@ -1,4 +1,4 @@
-"""A process that commits, cleans up, empties the trash and forgets without end, until somebody kills it.
+"""A process that commits, cleans up, empties the trash and redacts endlessly, until it is killed.
 
 Run as a script: folder, workspace, seed. Prints `<session> <seq> <digest> <length>` for each acknowledged
 commit. A clock that runs fast makes contents old.
@@ -24,7 +24,7 @@ _HOUR_MS = 3_600_000
 
 
 async def write_unreferenced(store: LevelDbStore, seed: str) -> None:
-    """Store what nobody names, now and then the same again, and sessions that are deleted."""
+    """Store unreferenced contents, sometimes the same again, and sessions that are deleted."""
     number = 0
     while True:
         number += 1
@@ -43,16 +43,16 @@ async def run_cleanups(store: LevelDbStore, seed: str) -> None:
     while True:
         number += 1
         plan = await store.retention.plan(RetentionRule())
-        await store.retention.collect([one.digest for one in plan.to_trash])
+        await store.retention.collect([content.digest for content in plan.to_trash])
         lying = (await store.retention.trash()).entries
-        await store.retention.restore([one.digest for one in lying[::5]])
+        await store.retention.restore([content.digest for content in lying[::5]])
         await store.retention.empty_trash()
         if number % 5 == 0:
             await store.redaction.redact(RedactionRequest(f"litter {seed} {number % 40} "))
 
 
 async def main() -> None:
-    """Write to two sessions while everything else goes on."""
+    """Write to two sessions during everything else."""
     folder, workspace, seed = sys.argv[1:]
     random.seed(seed)
     store = await LevelDbStore.open(Path(folder), workspace, TickingClock(step=_HOUR_MS))

@@ -62,47 +62,47 @@ def sample_content(data: bytes, number: int = 0) -> Content:
 
 
 async def fill_store(store: Store, blobs: Sequence[bytes]) -> None:
-    """Store contents, several per commit and per session; some are named by events, some recalled."""
+    """Store contents, several per commit and per session; some are referenced by events, some recalled."""
     for at in range(0, len(blobs), 3):
         part = [sample_content(data, at + place) for place, data in enumerate(blobs[at : at + 3])]
         session = ("s", "ß", "t")[at % 3 if at % 2 else 0]
         seq = len(await store.events(session)) + 1
-        named = [tool_answer_event(seq, blobs[at])] if at % 2 else []
-        await store.commit(Commit(session, named, part, [part[-1].digest] if at % 4 == 0 else []))
+        answers = [tool_answer_event(seq, blobs[at])] if at % 2 else []
+        await store.commit(Commit(session, answers, part, [part[-1].digest] if at % 4 == 0 else []))
 
 
 async def collect_entries(
     store: Store, limit: int, order: EntryOrder = "newest", entry_filter: EntryFilter = _NO_FILTER
 ) -> list[CacheEntry]:
     """All entries that pass, page by page."""
-    found: list[CacheEntry] = []
+    entries: list[CacheEntry] = []
     cursor = ""
     while True:
         page = await store.page(cursor, limit, order, entry_filter=entry_filter)
         assert len(page.entries) <= limit
-        found += page.entries
+        entries += page.entries
         cursor = page.cursor
         if not cursor:
-            return found
+            return entries
 
 
 async def search_digests(
     store: Store, query: str, limit: int = 3, entry_filter: EntryFilter = _NO_FILTER
 ) -> list[str]:
     """The digests of all hits, by following the cursors."""
-    found: list[str] = []
+    digests: list[str] = []
     cursor = ""
     while True:
         part = await store.search(query, entry_filter, limit, cursor)
         assert len(part.hits) <= limit
-        found += [hit.entry.digest for hit in part.hits]
+        digests += [hit.entry.digest for hit in part.hits]
         cursor = part.cursor
         if not cursor:
-            return found
+            return digests
 
 
 def handover_with_bullets(seq: int, *sentences: str, ledger: str = "") -> RecordedEvent:
-    """A handover that says these sentences."""
+    """Return a handover with these sentences."""
     bullets = tuple(Bullet(words, ()) for words in sentences)
     index = digest_of(b"index")
     sections = (Section("Current Issues", bullets),)

@@ -1,4 +1,4 @@
-"""A process that commits without end and says what was acknowledged, until somebody kills it.
+"""A process that commits endlessly and reports acknowledged commits, until it is killed.
 
 Run as a script: folder, workspace, seed. Prints `<session> <seq> <digest> <length>` for each acknowledged
 commit.
@@ -31,10 +31,10 @@ async def append_commits(store: LevelDbStore, session: str) -> None:
     while True:
         seq += 1
         data = content_bytes(session, seq)
-        one = make_content(data)
+        content = make_content(data)
         line = make_summary(session, seq)
-        await store.commit(Commit(session, [tool_answer_event(seq, data)], [one], [one.digest], line))
-        sys.stdout.write(f"{session} {seq} {one.digest} {len(data)}\n")
+        await store.commit(Commit(session, [tool_answer_event(seq, data)], [content], [content.digest], line))
+        sys.stdout.write(f"{session} {seq} {content.digest} {len(data)}\n")
         sys.stdout.flush()
 
 

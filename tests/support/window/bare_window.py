@@ -8,7 +8,7 @@ from helix_desktop.ui.shell.main_window import LayoutStore, MainWindow, WindowPa
 
 
 def make_window(saved_state: dict[str, bytes]) -> MainWindow:
-    """A window over a dictionary as its memory, not yet shown."""
+    """Return a window with a dictionary as its layout store, not yet shown."""
     pages = WindowPages(QTextEdit(), QWidget(), QWidget(), QWidget())
     window = MainWindow(LayoutStore(lambda key: saved_state.get(key, b""), saved_state.__setitem__))
     window.add_pages(pages)

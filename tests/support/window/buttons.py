@@ -1,9 +1,9 @@
-"""Find buttons and menu entries by object name: what they say can be rewritten without a test.
+"""Find buttons and menu entries by object name: their labels can change without a test.
 
     press(dialog, "save_provider")
     trigger(menu, "copy_link")
 
-A name of several parts, as "banner:action", is found by its last parts, too.
+A name of several parts, as "banner:action", is also found by its last parts.
 """
 
 from __future__ import annotations
@@ -13,25 +13,27 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QMenu, QWidget
 
 
-def is_named(obj: QObject, name: str) -> bool:
-    """Tell whether an object has a name, or ends with it after a colon."""
+def has_name(obj: QObject, name: str) -> bool:
+    """Return True if an object has the name, or ends with it after a colon."""
     return obj.objectName() == name or obj.objectName().endswith(f":{name}")
 
 
 def find_buttons(parent: QWidget, name: str) -> list[QAbstractButton]:
     """List the buttons of a name that are not hidden themselves."""
     buttons = parent.findChildren(QAbstractButton)
-    return [one for one in buttons if is_named(one, name) and not one.isHidden()]
+    return [button for button in buttons if has_name(button, name) and not button.isHidden()]
 
 
 def find_button(parent: QWidget, name: str) -> QAbstractButton:
     """Return the first button of a name, one on screen before others; AssertionError with the names there."""
-    found = find_buttons(parent, name)
-    if not found:
+    matches = find_buttons(parent, name)
+    if not matches:
         buttons = parent.findChildren(QAbstractButton)
-        names = sorted({one.objectName() for one in buttons if one.objectName() and not one.isHidden()})
+        names = sorted(
+            {button.objectName() for button in buttons if button.objectName() and not button.isHidden()}
+        )
         raise AssertionError(f"there is no button {name!r}, but {', '.join(names) or 'none with a name'}")
-    return next((one for one in found if one.isVisible()), found[0])
+    return next((button for button in matches if button.isVisible()), matches[0])
 
 
 def press(parent: QWidget, name: str) -> None:
@@ -41,7 +43,7 @@ def press(parent: QWidget, name: str) -> None:
 
 def trigger(menu: QMenu, name: str) -> None:
     """Choose the entry of a name in a menu; AssertionError with the names there."""
-    found = [one for one in menu.actions() if is_named(one, name)]
-    names = ", ".join(one.objectName() for one in menu.actions() if one.objectName())
-    assert found, f"there is no entry {name!r}, but {names or 'none with a name'}"
-    found[0].trigger()
+    actions = [action for action in menu.actions() if has_name(action, name)]
+    names = ", ".join(action.objectName() for action in menu.actions() if action.objectName())
+    assert actions, f"there is no entry {name!r}, but {names or 'none with a name'}"
+    actions[0].trigger()

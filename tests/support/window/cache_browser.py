@@ -13,7 +13,7 @@ from tests.support.galleries.panes_samples import NOW_MS, SampleCache, cache_row
 
 
 async def wait_until(condition: Callable[[], bool], timeout_s: float = 5.0) -> None:
-    """Give the loop turns until something holds."""
+    """Run the loop until a condition is true."""
     async with asyncio.timeout(timeout_s):
         while not condition():  # noqa: ASYNC110 - widgets set no asyncio.Event
             await asyncio.sleep(0.001)
@@ -26,8 +26,8 @@ async def open_cache_browser(qtbot: QtBot, scope: TaskScope, source: SampleCache
     pane.resize(900, 800)
     pane.show()
     pane.set_source(source)
-    wanted = len(source.all_rows)
-    await wait_until(lambda: pane.model.rowCount() == wanted)
+    row_count = len(source.all_rows)
+    await wait_until(lambda: pane.model.rowCount() == row_count)
     return pane
 
 

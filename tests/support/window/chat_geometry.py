@@ -1,4 +1,4 @@
-"""Where things stand in the conversation on screen: rows, places to click, words."""
+"""Positions in the conversation on screen: rows, places to click, words."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def hit_area_point(view: ChatView, key: str, area_name: str) -> QPoint:
 
 
 def text_point(view: ChatView, key: str, needle: str, after: bool = False) -> QPoint:
-    """Where words of a row stand, in the viewport."""
+    """Return the position of words of a row, in the viewport."""
     widget = row_widget(view, key)
     assert widget.item is not None
     for text in widget.item.texts:
-        found = text.find_all(needle)
-        if found:
-            position = found[0][1] if after else found[0][0]
+        points = text.find_all(needle)
+        if points:
+            position = points[0][1] if after else points[0][0]
             block = text.document.findBlock(position)
             line = block.layout().lineForTextPosition(position - block.position())
             across = line.cursorToX(position - block.position())

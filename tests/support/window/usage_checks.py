@@ -1,4 +1,4 @@
-"""Every place of a shown window that tells how full the context is, and an own count to compare them with."""
+"""Every display of a window's context usage, and an independent count to compare them with."""
 
 from __future__ import annotations
 
@@ -18,32 +18,34 @@ from helix_desktop.ui.shell.sidebar.rows import SessionItem
 from helix_desktop.words.numbers import format_tokens
 from tests.support.window.window_rig import WindowRig, until
 
-_TOKENS_PER_MESSAGE = 4  # tokens that each message costs beside its text
+_TOKENS_PER_MESSAGE = 4  # tokens that each message costs in addition to its text
 _TOLERANCE_TOKENS, _TOLERANCE_RATIO = (
     120,
     0.04,
-)  # by which labels and framing may differ from what is counted here
+)  # by which labels and framing may differ from this count
 FIXED_ROW_KINDS = ("system", "tools", "mcp")
 
 
 def sidebar_item(rig: WindowRig, session_id: str = "") -> SessionItem:
-    """A session's line in the sidebar; without an id that of the one on screen."""
-    wanted = session_id or rig.conversation.session.id
-    return next(one for one in rig.window.sidebar.session_list.sessions() if one.id == wanted)
+    """Return a session's line in the sidebar; without an id that of the current one."""
+    expected_id = session_id or rig.conversation.session.id
+    return next(
+        session for session in rig.window.sidebar.session_list.sessions() if session.id == expected_id
+    )
 
 
 async def count_message_tokens(rig: WindowRig, messages: list[dict[str, Any]]) -> int:
     """The tokens of messages on the wire, by the vocabulary that everything is counted with."""
     total = 0
-    for one in messages:
-        calls = one.get("tool_calls") or ()
-        said = [str(one.get("content") or ""), *(json.dumps(call["function"]) for call in calls)]
-        total += _TOKENS_PER_MESSAGE + sum([await rig.workspace.count_tokens(text) for text in said if text])
+    for message in messages:
+        calls = message.get("tool_calls") or ()
+        texts = [str(message.get("content") or ""), *(json.dumps(call["function"]) for call in calls)]
+        total += _TOKENS_PER_MESSAGE + sum([await rig.workspace.count_tokens(text) for text in texts if text])
     return total
 
 
 async def next_request(rig: WindowRig) -> tuple[ModelRequest, PromptFrame]:
-    """What the next request contains, from the stored log and nothing else."""
+    """Return the content of the next request, from the stored log and nothing else."""
     settings: RunSettingsSource | None = rig.conversation.session.settings
     assert settings is not None
     policy, frame, _ = settings()
@@ -55,12 +57,12 @@ async def check_gauge_accuracy(rig: WindowRig, factor: float) -> UsageGauge:
     request, frame = await next_request(rig)
     wire = [
         {
-            "content": one.text,
+            "content": message.text,
             "tool_calls": [
-                {"function": {"name": call.name, "arguments": call.arguments}} for call in one.calls
+                {"function": {"name": call.name, "arguments": call.arguments}} for call in message.calls
             ],
         }
-        for one in request.messages
+        for message in request.messages
     ]
     true = factor * (await count_message_tokens(rig, wire) + frame.tools_tokens)
     gauge = rig.conversation.measure()[1]
@@ -80,7 +82,9 @@ async def check_usage_displays(rig: WindowRig) -> None:
     gauge = rig.conversation.measure()[1]
     used, window, share = format_tokens(gauge.used), format_tokens(gauge.window), f"{gauge.share * 100:.0f} %"
     assert sidebar_item(rig).used == gauge.share, "sidebar"
-    (line,) = [one for one in await rig.workspace.sessions() if one.id == rig.conversation.session.id]
+    (line,) = [
+        session for session in await rig.workspace.sessions() if session.id == rig.conversation.session.id
+    ]
     assert rig.workspace.usage_of(line) == gauge
     pill = rig.window.top_bar.gauge.accessibleName()
     assert f"{share} · {used} / {window}" in pill, "top bar"
@@ -92,14 +96,16 @@ async def check_usage_displays(rig: WindowRig) -> None:
 
 
 async def check_cache_totals(rig: WindowRig) -> str:
-    """Sidebar, switcher, inspector and cache page count the cache alike; what the command line says of it."""
+    """Check that sidebar, switcher, inspector and cache page agree; return the command line's answer."""
     totals = await rig.workspace.store.totals()
     size, entries = format_bytes(totals.size), f"{totals.entries:,} entries"
     rig.window.switcher.show_workspaces(rig.window.switcher._workspaces)
-    (switched,) = [one.cache for one in rig.window.switcher._workspaces if one.id == rig.workspace.id]
+    (switched,) = [
+        workspace.cache for workspace in rig.window.switcher._workspaces if workspace.id == rig.workspace.id
+    ]
     assert switched == size, "switcher"
     assert rig.window.sidebar._cache.text() == f"Cache {size} · {entries}", "sidebar"
-    names = [one.accessibleName() for one in rig.views.inspector.findChildren(type(_entries_value(rig)))]
+    names = [value.accessibleName() for value in rig.views.inspector.findChildren(type(_entries_value(rig)))]
     assert f"Entries: {totals.entries:,} · {size}" in names, "inspector"
     rig.window.show_page("cache")
     counter = rig.views.cache.filter_bar.counter

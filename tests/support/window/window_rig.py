@@ -1,11 +1,10 @@
-"""The whole window on a real desk in a folder of the test: real stores, real tools, used like a person does.
+"""The complete window with real services in a folder of the test: real stores, real tools, used as by a user.
 
-    async with opened_window(qapp, tmp_path) as rig:
+    async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project", {"a.txt": "words"})
-        rig.typed("Hello")
-        await rig.turn_over()
+        await rig.run_turn("Hello")
 
-Waiting is for something that can be seen, with a limit; a ChatServer lets a test hold a model's answer back.
+Tests wait for visible state, with a limit; a ChatServer lets a test delay a model's answer.
 """
 
 from __future__ import annotations
@@ -49,10 +48,10 @@ T = TypeVar("T")
 
 
 async def until(condition: Callable[[], object], description: str) -> None:
-    """Let the loop run until something holds; AssertionError naming `what` after LIMIT_S seconds."""
-    began = time.monotonic()
+    """Run the loop until a condition is true; raise AssertionError with `description` after TIMEOUT_S."""
+    started = time.monotonic()
     while not condition():
-        assert time.monotonic() - began < TIMEOUT_S, f"it never came to that: {description}"
+        assert time.monotonic() - started < TIMEOUT_S, f"it never came to that: {description}"
         await asyncio.sleep(_POLL_INTERVAL_S)
 
 
@@ -65,7 +64,7 @@ def _write_project(folder: Path, files: Mapping[str, str]) -> Path:
 
 @dataclass(frozen=True, repr=False)
 class WindowRig:
-    """A shown window, and what a person finds in it."""
+    """A shown window, and a user's way to find things in it."""
 
     context: WindowContext
     wiring: WindowControllers
@@ -94,16 +93,16 @@ class WindowRig:
     @property
     def conversation(self) -> Conversation:
         """The conversation on screen."""
-        talk = self.wiring.session_controller.conversation
-        assert talk is not None, "no conversation is on screen"
-        return talk
+        conversation = self.wiring.session_controller.conversation
+        assert conversation is not None, "no conversation is on screen"
+        return conversation
 
     @property
     def workspace(self) -> OpenWorkspace:
         """The workspace on screen."""
-        room = self.wiring.session_controller.workspace
-        assert room is not None, "no workspace is on screen"
-        return room
+        workspace = self.wiring.session_controller.workspace
+        assert workspace is not None, "no workspace is on screen"
+        return workspace
 
     async def open_folder(self, name: str, files: Mapping[str, str] | None = None) -> str:
         """Open a project with a new session; the workspace's id."""
@@ -117,11 +116,11 @@ class WindowRig:
         self, server: ChatServer, model: str = "small", window: int = 32_000, images: bool = False
     ) -> None:
         """Let a local server's model answer in the workspace on screen."""
-        desk = self.wiring.services
+        services = self.wiring.services
         entry = ModelEntry(name=model, window=window, reserve=1_000, images=images)
         provider = Provider(name="box", base_url=server.base_url, models=(entry,), default_model=model)
-        await desk.save_settings(desk.settings.with_provider(provider))
-        await desk.use_model(self.workspace.id, f"box/{model}")
+        await services.save_settings(services.settings.with_provider(provider))
+        await services.use_model(self.workspace.id, f"box/{model}")
         await self.wiring.session_controller.show_model()
 
     async def change_policy(self, **fields: object) -> None:
@@ -158,37 +157,39 @@ class WindowRig:
 
     def events(self, kind: type[T]) -> list[T]:
         """The events of one kind, in order."""
-        return [one.event for one in self.conversation.session.log if isinstance(one.event, kind)]
+        return [entry.event for entry in self.conversation.session.log if isinstance(entry.event, kind)]
 
     def last_output(self, tool: str) -> ToolAnswered:
         """The newest output of a tool."""
-        return [one for one in self.events(ToolAnswered) if one.name == tool][-1]
+        return [event for event in self.events(ToolAnswered) if event.name == tool][-1]
 
     async def stored_events(self) -> list[RecordedEvent]:
         """The log as the store has it."""
         return await self.workspace.store.events(self.conversation.session.id)
 
     def attachment_labels(self) -> list[str]:
-        """What goes along with the next message."""
+        """Return the labels of attachments to the next message."""
         return [chip.label for chip in self.composer.findChildren(AttachmentChip) if not chip.isHidden()]
 
     def next_message_lines(self) -> tuple[str, ...]:
-        """What stands above the composer."""
+        """Return the lines above the composer."""
         return self.chat.next_messages.lines
 
     def banner_text(self) -> str:
-        """All words of the banners that stand."""
+        """Return all text of the visible banners."""
         frames = self.window.banners.findChildren(QFrame)
-        cards = [one for one in frames if one.property("role") == "banner" and not one.isHidden()]
+        cards = [frame for frame in frames if frame.property("role") == "banner" and not frame.isHidden()]
         return "\n".join(card.accessibleName() for card in cards)
 
     async def answer_approval(self, decision: Answer, rule_index: int = 0) -> ApprovalRow:
         """Wait for a question in the chat and answer it, with one of its rules; the question."""
         await until(lambda: self.rows(ApprovalRow), "a question")
-        asked = self.rows(ApprovalRow)[0]
-        self.chat.view.action_triggered.emit(Decide(asked.key.call_id, decision, rule_index))
-        await until(lambda: asked.key not in [row.key for row in self.rows(ApprovalRow)], "the question gone")
-        return asked
+        approval_row = self.rows(ApprovalRow)[0]
+        self.chat.view.action_triggered.emit(Decide(approval_row.key.call_id, decision, rule_index))
+        await until(
+            lambda: approval_row.key not in [row.key for row in self.rows(ApprovalRow)], "the question gone"
+        )
+        return approval_row
 
 
 @asynccontextmanager
@@ -213,5 +214,5 @@ async def open_window(
         await shut_down(front, opened)
         opened.settings.close()
         front.window.deleteLater()
-        # Else the next window's style sheet is put on this one's thousand widgets, too.
+        # Else the next window's style sheet is also applied to this one's thousand widgets.
         await until(lambda: not isValid(front.window), "the window gone")

@@ -30,9 +30,9 @@ ALL = {
 @pytest_asyncio.fixture
 async def scope() -> AsyncIterator[TaskScope]:
     """The owner of a test's tasks."""
-    made = TaskScope()
-    yield made
-    await made.close()
+    scope = TaskScope()
+    yield scope
+    await scope.close()
 
 
 def in_state(*states: CacheState) -> SampleCache:
@@ -47,14 +47,16 @@ async def menu_of(pane: CacheBrowser, *rows: int) -> dict[str, QAction]:
     kind = QItemSelectionModel.SelectionFlag
     for row in rows[1:]:
         pane.table.selectionModel().select(pane.model.index(row, 0), kind.Select | kind.Rows)
-    for former in pane.findChildren(QMenu):
-        former.close()
+    for old_menu in pane.findChildren(QMenu):
+        old_menu.close()
     pane.table.menu_requested.emit(QPoint(1, 1))
-    (menu,) = (one for one in pane.findChildren(QMenu) if one.isVisible())
-    return {one.objectName().removeprefix("cache-"): one for one in menu.actions() if one.objectName()}
+    (menu,) = (menu for menu in pane.findChildren(QMenu) if menu.isVisible())
+    return {
+        action.objectName().removeprefix("cache-"): action for action in menu.actions() if action.objectName()
+    }
 
 
-async def test_everything_is_there_and_applies_to_one(qtbot: QtBot, scope: TaskScope) -> None:
+async def test_all_actions_are_there_and_apply_to_one_row(qtbot: QtBot, scope: TaskScope) -> None:
     """With the shortcut that does the same."""
     pane = await open_cache_browser(qtbot, scope, in_state("marker"))
     row = replace(cache_row(0), state="marker")
@@ -72,15 +74,15 @@ async def test_everything_is_there_and_applies_to_one(qtbot: QtBot, scope: TaskS
         "copy-marker": "", "copy-link": "", "show-chat": "", "show-timeline": "",
     }  # fmt: skip
     actions["copy-marker"].trigger()
-    said = marker(row.digest, row.tool, row.target, row.size, row.first_line)
-    assert QGuiApplication.clipboard().text() == said
+    text = marker(row.digest, row.tool, row.target, row.size, row.first_line)
+    assert QGuiApplication.clipboard().text() == text
     for name, signal in (
         ("show-chat", pane.entry_actions.chat_requested),
         ("show-timeline", pane.entry_actions.timeline_requested),
     ):
-        with qtbot.waitSignal(signal) as wanted:
+        with qtbot.waitSignal(signal) as blocker:
             actions[name].trigger()
-        assert wanted.args == [row.digest]
+        assert blocker.args == [row.digest]
 
 
 @pytest.mark.parametrize(
@@ -93,7 +95,7 @@ async def test_everything_is_there_and_applies_to_one(qtbot: QtBot, scope: TaskS
         ("in the trash", {"show-chat", "show-timeline", "recall", "export", "pin"}),
     ],
 )
-async def test_what_does_not_apply_is_disabled(
+async def test_inapplicable_actions_are_disabled(
     qtbot: QtBot, scope: TaskScope, state: CacheState, off: set[str]
 ) -> None:
     """What lies in the trash can be restored instead."""
@@ -103,7 +105,7 @@ async def test_what_does_not_apply_is_disabled(
     assert ("restore" in actions) is (state == "in the trash")
 
 
-async def test_it_is_about_all_that_is_selected(qtbot: QtBot, scope: TaskScope) -> None:
+async def test_it_applies_to_the_complete_selection(qtbot: QtBot, scope: TaskScope) -> None:
     """By menu and by key; what is about one is disabled."""
     pane = await open_cache_browser(qtbot, scope, in_state("stored", "marker", "in the trash", "stored"))
     digests = [pane.model.digest_at(row) for row in range(4)]
@@ -116,7 +118,7 @@ async def test_it_is_about_all_that_is_selected(qtbot: QtBot, scope: TaskScope) 
     assert recalled == digests[:2]
     actions["copy-hash"].trigger()
     assert QGuiApplication.clipboard().text().split() == digests[:3]
-    for name, signal, wanted in (
+    for name, signal, expected in (
         ("trash", pane.entry_actions.trash_requested, [digests[:2]]),
         ("pin", pane.entry_actions.pin_requested, [digests[:2], True]),
         ("restore", pane.entry_actions.restore_requested, [[digests[2]]]),
@@ -124,16 +126,16 @@ async def test_it_is_about_all_that_is_selected(qtbot: QtBot, scope: TaskScope) 
         ("copy-link", pane.entry_actions.link_requested, [digests[:3]]),
         ("verify", pane.entry_actions.verify_requested, [digests[:3]]),
     ):
-        with qtbot.waitSignal(signal) as asked:
+        with qtbot.waitSignal(signal) as blocker:
             actions[name].trigger()
-        assert asked.args == wanted, name
+        assert blocker.args == expected, name
     pane.table.setFocus()
-    with qtbot.waitSignal(pane.entry_actions.trash_requested) as asked:
+    with qtbot.waitSignal(pane.entry_actions.trash_requested) as blocker:
         QTest.keyClick(pane.table, Qt.Key.Key_Delete)
-    assert asked.args == [digests[:2]]
-    with qtbot.waitSignal(pane.entry_actions.verify_requested) as asked:
+    assert blocker.args == [digests[:2]]
+    with qtbot.waitSignal(pane.entry_actions.verify_requested) as blocker:
         QTest.keyClick(pane.table, Qt.Key.Key_V)
-    assert asked.args == [digests[:3]]
+    assert blocker.args == [digests[:3]]
     QGuiApplication.clipboard().clear()
     QTest.keyClick(pane.table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
     assert QGuiApplication.clipboard().text().split() == digests[:3]

@@ -33,9 +33,9 @@ pytestmark = pytest.mark.qt_loop
 @pytest_asyncio.fixture
 async def scope() -> AsyncIterator[TaskScope]:
     """The owner of a test's tasks."""
-    made = TaskScope()
-    yield made
-    await made.close()
+    new_scope = TaskScope()
+    yield new_scope
+    await new_scope.close()
 
 
 def titles(pane: CacheBrowser) -> list[str]:
@@ -46,7 +46,7 @@ def titles(pane: CacheBrowser) -> list[str]:
     ]
 
 
-async def test_a_click_on_a_head_sorts_and_a_second_one_turns(qtbot: QtBot, scope: TaskScope) -> None:
+async def test_a_click_on_a_header_sorts_and_a_second_one_reverses(qtbot: QtBot, scope: TaskScope) -> None:
     """Numbers begin with the largest, texts with the first; the arrow says which way."""
     source = sample_cache(40)
     pane = await open_cache_browser(qtbot, scope, source)
@@ -75,7 +75,7 @@ async def test_a_click_on_a_head_sorts_and_a_second_one_turns(qtbot: QtBot, scop
 
 
 @pytest.mark.parametrize("text_px", [13, 20])
-def test_the_bar_has_room_for_all_its_parts_in_a_narrow_window(
+def test_the_bar_fits_all_its_parts_into_a_narrow_window(
     qapp: QApplication, qtbot: QtBot, text_px: int
 ) -> None:
     fonts.load(resources_dir() / "fonts")
@@ -94,7 +94,7 @@ def test_the_bar_has_room_for_all_its_parts_in_a_narrow_window(
     apply(qapp, LIGHT)
 
 
-async def test_filters_stand_as_chips_and_go_with_a_click(qtbot: QtBot, scope: TaskScope) -> None:
+async def test_filters_appear_as_chips_and_a_click_removes_them(qtbot: QtBot, scope: TaskScope) -> None:
     """One of a kind at a time; each can be let go alone, and all with Clear."""
     source = sample_cache(60)
     pane = await open_cache_browser(qtbot, scope, source)
@@ -116,7 +116,7 @@ async def test_filters_stand_as_chips_and_go_with_a_click(qtbot: QtBot, scope: T
     assert not bar.chips.isVisible()
 
 
-async def test_the_filter_menu_offers_what_is_stored(qtbot: QtBot, scope: TaskScope) -> None:
+async def test_the_filter_menu_offers_the_stored_tools(qtbot: QtBot, scope: TaskScope) -> None:
     """Tools and sessions of the cache, sizes, ages and use; what holds is checked."""
     pane = await open_cache_browser(qtbot, scope, sample_cache(60))
     pane.filter_bar.toggle(tool_option("read_file"))
@@ -127,11 +127,11 @@ async def test_the_filter_menu_offers_what_is_stored(qtbot: QtBot, scope: TaskSc
         "State", "Tool", "Session", "Size", "Age", "Pinned", "Never recalled", "Nothing refers to it",
     ]  # fmt: skip
     parts = [action.menu() for action in menu.actions()[1:5]]
-    texts = [[one.text() for one in part.actions()] for part in parts if isinstance(part, QMenu)]
+    texts = [[action.text() for action in part.actions()] for part in parts if isinstance(part, QMenu)]
     assert "read_file" in texts[0]
     assert texts[1] == ["Flush the stream", "Colours of the margin"]
     assert isinstance(parts[0], QMenu)
-    assert [one.text() for one in parts[0].actions() if one.isChecked()] == ["read_file"]
+    assert [action.text() for action in parts[0].actions() if action.isChecked()] == ["read_file"]
     menu.deleteLater()
 
 
@@ -141,7 +141,7 @@ def hit_of(pane: CacheBrowser) -> str:
     return row.hit if row else ""
 
 
-async def test_a_search_shows_its_lines_and_grows(qtbot: QtBot, scope: TaskScope) -> None:
+async def test_a_search_displays_its_lines_and_grows(qtbot: QtBot, scope: TaskScope) -> None:
     """Hits come in parts without moving the selection; the line that was found stands in its row."""
     source = sample_cache(300)
     source.search_page_size = 7
@@ -158,7 +158,7 @@ async def test_a_search_shows_its_lines_and_grows(qtbot: QtBot, scope: TaskScope
     await wait_until(lambda: "First line" in titles(pane))
 
 
-async def test_a_found_content_opens_where_its_words_stand(qtbot: QtBot, scope: TaskScope) -> None:
+async def test_a_hit_opens_at_the_matching_words(qtbot: QtBot, scope: TaskScope) -> None:
     """Its words are marked; the keyboard stays in the table; without a search find goes again."""
     pane = await open_cache_browser(qtbot, scope, sample_cache(60))
     QTest.keyClicks(pane.filter_bar.field, "py stream")
@@ -178,7 +178,7 @@ async def test_a_found_content_opens_where_its_words_stand(qtbot: QtBot, scope: 
     assert not find.isVisible()
 
 
-async def test_handovers_that_hold_the_words_are_a_click_away(qtbot: QtBot, scope: TaskScope) -> None:
+async def test_matching_handovers_are_one_click_away(qtbot: QtBot, scope: TaskScope) -> None:
     """The line stands above the table while the search does."""
     source = sample_cache(30)
     source.handovers = (HandoverLink("s-1", 41, "Flush the stream", "the stream is slow"),)
@@ -187,10 +187,10 @@ async def test_handovers_that_hold_the_words_are_a_click_away(qtbot: QtBot, scop
     QTest.keyClicks(pane.filter_bar.field, "stream")
     await wait_until(pane.handover_hits.isVisible)
     assert pane.handover_hits.chips.texts == ["Flush the stream · e41"]
-    wanted: list[tuple[str, int]] = []
-    pane.handover_requested.connect(lambda session, seq: wanted.append((session, seq)))
+    opened: list[tuple[str, int]] = []
+    pane.handover_requested.connect(lambda session, seq: opened.append((session, seq)))
     pane.handover_hits.chips.click_chip(0)
-    await wait_until(lambda: wanted == [("s-1", 41)])
+    await wait_until(lambda: opened == [("s-1", 41)])
     pane.filter_bar.clear()
     await wait_until(lambda: not pane.handover_hits.isVisible())
 
@@ -200,29 +200,29 @@ async def test_p_pins_and_unpins(qtbot: QtBot, scope: TaskScope) -> None:
     source = sample_cache(9)
     pane = await open_cache_browser(qtbot, scope, source)
     await wait_until(lambda: pane.model.entry(2) is not None)
-    wanted: list[tuple[list[str], bool]] = []
-    pane.entry_actions.pin_requested.connect(lambda digests, on: wanted.append((digests, on)))
+    pinned: list[tuple[list[str], bool]] = []
+    pane.entry_actions.pin_requested.connect(lambda digests, on: pinned.append((digests, on)))
     pane.table.select_row(2)
     pane.table.setFocus()
     QTest.keyClick(pane.table, Qt.Key.Key_P)
-    assert wanted == [([cache_row(2).digest], True)]
+    assert pinned == [([cache_row(2).digest], True)]
     source.all_rows[2] = replace(source.all_rows[2], is_pinned=True)
     pane.refresh()
     await wait_until(lambda: bool((row := pane.model.entry(2)) and row.is_pinned))
     QTest.keyClick(pane.table, Qt.Key.Key_P)
-    assert wanted[1] == ([cache_row(2).digest], False)
+    assert pinned[1] == ([cache_row(2).digest], False)
     pane.show_preview(PreviewState(source.all_rows[2], CODE))
     assert pane.preview.content.meta.text.endswith("· pinned")
 
 
-async def test_the_menu_of_a_row_narrows_to_its_like(qtbot: QtBot, scope: TaskScope) -> None:
+async def test_the_menu_of_a_row_filters_for_similar_rows(qtbot: QtBot, scope: TaskScope) -> None:
     """By its tool and by its path; a click on it lets go again."""
     source = sample_cache(60)
     pane = await open_cache_browser(qtbot, scope, source)
     await wait_until(lambda: pane.model.entry(0) is not None)
     pane.table.select_row(0)
     pane.table.menu_requested.emit(QPoint(1, 1))
-    (menu,) = (one for one in pane.findChildren(QMenu) if one.isVisible())
+    (menu,) = (menu for menu in pane.findChildren(QMenu) if menu.isVisible())
     (only,) = (action for action in menu.actions() if action.objectName() == "cache-only-tool")
     assert only.text() == f"Only tool {source.all_rows[0].tool}"
     only.trigger()

@@ -31,12 +31,12 @@ pytestmark = pytest.mark.qt_loop
 @pytest_asyncio.fixture
 async def scope() -> AsyncIterator[TaskScope]:
     """The owner of a test's tasks."""
-    made = TaskScope()
-    yield made
-    await made.close()
+    new_scope = TaskScope()
+    yield new_scope
+    await new_scope.close()
 
 
-async def test_rows_arrive_when_they_are_seen(qtbot: QtBot, scope: TaskScope) -> None:
+async def test_rows_are_loaded_when_they_become_visible(qtbot: QtBot, scope: TaskScope) -> None:
     """Only pages in sight are fetched, and a jump fetches the page it lands on."""
     source = sample_cache(3_000)
     pane = await open_cache_browser(qtbot, scope, source)
@@ -44,7 +44,7 @@ async def test_rows_arrive_when_they_are_seen(qtbot: QtBot, scope: TaskScope) ->
     assert len(source.fetch_sizes) <= 2
     pane.table.scrollToBottom()
     await wait_until(lambda: pane.model.entry(2_999) is not None)
-    assert all(asked <= PAGE_ROWS for asked in source.fetch_sizes)
+    assert all(size <= PAGE_ROWS for size in source.fetch_sizes)
     assert len(source.fetch_sizes) <= 6
 
 
@@ -70,7 +70,7 @@ async def test_typing_a_hash_prefix_filters(qtbot: QtBot, scope: TaskScope) -> N
     await wait_until(lambda: pane.model.rowCount() == 60)
 
 
-async def test_a_filter_that_nothing_passes_offers_the_way_out(qtbot: QtBot, scope: TaskScope) -> None:
+async def test_a_filter_without_matches_offers_to_clear_it(qtbot: QtBot, scope: TaskScope) -> None:
     """The sentence names the words, the button clears them."""
     pane = await open_cache_browser(qtbot, scope, sample_cache(5))
     QTest.keyClicks(pane.filter_bar.field, "zebra")
@@ -81,7 +81,7 @@ async def test_a_filter_that_nothing_passes_offers_the_way_out(qtbot: QtBot, sco
     assert pane.table.isVisible()
 
 
-async def test_an_empty_cache_says_so(qtbot: QtBot, scope: TaskScope) -> None:
+async def test_an_empty_cache_has_a_message(qtbot: QtBot, scope: TaskScope) -> None:
     """One sentence and one button; both go once something is cached."""
     source = sample_cache(0)
     pane = await open_cache_browser(qtbot, scope, source)
@@ -115,16 +115,16 @@ async def test_new_entries_move_neither_selection_nor_view(qtbot: QtBot, scope: 
     source = sample_cache(500)
     pane = await open_cache_browser(qtbot, scope, source)
     pane.table.select_row(200)
-    seen = pane.table.rowAt(10)
-    top, chosen = pane.model.digest_at(seen), pane.table.current_digest()
+    row = pane.table.rowAt(10)
+    top, digest = pane.model.digest_at(row), pane.table.current_digest()
     source.all_rows[:0] = [cache_row(1_000), cache_row(1_001)]
     pane.refresh()
     await wait_until(lambda: pane.model.rowCount() == 502)
-    assert pane.table.current_digest() == chosen
+    assert pane.table.current_digest() == digest
     assert pane.model.digest_at(pane.table.rowAt(10)) == top
 
 
-async def test_a_refresh_shows_what_changed(qtbot: QtBot, scope: TaskScope) -> None:
+async def test_a_refresh_displays_the_changes(qtbot: QtBot, scope: TaskScope) -> None:
     """The same entry in another state is fetched again."""
     source = sample_cache(3)
     pane = await open_cache_browser(qtbot, scope, source)
@@ -137,7 +137,7 @@ async def test_a_refresh_shows_what_changed(qtbot: QtBot, scope: TaskScope) -> N
     await wait_until(lambda: pane.model.entry(0) == changed)
 
 
-async def test_select_goes_past_the_filter(qtbot: QtBot, scope: TaskScope) -> None:
+async def test_selecting_a_filtered_entry_clears_the_filter(qtbot: QtBot, scope: TaskScope) -> None:
     """An entry that the filter hides is shown without it."""
     pane = await open_cache_browser(qtbot, scope, sample_cache(50))
     QTest.keyClicks(pane.filter_bar.field, "docs")
@@ -147,16 +147,16 @@ async def test_select_goes_past_the_filter(qtbot: QtBot, scope: TaskScope) -> No
     assert pane.filter_bar.field.text() == ""
 
 
-async def test_recall_whole_and_by_lines(qtbot: QtBot, scope: TaskScope) -> None:
+async def test_recall_complete_and_by_lines(qtbot: QtBot, scope: TaskScope) -> None:
     """The button says what it will cost; Ctrl+Enter recalls the whole or the selected lines."""
     pane = await open_cache_browser(qtbot, scope, sample_cache(10))
     pane.table.select_row(0)
     row = cache_row(0)
     pane.show_preview(PreviewState(row, CODE))
     assert "≈ 225 tokens" in pane.preview.recall_button.text()
-    with qtbot.waitSignal(pane.entry_actions.recall_requested) as whole:
+    with qtbot.waitSignal(pane.entry_actions.recall_requested) as blocker:
         QTest.keyClick(pane.table, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
-    assert whole.args == [row.digest, 0, 0]
+    assert blocker.args == [row.digest, 0, 0]
     text = pane.preview.content.text
     cursor = QTextCursor(text.document().findBlockByNumber(1))
     cursor.movePosition(QTextCursor.MoveOperation.NextBlock, QTextCursor.MoveMode.KeepAnchor, 3)
@@ -168,7 +168,7 @@ async def test_recall_whole_and_by_lines(qtbot: QtBot, scope: TaskScope) -> None
 
 
 @pytest.mark.parametrize("width", [900, 636, 540])
-async def test_the_preview_gives_up_words_before_its_title(
+async def test_the_preview_shortens_its_text_before_its_title(
     qtbot: QtBot, scope: TaskScope, width: int
 ) -> None:
     pane = await open_cache_browser(qtbot, scope, sample_cache(8))
@@ -185,7 +185,9 @@ async def test_the_preview_gives_up_words_before_its_title(
     await wait_until(lambda: preview._target.width() >= 140)  # as soon as Qt has laid it out
     await wait_until(lambda: all(button.width() >= button.sizeHint().width() for button in buttons))
     await wait_until(
-        lambda: narrowed() and all(one.mapTo(pane, one.rect().topRight()).x() < width for one in buttons)
+        lambda: (
+            narrowed() and all(button.mapTo(pane, button.rect().topRight()).x() < width for button in buttons)
+        )
     )
     for button in buttons:
         assert button.accessibleName()
@@ -211,7 +213,7 @@ async def test_keys_verify_copy_and_save(qtbot: QtBot, scope: TaskScope) -> None
         QTest.keyClick(pane.table, Qt.Key.Key_S, Qt.KeyboardModifier.ControlModifier)
 
 
-async def test_damage_is_shown_in_table_and_preview(qtbot: QtBot, scope: TaskScope) -> None:
+async def test_damage_appears_in_table_and_preview(qtbot: QtBot, scope: TaskScope) -> None:
     """A failed check turns the row's state, and recall stays off without bytes."""
     pane = await open_cache_browser(qtbot, scope, sample_cache(10))
     pane.table.select_row(2)
@@ -219,14 +221,14 @@ async def test_damage_is_shown_in_table_and_preview(qtbot: QtBot, scope: TaskSco
     pane.show_preview(PreviewState(cache_row(2), None, "The stored bytes no longer have this hash."))
     await wait_until(lambda: pane.model.entry(2) is not None)
     pane.set_verified(digest, False, "damaged")
-    held = pane.model.entry(2)
-    assert held is not None
-    assert held.state == "damaged"
+    entry = pane.model.entry(2)
+    assert entry is not None
+    assert entry.state == "damaged"
     assert pane.preview.verified.text == "damaged"
     assert not pane.preview.recall_button.isEnabled()
 
 
-async def test_a_late_preview_of_another_entry_is_not_shown(qtbot: QtBot, scope: TaskScope) -> None:
+async def test_a_late_preview_of_another_entry_is_ignored(qtbot: QtBot, scope: TaskScope) -> None:
     """Bytes that arrive after the selection moved on are dropped."""
     pane = await open_cache_browser(qtbot, scope, sample_cache(10))
     pane.table.select_row(1)
@@ -256,7 +258,7 @@ class BrokenCache(SampleCache):
         raise StoreClosed("The cache cannot be read.")
 
 
-async def test_a_source_that_fails_is_told_where_it_happened(qtbot: QtBot, scope: TaskScope) -> None:
+async def test_a_failing_source_is_reported_in_place(qtbot: QtBot, scope: TaskScope) -> None:
     """What, why and what to do stand above the table; the window lives on."""
     pane = CacheBrowser(scope.start, lambda: NOW_MS)
     qtbot.addWidget(pane)
@@ -266,7 +268,7 @@ async def test_a_source_that_fails_is_told_where_it_happened(qtbot: QtBot, scope
     assert "Open it again." in pane._error.text()
 
 
-async def test_find_goes_from_hit_to_hit(qtbot: QtBot, scope: TaskScope) -> None:
+async def test_find_moves_from_hit_to_hit(qtbot: QtBot, scope: TaskScope) -> None:
     """Ctrl+F finds over all pages, Enter goes on, Shift+Enter back, Esc closes."""
     pane = await open_cache_browser(qtbot, scope, sample_cache(10))
     pane.table.select_row(0)
@@ -290,11 +292,11 @@ async def test_the_panes_keys_win_over_the_windows(qtbot: QtBot, scope: TaskScop
     pane = await open_cache_browser(qtbot, scope, sample_cache(3))
     window, elsewhere = QMainWindow(), QLineEdit()
     qtbot.addWidget(window)
-    whole = QWidget()
-    column = QVBoxLayout(whole)
+    parent = QWidget()
+    column = QVBoxLayout(parent)
     column.addWidget(elsewhere)
     column.addWidget(pane)
-    window.setCentralWidget(whole)
+    window.setCentralWidget(parent)
     own: list[bool] = []
     action = QAction("Find", window)
     action.setShortcut("Ctrl+F")
@@ -335,13 +337,13 @@ async def test_theme_can_change_at_any_time(qtbot: QtBot, scope: TaskScope) -> N
     assert picture.pixelColor(picture.width() - 40, 60).lightness() < 60
 
 
-def test_columns_give_way_by_rank() -> None:
+def test_columns_are_hidden_by_rank() -> None:
     """What fits is shown, state and target always; the widths fill the room."""
     assert fitting_columns(4_000) == {column.key for column in COLUMNS}
     assert fitting_columns(100) == {"state", "target"}
-    for room in range(500, 1_600, 37):
-        scale = 1 + room % 7 / 13
-        shown = fitting_columns(room, scale)
-        given = [width for _, width in column_widths(room, shown, scale)]
-        assert sum(given) <= room
-        assert sum(given) > room - len(given)
+    for pane_width in range(500, 1_600, 37):
+        scale = 1 + pane_width % 7 / 13
+        columns = fitting_columns(pane_width, scale)
+        widths = [width for _, width in column_widths(pane_width, columns, scale)]
+        assert sum(widths) <= pane_width
+        assert sum(widths) > pane_width - len(widths)

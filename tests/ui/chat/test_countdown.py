@@ -24,18 +24,18 @@ def clock(qtbot: QtBot) -> Clock:
     return Clock()
 
 
-def test_it_tells_each_second_once_and_ends(clock: Clock) -> None:
-    told: list[int] = []
+def test_it_reports_each_second_once_and_ends(clock: Clock) -> None:
+    seconds: list[int] = []
     countdown = Countdown(clock)
-    countdown.start(2.4, told.append)
+    countdown.start(2.4, seconds.append)
     for _ in range(9):
         clock.now += 0.3
         countdown.tick()
-    assert told == [3, 2, 1, 0]
+    assert seconds == [3, 2, 1, 0]
     assert not countdown.is_running
 
 
-def test_a_new_one_takes_the_place_of_the_former(clock: Clock) -> None:
+def test_a_new_countdown_replaces_the_previous_one(clock: Clock) -> None:
     first: list[int] = []
     second: list[int] = []
     countdown = Countdown(clock)
@@ -46,17 +46,17 @@ def test_a_new_one_takes_the_place_of_the_former(clock: Clock) -> None:
     assert (first, second) == ([5], [1, 0])
 
 
-def test_stopped_it_tells_nothing_more(clock: Clock) -> None:
-    told: list[int] = []
+def test_a_stopped_countdown_reports_no_more(clock: Clock) -> None:
+    seconds: list[int] = []
     countdown = Countdown(clock)
-    countdown.start(5, told.append)
+    countdown.start(5, seconds.append)
     countdown.stop()
     assert not countdown.is_running
-    assert told == [5]
+    assert seconds == [5]
 
 
-def test_it_looks_by_itself(qtbot: QtBot) -> None:
-    told: list[int] = []
+def test_it_ticks_on_its_own(qtbot: QtBot) -> None:
+    seconds: list[int] = []
     countdown = Countdown()
-    countdown.start(0.05, told.append)
-    qtbot.waitUntil(lambda: told == [1, 0], timeout=15_000)
+    countdown.start(0.05, seconds.append)
+    qtbot.waitUntil(lambda: seconds == [1, 0], timeout=15_000)

@@ -23,20 +23,20 @@ from tests.support.window.chat_geometry import row_key
 @pytest.fixture
 def view(qtbot: QtBot) -> Iterator[ChatView]:
     """A conversation without its page, all of it built at once."""
-    shown = ChatView(ChatModel(), LIGHT)
-    qtbot.addWidget(shown)
-    shown.chat_viewport.slice_s = float("inf")
-    shown.resize(800, 600)
-    with qtbot.waitExposed(shown):
-        shown.show()
-    yield shown
-    shown.close()
+    chat_view = ChatView(ChatModel(), LIGHT)
+    qtbot.addWidget(chat_view)
+    chat_view.chat_viewport.slice_s = float("inf")
+    chat_view.resize(800, 600)
+    with qtbot.waitExposed(chat_view):
+        chat_view.show()
+    yield chat_view
+    chat_view.close()
 
 
 def _pairs(count: int) -> list[Row]:
-    asked: list[Row] = [UserRow(row_key(f"u{number}"), f"question {number}") for number in range(count)]
-    said: list[Row] = [AssistantRow(row_key(f"a{number}"), "Some words. " * 40) for number in range(count)]
-    return [row for pair in zip(asked, said, strict=True) for row in pair]
+    questions: list[Row] = [UserRow(row_key(f"u{number}"), f"question {number}") for number in range(count)]
+    answers: list[Row] = [AssistantRow(row_key(f"a{number}"), "Some words. " * 40) for number in range(count)]
+    return [row for pair in zip(questions, answers, strict=True) for row in pair]
 
 
 def test_a_proposal_has_the_colours_of_the_theme_in_force(qtbot: QtBot) -> None:
@@ -45,17 +45,17 @@ def test_a_proposal_has_the_colours_of_the_theme_in_force(qtbot: QtBot) -> None:
     retint(page, DARK)
     page.next_messages.show_suggestion("Go on")
     button = find_button(page.next_messages, "send_suggestion")
-    wanted = icon("corner-down-left", DARK.muted, 13).pixmap(13, 13).toImage()
-    assert button.icon().pixmap(13, 13).toImage() == wanted
+    expected = icon("corner-down-left", DARK.muted, 13).pixmap(13, 13).toImage()
+    assert button.icon().pixmap(13, 13).toImage() == expected
 
 
-def test_tasks_are_copied_as_they_were_written(qtbot: QtBot, view: ChatView) -> None:
+def test_tasks_are_copied_verbatim(qtbot: QtBot, view: ChatView) -> None:
     view.chat_viewport.model.reset([AssistantRow(row_key("a"), "- [ ] open\n- [x] done\n- plain")])
     view.select_all()
     assert view.selected_text() == "- [ ] open\n- [x] done\n- plain"
 
 
-def test_what_is_typed_here_is_meant_for_the_composer(qtbot: QtBot, view: ChatView) -> None:
+def test_typing_on_the_page_goes_to_the_composer(qtbot: QtBot, view: ChatView) -> None:
     typed: list[str] = []
     view.typed.connect(typed.append)
     view.chat_viewport.model.reset(_pairs(3))
@@ -68,7 +68,7 @@ def test_what_is_typed_here_is_meant_for_the_composer(qtbot: QtBot, view: ChatVi
     assert "".join(typed) == "Hiß!"
 
 
-def test_the_handle_of_the_scroll_bar_goes_where_nothing_can_be_scrolled(view: ChatView) -> None:
+def test_the_scroll_bar_is_disabled_when_nothing_scrolls(view: ChatView) -> None:
     view.chat_viewport.model.reset([UserRow(row_key("u"), "short")])
     assert not view.verticalScrollBar().isEnabled()
     view.chat_viewport.model.reset(_pairs(50))

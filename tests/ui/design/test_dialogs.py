@@ -39,20 +39,20 @@ Dialog = TypeVar("Dialog", bound=QWidget)
 async def opened(parent: QWidget, kind: type[Dialog]) -> Dialog:
     """The dialog of a kind, as soon as it is on screen."""
     while True:
-        for found in parent.findChildren(kind):
-            if found.isVisible():
-                return found
+        for child in parent.findChildren(kind):
+            if child.isVisible():
+                return child
         await asyncio.sleep(0)
 
 
 @pytest.fixture
 def parent(qtbot: QtBot) -> QWidget:
     """A window to ask over."""
-    made = QWidget()
-    qtbot.addWidget(made)
-    with qtbot.waitExposed(made):
-        made.show()
-    return made
+    widget = QWidget()
+    qtbot.addWidget(widget)
+    with qtbot.waitExposed(widget):
+        widget.show()
+    return widget
 
 
 @pytest.mark.qt_loop
@@ -66,7 +66,7 @@ async def test_an_answer_is_awaited(qtbot: QtBot, parent: QWidget) -> None:
 
 
 @pytest.mark.qt_loop
-async def test_esc_answers_nothing(qtbot: QtBot, parent: QWidget) -> None:
+async def test_esc_returns_no_answer(qtbot: QtBot, parent: QWidget) -> None:
     async with asyncio.TaskGroup() as tasks:
         answer = tasks.create_task(ask(parent, LIGHT, "Remove it?", "", CHOICES))
         QTest.keyClick(await opened(parent, QuestionDialog), Qt.Key.Key_Escape)
@@ -75,12 +75,12 @@ async def test_esc_answers_nothing(qtbot: QtBot, parent: QWidget) -> None:
 
 
 def _notices(app: QApplication) -> list[ErrorDialog]:
-    return [one for one in app.topLevelWidgets() if isinstance(one, ErrorDialog)]
+    return [widget for widget in app.topLevelWidgets() if isinstance(widget, ErrorDialog)]
 
 
 @pytest.mark.qt_loop
 @pytest.mark.parametrize("mode", ["light", "dark"])
-async def test_a_refusal_looks_like_the_other_dialogs_and_shows_all_its_words(
+async def test_an_error_dialog_matches_the_other_dialogs_and_cuts_no_text(
     qapp: QApplication, mode: Literal["light", "dark"]
 ) -> None:
     name = "/somewhere/" + "aNameWithoutABreak" * 8 + ".helix"
@@ -90,16 +90,16 @@ async def test_a_refusal_looks_like_the_other_dialogs_and_shows_all_its_words(
     appearance.apply_stylesheet()
     async with asyncio.TaskGroup() as tasks:
         read = tasks.create_task(show_error_dialog(error, appearance))
-        await until(lambda: [one for one in _notices(qapp) if one.isVisible()], "the notice")
+        await until(lambda: [notice for notice in _notices(qapp) if notice.isVisible()], "the notice")
         (notice,) = _notices(qapp)
-        words = [one for one in notice.findChildren(QLabel) if one.text()]
-        assert [one.text() for one in words] == [error.what, "It was moved.\n\nLook for it."]
-        assert [one.accessibleName() for one in words] == [error.what, ""]
-        for one in words:
-            assert one.minimumSizeHint().width() <= one.width(), "cut at the right"
-            assert one.heightForWidth(one.width()) <= one.height(), "cut below"
-        ground = notice.grab().toImage().pixelColor(3, 3).name()
-        assert ground == {"light": LIGHT, "dark": DARK}[mode].canvas.lower()
+        words = [label for label in notice.findChildren(QLabel) if label.text()]
+        assert [label.text() for label in words] == [error.what, "It was moved.\n\nLook for it."]
+        assert [label.accessibleName() for label in words] == [error.what, ""]
+        for label in words:
+            assert label.minimumSizeHint().width() <= label.width(), "cut at the right"
+            assert label.heightForWidth(label.width()) <= label.height(), "cut below"
+        background = notice.grab().toImage().pixelColor(3, 3).name()
+        assert background == {"light": LIGHT, "dark": DARK}[mode].canvas.lower()
         assert not read.done()
         QTest.keyClick(notice, Qt.Key.Key_Return)
 
@@ -167,24 +167,24 @@ async def test_a_file_dialog_that_warns_can_be_ended_from_outside(
 
 
 @pytest.mark.qt_loop
-async def test_a_file_is_saved_at_home_first_and_then_where_the_last_one_was(
+async def test_a_file_is_saved_at_home_first_and_then_in_the_last_folder(
     qtbot: QtBot, parent: QWidget, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home, other = tmp_path / "home", tmp_path / "other"
     home.mkdir()
     other.mkdir()
     monkeypatch.setattr(Path, "home", lambda: home)
-    began: list[Path] = []
+    folders: list[Path] = []
     for _ in range(2):
         async with asyncio.TaskGroup() as tasks:
             picked = tasks.create_task(pick_save_file(parent, "Save", "notes.md"))
             dialog = await opened(parent, QFileDialog)
-            began.append(Path(dialog.directory().absolutePath()))
+            folders.append(Path(dialog.directory().absolutePath()))
             dialog.selectFile(str(other / "notes.md"))
             dialog.accept()
         assert picked.result() == other / "notes.md"
 
-    assert began == [home, other]
+    assert folders == [home, other]
 
 
 @pytest.mark.parametrize("key", [Qt.Key.Key_Return, Qt.Key.Key_Enter])
@@ -205,7 +205,7 @@ def test_enter_presses_the_button_with_the_keyboard_and_no_other(
         assert question.answer == choice.id
 
 
-def test_enter_on_cancel_cancels_also_beside_a_default_button(qtbot: QtBot, parent: QWidget) -> None:
+def test_enter_on_cancel_cancels_despite_a_default_button(qtbot: QtBot, parent: QWidget) -> None:
     question = TextInputDialog(parent, "Name?", "text", "Rename")
     qtbot.addWidget(question)
     with qtbot.waitExposed(question):

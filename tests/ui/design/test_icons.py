@@ -14,7 +14,7 @@ from helix_desktop.ui.chat.items.tool_card import tool_icon
 from helix_desktop.ui.design.style.icons import icon, pixmap
 
 
-def test_a_pixmap_has_its_colour_and_size(qtbot: QtBot) -> None:
+def test_a_pixmap_has_its_color_and_size(qtbot: QtBot) -> None:
     picture = pixmap("square", "#ff0000", 16, 2.0)
     assert picture.size().toTuple() == (32, 32)
     assert picture.devicePixelRatio() == 2.0

@@ -37,7 +37,7 @@ def test_a_folded_line_keeps_its_number() -> None:
     assert content.line_at(3) == 2
 
 
-def test_millions_of_characters_in_one_line_stay_pages() -> None:
+def test_one_line_of_millions_of_characters_is_paged() -> None:
     """A line of 3.6 million characters is many rows, none long."""
     content = PagedContent(b"y" * 3_600_000)
     assert content.line_count == 1
@@ -46,7 +46,7 @@ def test_millions_of_characters_in_one_line_stay_pages() -> None:
 
 
 @pytest.mark.parametrize("data", [b"\x89PNG\r\n\0\0", b"\xff\xfe text that is no UTF-8 " * 4])
-def test_what_is_no_text_is_hexadecimal(data: bytes) -> None:
+def test_binary_content_is_displayed_as_hexadecimal(data: bytes) -> None:
     """Bytes are shown as they are."""
     content = PagedContent(data)
     assert content.is_binary
@@ -59,15 +59,15 @@ def test_control_characters_become_pictures() -> None:
 
 
 @given(st.lists(LINE, min_size=1, max_size=40), st.text(st.sampled_from("abéX"), min_size=1, max_size=3))
-def test_search_finds_what_is_there(lines: list[str], needle: str) -> None:
+def test_search_finds_existing_text(lines: list[str], needle: str) -> None:
     """A hit names the row and the column where the words stand."""
     text = "\n".join([*lines, f"some {needle} here"])
     content = PagedContent(text.encode())
     hits = [hit for hit in content.search(needle) if hit is not None]
     assert hits
     for hit in hits:
-        found = content.row(hit.row).text[hit.column : hit.column + hit.length]
-        assert found.encode().lower() == needle.encode().lower()
+        hit_text = content.row(hit.row).text[hit.column : hit.column + hit.length]
+        assert hit_text.encode().lower() == needle.encode().lower()
 
 
 def test_share_of_lines_is_their_part_of_the_bytes() -> None:

@@ -26,9 +26,9 @@ GRAPHIC = 3.0
 
 TEXT_PAIRS: tuple[tuple[str, str], ...] = (
     *(
-        (ink, ground)
-        for ink in ("text", "muted")
-        for ground in (
+        (color, background)
+        for color in ("text", "muted")
+        for background in (
             "rail",
             "side",
             "canvas",
@@ -38,13 +38,17 @@ TEXT_PAIRS: tuple[tuple[str, str], ...] = (
             "selection",
         )
     ),
-    *(("faint", ground) for ground in ("side", "canvas", "surface", "raised", "rail")),
-    *(("accent_text", ground) for ground in ("canvas", "side", "surface", "accent_soft", "raised")),
+    *(("faint", background) for background in ("side", "canvas", "surface", "raised", "rail")),
+    *(("accent_text", background) for background in ("canvas", "side", "surface", "accent_soft", "raised")),
     ("on_accent", "accent"),
     ("text", "text_selection"),
-    *((ink, ground) for ink in ("ok", "warn", "error") for ground in ("canvas", "surface", f"{ink}_soft")),
-    *(("text", ground) for ground in ("ok_soft", "warn_soft", "error_soft", "accent_soft")),
-    *(("muted", ground) for ground in ("warn_soft", "error_soft", "accent_soft")),
+    *(
+        (color, background)
+        for color in ("ok", "warn", "error")
+        for background in ("canvas", "surface", f"{color}_soft")
+    ),
+    *(("text", background) for background in ("ok_soft", "warn_soft", "error_soft", "accent_soft")),
+    *(("muted", background) for background in ("warn_soft", "error_soft", "accent_soft")),
 )
 """Text token and ground token of every pair that the window shows."""
 
@@ -58,23 +62,23 @@ def luminance(color: str) -> float:
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
-def contrast(ink: str, ground: str) -> float:
+def contrast(color: str, background: str) -> float:
     """Contrast of two colours, 1 to 21."""
-    light, dark = sorted((luminance(ink), luminance(ground)), reverse=True)
+    light, dark = sorted((luminance(color), luminance(background)), reverse=True)
     return (light + 0.05) / (dark + 0.05)
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
-@pytest.mark.parametrize(("ink", "ground"), TEXT_PAIRS)
-def test_text_is_readable_on_every_surface_it_stands_on(theme: Theme, ink: str, ground: str) -> None:
-    assert contrast(getattr(theme, ink), getattr(theme, ground)) >= AA
+@pytest.mark.parametrize(("color", "background"), TEXT_PAIRS)
+def test_text_is_readable_on_every_surface(theme: Theme, color: str, background: str) -> None:
+    assert contrast(getattr(theme, color), getattr(theme, background)) >= AA
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
 @pytest.mark.parametrize("kind", get_args(RowKind))
-def test_each_part_of_the_bar_stands_out_from_its_ground(theme: Theme, kind: RowKind) -> None:
-    for ground in ("surface", "side", "canvas"):
-        assert contrast(SEGMENT_COLORS[kind](theme), getattr(theme, ground)) >= GRAPHIC
+def test_each_part_of_the_bar_has_contrast_to_its_background(theme: Theme, kind: RowKind) -> None:
+    for background in ("surface", "side", "canvas"):
+        assert contrast(SEGMENT_COLORS[kind](theme), getattr(theme, background)) >= GRAPHIC
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
@@ -90,11 +94,11 @@ def test_initials_are_readable_on_every_workspace_color(color: str) -> None:
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
-def test_the_style_sheet_names_no_unknown_token(theme: Theme) -> None:
+def test_the_style_sheet_uses_no_unknown_token(theme: Theme) -> None:
     assert "$" not in stylesheet.stylesheet(theme)
 
 
-def test_text_size_scales_what_the_sheet_fixes() -> None:
+def test_text_size_scales_fixed_sizes_of_the_sheet() -> None:
     assert "font-size: 26px" in stylesheet.stylesheet(LIGHT, 13)
     assert "font-size: 32px" in stylesheet.stylesheet(LIGHT, 16)
 
@@ -113,8 +117,8 @@ def test_a_painted_font_follows_the_text_size(qapp: QApplication) -> None:
 
 def test_appearance_switches_theme_and_text_size_live(qapp: QApplication) -> None:
     appearance = stylesheet.Appearance(qapp, "light")
-    seen: list[Theme] = []
-    appearance.changed.connect(seen.append)
+    themes: list[Theme] = []
+    appearance.changed.connect(themes.append)
 
     appearance.set_mode("dark")
     appearance.zoom(1)
@@ -123,14 +127,14 @@ def test_appearance_switches_theme_and_text_size_live(qapp: QApplication) -> Non
     appearance.zoom(1)
     appearance.zoom(0)
 
-    assert seen[0] is DARK
+    assert themes[0] is DARK
     assert appearance.text_px == fonts.BASE_PX
     assert qapp.palette().window().color().name() == DARK.canvas
     appearance.set_mode("light")
     appearance.deleteLater()
 
 
-def test_tinted_children_take_the_theme(qtbot: QtBot) -> None:
+def test_tinted_children_follow_the_theme(qtbot: QtBot) -> None:
     root = QWidget()
     qtbot.addWidget(root)
     dot = Dot("accent")

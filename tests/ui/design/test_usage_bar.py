@@ -27,7 +27,7 @@ CALM = GaugeState(14_600, 24_000, True, "estimated", 0.85, "calm")
         ("way", "≈ 61 % · 14.6k / 24k · compacts in ~5.8k"),
     ],
 )
-def test_less_room_means_fewer_words(detail: GaugeDetail, text: str) -> None:
+def test_less_space_means_fewer_words(detail: GaugeDetail, text: str) -> None:
     assert gauge_text(CALM, detail) == text
 
 
@@ -43,7 +43,7 @@ def test_a_reported_number_is_not_called_an_estimate(state: Pressure, text: str)
     assert gauge_text(GaugeState(19_900, 24_000, False, "reported", 0.85, state)) == text
 
 
-def test_without_a_window_nothing_is_claimed() -> None:
+def test_without_a_window_no_number_is_claimed() -> None:
     assert gauge_text(GaugeState(10, 0, True, "", 0.85, "off")) == "Window unknown"
 
 
@@ -53,7 +53,7 @@ def test_token_counts_stay_short(tokens: int) -> None:
 
 
 @given(st.integers(min_value=0, max_value=10**8), st.integers(min_value=1, max_value=10**8))
-def test_what_is_left_is_never_negative(used: int, window: int) -> None:
+def test_the_remainder_is_never_negative(used: int, window: int) -> None:
     assert GaugeState(used, window, False, "", 0.85, "calm").tokens_left >= 0
 
 
@@ -67,10 +67,10 @@ def test_a_bar_above_its_window_is_drawn_to_scale(qapp: QApplication) -> None:
         painter.end()
         return [image.pixelColor(x, 4).name() for x in (25, 50, 75)]
 
-    ink, free, gap = (QColor(one).name() for one in (LIGHT.error, LIGHT.seg_free, LIGHT.surface))
-    assert painted(2.0) == [ink, gap, ink]
-    assert painted(0.4) == [ink, free, free]
-    assert painted(1.0) == [ink, ink, ink]
+    color, free, gap = (QColor(name).name() for name in (LIGHT.error, LIGHT.seg_free, LIGHT.surface))
+    assert painted(2.0) == [color, gap, color]
+    assert painted(0.4) == [color, free, free]
+    assert painted(1.0) == [color, color, color]
 
 
 def test_a_bar_warns_before_the_handover_and_after_panic() -> None:
@@ -79,4 +79,4 @@ def test_a_bar_warns_before_the_handover_and_after_panic() -> None:
         used=0, window=1_000, reserve=0, handover_threshold=850, is_reported=True, panic_threshold=950
     )
     at = [msgspec.structs.replace(calm, used=used) for used in (600, 680, 849, 850, 950, 2_000)]
-    assert [pressure_of(one) for one in at] == ["calm", "near", "near", "over", "over", "over"]
+    assert [pressure_of(tokens) for tokens in at] == ["calm", "near", "near", "over", "over", "over"]

@@ -29,31 +29,31 @@ def dialog(qtbot: QtBot) -> Iterator[HandoverDialog]:
     """The dialog over a window, with two ranges."""
     parent = QWidget()
     qtbot.addWidget(parent)
-    made = HandoverDialog(parent)
-    made.show_ranges([HandoverRange(148, "As far as possible"), HandoverRange(96, "Up to e96")])
-    with qtbot.waitExposed(made):
-        made.show()
-    yield made
-    made.blockSignals(True)
-    made.done(0)
+    handover_dialog = HandoverDialog(parent)
+    handover_dialog.show_ranges([HandoverRange(148, "As far as possible"), HandoverRange(96, "Up to e96")])
+    with qtbot.waitExposed(handover_dialog):
+        handover_dialog.show()
+    yield handover_dialog
+    handover_dialog.blockSignals(True)
+    handover_dialog.done(0)
 
 
 def visible(dialog: HandoverDialog) -> set[str]:
     """The words on the buttons at the bottom that can be seen."""
     return {
-        one.text()
-        for one in (dialog.cancel_button, dialog.draft_button, dialog.commit_button)
-        if not one.isHidden()
+        button.text()
+        for button in (dialog.cancel_button, dialog.draft_button, dialog.commit_button)
+        if not button.isHidden()
     }
 
 
-def test_what_is_asked_for_comes_out_with_range_and_focus(qtbot: QtBot, dialog: HandoverDialog) -> None:
+def test_the_write_request_has_range_and_focus(qtbot: QtBot, dialog: HandoverDialog) -> None:
     assert visible(dialog) == {"Cancel", "Write a draft"}
     dialog.range_box.setCurrentIndex(1)
     QTest.keyClicks(dialog.focus_input, " the open questions ")
-    with qtbot.waitSignal(dialog.write_requested) as asked:
+    with qtbot.waitSignal(dialog.write_requested) as blocker:
         QTest.keyClick(dialog.focus_input, Qt.Key.Key_Return)
-    assert asked.args == ["the open questions", 96]
+    assert blocker.args == ["the open questions", 96]
 
 
 def test_the_writing_streams_and_can_be_stopped(qtbot: QtBot, dialog: HandoverDialog) -> None:
@@ -76,16 +76,16 @@ def test_the_writing_streams_and_can_be_stopped(qtbot: QtBot, dialog: HandoverDi
 def test_a_draft_can_be_changed_and_handed_over(qtbot: QtBot, dialog: HandoverDialog) -> None:
     dialog.show_draft(DRAFT)
     assert visible(dialog) == {"Cancel", "Write it again", "Hand over"}
-    pills = [one.text() for one in dialog.findChildren(Pill) if one.isVisible()]
+    pills = [pill.text() for pill in dialog.findChildren(Pill) if pill.isVisible()]
     assert pills == ["104k → 31.4k tokens", "46 messages", "gpt-oss:20b", "13.4 s"]
     dialog.editor.appendPlainText("- Mine.")
-    with qtbot.waitSignal(dialog.commit_requested) as told:
+    with qtbot.waitSignal(dialog.commit_requested) as blocker:
         dialog.commit_button.click()
-    assert told.args == [dialog.editor.toPlainText()]
-    assert told.args[0].endswith("- Mine.")
+    assert blocker.args == [dialog.editor.toPlainText()]
+    assert blocker.args[0].endswith("- Mine.")
 
 
-def test_the_ledger_can_be_read_and_not_written(dialog: HandoverDialog) -> None:
+def test_the_ledger_is_read_only(dialog: HandoverDialog) -> None:
     dialog.show_draft(DRAFT)
     find_button(dialog, "ledger").click()
     (ledger,) = dialog.findChildren(SelectableText)
@@ -93,13 +93,13 @@ def test_the_ledger_can_be_read_and_not_written(dialog: HandoverDialog) -> None:
     assert not ledger.textInteractionFlags() & Qt.TextInteractionFlag.TextEditable
 
 
-def test_why_another_model_wrote_it_is_told(dialog: HandoverDialog) -> None:
+def test_the_reason_for_another_model_is_displayed(dialog: HandoverDialog) -> None:
     note = "The summary model's window is too small; the live model was asked."
     dialog.show_draft(DraftRow(SECTIONS, 9, 3, 1, "", "gpt-oss:20b", note, 5))
-    assert note in [one.text() for one in dialog.findChildren(QLabel) if one.isVisible()]
+    assert note in [label.text() for label in dialog.findChildren(QLabel) if label.isVisible()]
 
 
-def test_what_is_wrong_stands_in_place_and_nothing_typed_is_lost(dialog: HandoverDialog) -> None:
+def test_an_error_is_displayed_in_place_and_no_input_is_lost(dialog: HandoverDialog) -> None:
     dialog.show_draft(DRAFT)
     dialog.editor.setPlainText("## Nonsense")
     dialog.show_problem("The edited handover cannot be read.", "Headings are missing.", "Put them back.")
@@ -109,7 +109,7 @@ def test_what_is_wrong_stands_in_place_and_nothing_typed_is_lost(dialog: Handove
     assert dialog.problem == ""
 
 
-def test_escape_asks_before_it_drops_what_was_changed(qtbot: QtBot, dialog: HandoverDialog) -> None:
+def test_escape_confirms_before_it_drops_changes(qtbot: QtBot, dialog: HandoverDialog) -> None:
     dialog.show_draft(DRAFT)
     dialog.editor.appendPlainText("- Mine.")
     QTest.keyClick(dialog, Qt.Key.Key_Escape)
@@ -123,7 +123,7 @@ def test_escape_asks_before_it_drops_what_was_changed(qtbot: QtBot, dialog: Hand
     assert not dialog.isVisible()
 
 
-def test_an_untouched_draft_goes_at_once(dialog: HandoverDialog) -> None:
+def test_an_untouched_draft_closes_at_once(dialog: HandoverDialog) -> None:
     dialog.show_draft(DRAFT)
     QTest.keyClick(dialog, Qt.Key.Key_Escape)
     assert not dialog.isVisible()
@@ -134,30 +134,30 @@ def test_tab_leaves_the_text_for_the_buttons(dialog: HandoverDialog) -> None:
     dialog.show_draft(DRAFT)
     QTest.keyClick(dialog.editor, Qt.Key.Key_Tab)
     assert "\t" not in dialog.editor.toPlainText()
-    names = [one.accessibleName() for one in (dialog.editor, dialog.model_output)]
+    names = [widget.accessibleName() for widget in (dialog.editor, dialog.model_output)]
     assert all(names)
     assert dialog.range_box.accessibleName() == "Covers"
     assert dialog.focus_input.accessibleName() == "Focus"
 
 
-def test_ranges_say_where_they_end_and_what_they_hold() -> None:
+def test_ranges_state_their_end_and_size() -> None:
     simulator = build_history(4)
     upto = simulator.transcript.items[4].seq
     last = simulator.transcript.items[-1].seq
-    shown = list(
+    ranges = list(
         handover_ranges([CutPoint(last, 0, 9, 4_100), CutPoint(upto, 0, 1, 900)], simulator.transcript)
     )
     every = len(simulator.transcript.items)
-    assert shown[0] == HandoverRange(last, f"As far as possible · {every} messages · 4.1k tokens in context")
-    assert shown[1].upto == upto
-    assert shown[1].text.startswith(f"Up to e{upto} “")
-    assert shown[1].text.endswith("5 messages · 900 tokens in context")
+    assert ranges[0] == HandoverRange(last, f"As far as possible · {every} messages · 4.1k tokens in context")
+    assert ranges[1].upto == upto
+    assert ranges[1].text.startswith(f"Up to e{upto} “")
+    assert ranges[1].text.endswith("5 messages · 900 tokens in context")
 
 
 @given(histories())
-def test_ranges_count_the_messages_that_the_card_counts_after_it(simulator: SessionSimulator) -> None:
+def test_ranges_count_the_same_messages_as_the_card_afterwards(simulator: SessionSimulator) -> None:
     """Also behind an earlier handover, and inside a turn whose message stays."""
     legal = cuts.available_cuts(simulator.transcript, 0)
-    for cut, shown in zip(legal, handover_ranges(legal, simulator.transcript), strict=True):
-        made = simulator.handover_at(cut)
-        assert f" · {made.messages:,} message" in shown.text
+    for cut, handover_range in zip(legal, handover_ranges(legal, simulator.transcript), strict=True):
+        handover = simulator.handover_at(cut)
+        assert f" · {handover.messages:,} message" in handover_range.text

@@ -26,15 +26,15 @@ MINUTE, HOUR = 60_000, 3_600_000
 @pytest.fixture
 def pane(qtbot: QtBot) -> Inspector:
     """An inspector of the sample window."""
-    made = Inspector()
-    qtbot.addWidget(made)
-    made.resize(300, 900)
-    made.set_state(inspector_state())
-    made.show()
-    return made
+    inspector = Inspector()
+    qtbot.addWidget(inspector)
+    inspector.resize(300, 900)
+    inspector.set_state(inspector_state())
+    inspector.show()
+    return inspector
 
 
-def test_the_numbers_say_where_they_come_from(pane: Inspector) -> None:
+def test_the_numbers_state_their_source(pane: Inspector) -> None:
     """Reported numbers stand bare, estimated ones with their sign; the way to the handover is told."""
     assert (pane.used.text, pane.source.text) == ("14.6k", "reported by the provider")
     assert pane.share.text() == "61 %"
@@ -44,11 +44,13 @@ def test_the_numbers_say_where_they_come_from(pane: Inspector) -> None:
     assert pane.until.text().endswith("due now")
 
 
-def test_the_legend_has_what_there_is(pane: Inspector) -> None:
+def test_the_legend_lists_the_existing_segments(pane: Inspector) -> None:
     """Segments of nothing have no row."""
     assert len(pane._legend) == 13
     state = inspector_state()
-    without = tuple(replace(one, tokens=0) if one.kind == "recalled" else one for one in state.segments)
+    without = tuple(
+        replace(segment, tokens=0) if segment.kind == "recalled" else segment for segment in state.segments
+    )
     pane.set_state(replace(state, segments=without))
     assert "recalled" not in pane._legend
     assert pane._legend["free"].accessibleName() == "Free: 7.4k"
@@ -56,7 +58,9 @@ def test_the_legend_has_what_there_is(pane: Inspector) -> None:
 
 def test_the_bar_has_a_tick_for_each_level_of_the_policy(pane: Inspector) -> None:
     """Ticks are found with the mouse and told to screen readers; off has none, and says so."""
-    kinds = {name: " ".join(one.kind for one in policy_levels(policy)) for name, policy in PROFILES.items()}
+    kinds = {
+        name: " ".join(level.kind for level in policy_levels(policy)) for name, policy in PROFILES.items()
+    }
     assert kinds["balanced"] == "observe place handover panic"
     assert kinds["lean"] == "observe handover panic"
     assert kinds["plain"] == "handover panic"
@@ -74,11 +78,11 @@ def test_the_bar_has_a_tick_for_each_level_of_the_policy(pane: Inspector) -> Non
     assert pane.until.text() == "The policy is off: no request is changed."
 
 
-def test_an_overfull_window_is_drawn_to_scale_with_its_edge(pane: Inspector) -> None:
+def test_an_overfull_window_is_drawn_to_scale_with_its_limit(pane: Inspector) -> None:
     """Twice what fits fills twice the window's width; thresholds stand where they are in the window."""
     state = inspector_state()
-    parts = tuple(one for one in state.segments if one.kind not in ("output", "free"))
-    used = sum(one.tokens for one in parts if one.kind != "reserve")
+    parts = tuple(segment for segment in state.segments if segment.kind not in ("output", "free"))
+    used = sum(part.tokens for part in parts if part.kind != "reserve")
     assert pane.bar.window_edge_px() == pane.bar.width()
     over = replace(state, used=used, window=used // 2, segments=parts)
     pane.set_state(over)
@@ -87,7 +91,7 @@ def test_an_overfull_window_is_drawn_to_scale_with_its_edge(pane: Inspector) -> 
     assert pane.bar.tooltip_at(width / 2).startswith("The context window ends at")
     assert pane.bar.tooltip_at(width / 2 * 0.85) == "at 85 %: handover"
     assert "too many" in pane.bar.accessibleName()
-    spans = {one.kind: (left, right) for one, left, right in pane.bar._spans()}
+    spans = {segment.kind: (left, right) for segment, left, right in pane.bar._spans()}
     assert spans["recalled"][1] == pytest.approx(width, abs=1)
     assert spans["system"][1] == pytest.approx(width * 1_120 / used, abs=1)
 
@@ -95,8 +99,8 @@ def test_an_overfull_window_is_drawn_to_scale_with_its_edge(pane: Inspector) -> 
 def test_a_provider_that_counts_less_narrows_the_parts(pane: Inspector) -> None:
     """Their counts stay; the bar ends where the gauge does."""
     state = inspector_state()
-    parts = tuple(one for one in state.segments if one.kind not in ("reserve", "free"))
-    counted = sum(one.tokens for one in parts)
+    parts = tuple(segment for segment in state.segments if segment.kind not in ("reserve", "free"))
+    counted = sum(part.tokens for part in parts)
     less = Segment("difference", "Provider counts", -counted // 4)
     pane.set_state(replace(state, used=counted + less.tokens, segments=(*parts, less)))
     right = max(right for _, _, right in pane.bar._spans())
@@ -111,30 +115,30 @@ def test_the_providers_count_is_set_against_ours(pane: Inspector) -> None:
     assert pane.ratio.isHidden()
 
 
-def test_what_is_prepared_is_told_until_it_is_in_place(pane: Inspector) -> None:
+def test_prepared_rewrites_are_displayed_until_applied(pane: Inspector) -> None:
     assert pane.pending.isVisible()
     assert "12 observations wait" in pane.pending.text()
     pane.set_state(replace(inspector_state(), pending_text=""))
     assert not pane.pending.isVisible()
 
 
-def test_p_pins_an_output_and_nothing_else(qtbot: QtBot, pane: Inspector) -> None:
+def test_p_pins_only_outputs(qtbot: QtBot, pane: Inspector) -> None:
     rows = {row.kind: at for at, row in enumerate(inspector_state().rows)}
     pane.requests.setFocus()
     outputs: tuple[RowKind, ...] = ("output", "recalled", "pinned")
     others: tuple[RowKind, ...] = ("system", "user", "arguments", "fold", "observations")
     for kind in outputs:
         pane.requests.setCurrentIndex(pane.requests.model().index(rows[kind], 0))
-        with qtbot.waitSignal(pane.pin_toggled) as told:
+        with qtbot.waitSignal(pane.pin_toggled) as blocker:
             QTest.keyClick(pane.requests, Qt.Key.Key_P)
-        assert told.args[0].kind == kind
+        assert blocker.args[0].kind == kind
     for kind in others:
         pane.requests.setCurrentIndex(pane.requests.model().index(rows[kind], 0))
         with qtbot.assertNotEmitted(pane.pin_toggled):
             QTest.keyClick(pane.requests, Qt.Key.Key_P)
 
 
-def test_a_rows_menu_offers_what_can_be_done_with_it(qtbot: QtBot, pane: Inspector) -> None:
+def test_a_rows_menu_offers_the_applicable_actions(qtbot: QtBot, pane: Inspector) -> None:
     rows = {row.kind: at for at, row in enumerate(inspector_state().rows)}
     offered: dict[str, list[str]] = {}
     kinds: tuple[RowKind, ...] = ("pinned", "fold", "system")
@@ -142,7 +146,7 @@ def test_a_rows_menu_offers_what_can_be_done_with_it(qtbot: QtBot, pane: Inspect
         at = pane.requests.visualRect(pane.requests.model().index(rows[kind], 0)).center()
         event = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, at, pane.requests.mapToGlobal(at))
         pane.requests.contextMenuEvent(event)
-        menu = next(one for one in pane.requests.findChildren(QMenu) if one.isVisible())
+        menu = next(menu for menu in pane.requests.findChildren(QMenu) if menu.isVisible())
         offered[kind] = [action.text() for action in menu.actions()]
         menu.close()
         menu.deleteLater()
@@ -161,7 +165,7 @@ def test_each_rewrite_has_its_bar(pane: Inspector) -> None:
     assert pane.saved_bars.isHidden()
 
 
-def test_a_click_leads_to_the_event(qtbot: QtBot, pane: Inspector) -> None:
+def test_a_click_selects_the_event(qtbot: QtBot, pane: Inspector) -> None:
     """Rows with an event lead to it; a double click asks for the text."""
     index = pane.requests.model().index(2, 0)
     view, at = pane.requests.viewport(), pane.requests.visualRect(index).center()
@@ -169,9 +173,9 @@ def test_a_click_leads_to_the_event(qtbot: QtBot, pane: Inspector) -> None:
     with qtbot.waitSignal(pane.row_activated) as activated:
         QTest.mouseClick(view, left, none, at)
     assert activated.args == [210]
-    with qtbot.waitSignal(pane.row_text_requested) as asked:
+    with qtbot.waitSignal(pane.row_text_requested) as blocker:
         QTest.mouseDClick(view, left, none, at)
-    assert asked.args == [window_rows(5)[2]]
+    assert blocker.args == [window_rows(5)[2]]
 
 
 def test_keys_walk_the_list(qtbot: QtBot, pane: Inspector) -> None:
@@ -184,9 +188,9 @@ def test_keys_walk_the_list(qtbot: QtBot, pane: Inspector) -> None:
     current = pane.requests.currentIndex()
     assert current.row() == 40
     assert pane._scroll.verticalScrollBar().value() > 0
-    with qtbot.waitSignal(pane.row_text_requested) as asked:
+    with qtbot.waitSignal(pane.row_text_requested) as blocker:
         QTest.keyClick(pane.requests, Qt.Key.Key_Space)
-    assert asked.args == [current.data(ROW_ROLE)]
+    assert blocker.args == [current.data(ROW_ROLE)]
 
 
 def test_updates_keep_the_selected_row(pane: Inspector) -> None:
@@ -225,7 +229,7 @@ def test_without_a_session_there_is_one_sentence_and_one_button(qtbot: QtBot, pa
      (128_000, "128k"), (999_499, "999k"), (999_500, "1.00M"), (1_240_000, "1.24M"),
      (-9_800, "\N{MINUS SIGN}9.8k")],
 )  # fmt: skip
-def test_tokens_are_written_short(tokens: int, text: str) -> None:
+def test_tokens_are_abbreviated(tokens: int, text: str) -> None:
     """No number of tokens is longer than six signs."""
     assert format_tokens(tokens) == text
 
@@ -239,7 +243,7 @@ def test_recent_times_are_counted(ago: int, text: str) -> None:
     assert format_relative_time(NOW_MS - ago, NOW_MS) == text
 
 
-def test_older_times_are_named() -> None:
+def test_older_times_have_a_date() -> None:
     """A day and more is a day's name, with its year when that is another."""
     yesterday = format_relative_time(NOW_MS - 24 * HOUR, NOW_MS, with_time=True)
     assert yesterday.startswith("Yesterday ")

@@ -17,16 +17,16 @@ TERMS = (
 )
 
 
-def test_it_names_build_folder_and_terms(qtbot: QtBot) -> None:
+def test_it_displays_build_folder_and_licenses(qtbot: QtBot) -> None:
     about = AboutPage()
     qtbot.addWidget(about)
     about.show_about(AboutInfo("Helix 0.1.0 (deb)", (("Qt", "6.11.3"),), "/data/helix"))
     about.licenses.show_licenses(TERMS)
     about.show()
 
-    said = "\n".join(one.text() for one in about.findChildren(QLabel))
+    text = "\n".join(label.text() for label in about.findChildren(QLabel))
     for part in ("Helix 0.1.0 (deb)", "Qt 6.11.3", "/data/helix", "2 parts", "names no place to ask"):
-        assert part in said, part
+        assert part in text, part
     press(about, "copy")
     assert QGuiApplication.clipboard().text() == "Helix 0.1.0 (deb)\nQt: 6.11.3"
 

@@ -46,26 +46,26 @@ def dialog(qtbot: QtBot) -> Iterator[SettingsDialog]:
     """Settings with the demo in use and one provider whose key is in the keychain."""
     parent = QWidget()
     qtbot.addWidget(parent)
-    made = SettingsDialog(parent)
-    made.providers.set_catalog(CATALOGUE)
-    made.providers.show_providers(
+    settings_dialog = SettingsDialog(parent)
+    settings_dialog.providers.set_catalog(CATALOGUE)
+    settings_dialog.providers.show_providers(
         (DEMO, GOOD),
         (
             ProviderStatus("demo", True, "none", ""),
             ProviderStatus("p1", False, "keychain", "Secret Service"),
         ),
     )
-    with qtbot.waitExposed(made):
-        made.show()
-    yield made
-    made.close()
+    with qtbot.waitExposed(settings_dialog):
+        settings_dialog.show()
+    yield settings_dialog
+    settings_dialog.close()
     # The parent stays referenced to here: it owns the dialog, and Python would let it go.
     parent.close()
 
 
 def line(root: QWidget, name: str) -> QLineEdit:
     """The field with an accessible name."""
-    return next(found for found in root.findChildren(QLineEdit) if found.accessibleName() == name)
+    return next(edit for edit in root.findChildren(QLineEdit) if edit.accessibleName() == name)
 
 
 def words(root: QWidget) -> str:
@@ -73,13 +73,11 @@ def words(root: QWidget) -> str:
     return "\n".join(label.text() for label in root.findChildren(QLabel) if label.isVisible())
 
 
-def test_the_names_of_the_pages_stand_whole_at_every_text_size(
-    qapp: QApplication, dialog: SettingsDialog
-) -> None:
+def test_page_names_are_never_cut_at_any_text_size(qapp: QApplication, dialog: SettingsDialog) -> None:
     for text_px in (13, 20):
         apply(qapp, LIGHT, text_px)
         retint(dialog, LIGHT)
-        names = [one for one in dialog.findChildren(PushButton) if one.property("kind") == "nav"]
+        names = [button for button in dialog.findChildren(PushButton) if button.property("kind") == "nav"]
         assert len(names) == 8
         for name in names:
             assert name.sizeHint().width() <= name.width(), name.text()
@@ -94,7 +92,7 @@ def test_the_demo_is_listed_first_and_has_no_fields(dialog: SettingsDialog) -> N
     assert "needs no key" in words(dialog)
 
 
-def test_the_provider_in_use_is_shown_first(qtbot: QtBot) -> None:
+def test_the_provider_in_use_comes_first(qtbot: QtBot) -> None:
     parent = QWidget()
     qtbot.addWidget(parent)
     page = SettingsDialog(parent).providers
@@ -106,7 +104,7 @@ def test_the_provider_in_use_is_shown_first(qtbot: QtBot) -> None:
     assert page.list.currentRow() == 0
 
 
-def test_a_kept_key_is_named_but_never_shown(dialog: SettingsDialog) -> None:
+def test_a_stored_key_is_indicated_but_never_displayed(dialog: SettingsDialog) -> None:
     dialog.providers.list.setCurrentRow(1)
 
     key = line(dialog, "API key")
@@ -124,7 +122,7 @@ def test_a_kept_key_is_named_but_never_shown(dialog: SettingsDialog) -> None:
         (ProviderStatus("p", False, "none", ""), "Will be kept in the system's keychain, or for this run"),
     ],
 )
-def test_the_page_says_where_the_key_is(
+def test_the_page_states_where_the_key_is_stored(
     qtbot: QtBot, dialog: SettingsDialog, status: ProviderStatus, note: str
 ) -> None:
     dialog.providers.list.setCurrentRow(1)
@@ -133,7 +131,7 @@ def test_the_page_says_where_the_key_is(
     assert note in words(dialog)
 
 
-def test_a_new_provider_begins_with_its_name(qtbot: QtBot, dialog: SettingsDialog) -> None:
+def test_a_new_provider_starts_with_its_name(qtbot: QtBot, dialog: SettingsDialog) -> None:
     dialog.activateWindow()
     qtbot.waitUntil(dialog.isActiveWindow)
     menu = dialog.providers.findChildren(QMenu)[0]
@@ -155,7 +153,7 @@ def test_the_footer_belongs_to_fields(qtbot: QtBot, dialog: SettingsDialog) -> N
     assert not footer.isVisible()
 
 
-def test_a_vendor_is_one_click_and_a_key_away(qtbot: QtBot, dialog: SettingsDialog) -> None:
+def test_a_vendor_needs_one_click_and_a_key(qtbot: QtBot, dialog: SettingsDialog) -> None:
     menu = dialog.providers.findChildren(QMenu)[0]
     trigger(menu, "vendor:anthropic")
     line(dialog, "API key").setText("sk-ant")
@@ -170,7 +168,7 @@ def test_a_vendor_is_one_click_and_a_key_away(qtbot: QtBot, dialog: SettingsDial
     assert first == ["claude-opus-5-5", "1,000,000", "128,000", "4 / 20", "yes", "yes", "catalogue"]
 
 
-def test_save_emits_a_whole_form(qtbot: QtBot, dialog: SettingsDialog) -> None:
+def test_save_emits_a_complete_form(qtbot: QtBot, dialog: SettingsDialog) -> None:
     dialog.providers.list.setCurrentRow(1)
     line(dialog, "API key").setText(" sk-typed ")
 
@@ -179,7 +177,7 @@ def test_save_emits_a_whole_form(qtbot: QtBot, dialog: SettingsDialog) -> None:
     assert saved.args == [replace(GOOD, key="sk-typed")]
 
 
-def test_save_says_what_is_wrong_instead(qtbot: QtBot, dialog: SettingsDialog) -> None:
+def test_save_reports_invalid_fields(qtbot: QtBot, dialog: SettingsDialog) -> None:
     dialog.providers.add()
     line(dialog, "Base URL").setText("localhost:11434")
 
@@ -188,12 +186,12 @@ def test_save_says_what_is_wrong_instead(qtbot: QtBot, dialog: SettingsDialog) -
     assert set(dialog.providers.editor.errors()) == {"name", "base_url", "models"}
 
 
-def test_a_test_shows_its_ticks_and_its_button_stops_it(qtbot: QtBot, dialog: SettingsDialog) -> None:
+def test_a_test_displays_its_checks_and_its_button_stops_it(qtbot: QtBot, dialog: SettingsDialog) -> None:
     editor = dialog.providers.editor
     dialog.providers.list.setCurrentRow(1)
-    with qtbot.waitSignal(editor.test_requested) as asked:
+    with qtbot.waitSignal(editor.test_requested) as blocker:
         press(dialog, "test_provider")
-    assert asked.args == [GOOD]
+    assert blocker.args == [GOOD]
 
     editor.show_testing(True)
     ticks = [
@@ -208,8 +206,8 @@ def test_a_test_shows_its_ticks_and_its_button_stops_it(qtbot: QtBot, dialog: Se
     assert find_button(dialog, "test_provider").isEnabled()
 
 
-def test_figures_that_a_person_types_win_and_can_be_forgotten(dialog: SettingsDialog) -> None:
-    dialog.providers.add_vendor(next(one for one in CATALOGUE.vendors if one.name == "anthropic"))
+def test_figures_typed_by_the_user_win_and_can_be_reset(dialog: SettingsDialog) -> None:
+    dialog.providers.add_vendor(next(vendor for vendor in CATALOGUE.vendors if vendor.name == "anthropic"))
     models = dialog.providers.editor.models
     window = models.spec_form.field("window")
     assert (window.text(), window.placeholderText()) == ("", "1,000,000")
@@ -234,11 +232,11 @@ def test_figures_that_a_person_types_win_and_can_be_forgotten(dialog: SettingsDi
     assert models.entries[0] == ModelEntry(name="claude-opus-5-5")
 
 
-def test_models_are_added_removed_and_one_is_the_usual_one(dialog: SettingsDialog) -> None:
+def test_models_are_added_and_removed_and_one_is_the_default(dialog: SettingsDialog) -> None:
     dialog.providers.list.setCurrentRow(1)
     models = dialog.providers.editor.models
-    told = SourcedSpec("server", "its list of models", ModelSpec(window=8_192, tools=True))
-    models.set_offered({"small": told, "qwen3": told})
+    spec = SourcedSpec("server", "its list of models", ModelSpec(window=8_192, tools=True))
+    models.set_offered({"small": spec, "qwen3": spec})
     assert models.table.cell_texts()[0][1] == "32,768", "the person's own figure stays"
     models.name_field.setEditText("small")
     press(dialog, "add_model")
@@ -253,23 +251,27 @@ def test_models_are_added_removed_and_one_is_the_usual_one(dialog: SettingsDialo
 
 
 def test_found_servers_are_added_with_one_click(qtbot: QtBot, dialog: SettingsDialog) -> None:
-    found = dialog.providers.found_servers
+    servers_list = dialog.providers.found_servers
     model = LocalModel("qwen3:8b", ModelSpec(window=32_768), "Ollama: loaded with it", True)
     server = LocalServer("ollama", "http://127.0.0.1:11434/v1", (model,))
     with qtbot.waitSignal(dialog.providers.scan_requested):
         press(dialog, "find_servers")
-    found.show_scanning()
-    found.show_servers((server,), ())
-    qtbot.waitUntil(lambda: "qwen3:8b (32.8k window, loaded)" in words(found))
-    assert find_button(found, "add").accessibleName() == "Add Ollama"
-    with qtbot.waitSignal(found.add_requested) as added:
-        press(found, "add")
+    servers_list.show_scanning()
+    servers_list.show_servers((server,), ())
+    qtbot.waitUntil(lambda: "qwen3:8b (32.8k window, loaded)" in words(servers_list))
+    assert find_button(servers_list, "add").accessibleName() == "Add Ollama"
+    with qtbot.waitSignal(servers_list.add_requested) as added:
+        press(servers_list, "add")
     assert added.args == [server]
 
-    found.show_servers((server,), (server.base_url,))
-    assert not [one for one in found.findChildren(QPushButton) if one.isVisible() and one.isEnabled()]
-    found.show_servers((), ())
-    assert "No model server answers" in found.text()
+    servers_list.show_servers((server,), (server.base_url,))
+    assert not [
+        button
+        for button in servers_list.findChildren(QPushButton)
+        if button.isVisible() and button.isEnabled()
+    ]
+    servers_list.show_servers((), ())
+    assert "No model server answers" in servers_list.text()
 
 
 @pytest.mark.parametrize(
@@ -302,7 +304,7 @@ def typed(dialog: SettingsDialog, key: str, text: str) -> QLineEdit:
     return entry
 
 
-def test_no_field_of_the_policy_is_missing_from_its_form() -> None:
+def test_every_field_of_the_policy_is_in_its_form() -> None:
     """Each once, in a group of its mechanism, with words, and a unit for each number."""
     assert sorted(field.key for field in POLICY.fields) == sorted(FIELDS)
     titles = [group.title for group in POLICY.groups]
@@ -338,7 +340,7 @@ def test_the_form_bounds_a_number_as_the_policy_does(field: PolicyField) -> None
             policy_from({**free, field.key: -1})
 
 
-def test_what_can_be_turned_off_says_so() -> None:
+def test_optional_fields_have_an_off_state() -> None:
     """The numbers that the profiles set to nothing, and those of which 0 means off."""
     off = {
         field.key for field in POLICY.fields
@@ -350,26 +352,28 @@ def test_what_can_be_turned_off_says_so() -> None:
             assert "0" in field.note, field.key
 
 
-def test_each_profile_has_a_sentence_and_one_click_chooses_it(qtbot: QtBot, dialog: SettingsDialog) -> None:
-    assert [one.name for one in POLICY.profiles] == list(PROFILES)
+def test_each_profile_has_a_sentence_and_is_selected_with_one_click(
+    qtbot: QtBot, dialog: SettingsDialog
+) -> None:
+    assert [profile.name for profile in POLICY.profiles] == list(PROFILES)
     dialog.policy.show_policy(POLICY)
     dialog.show_page("policy")
-    shown = words(dialog)
-    for one in POLICY.profiles:
-        assert one.description in shown
-        assert dialog.policy.profiles.button(one.name).accessibleDescription() == one.description
+    text = words(dialog)
+    for profile in POLICY.profiles:
+        assert profile.description in text
+        assert dialog.policy.profiles.button(profile.name).accessibleDescription() == profile.description
     assert dialog.policy.profiles.button("balanced").isChecked()
-    with qtbot.waitSignal(dialog.policy.profile_chosen) as chosen:
+    with qtbot.waitSignal(dialog.policy.profile_chosen) as blocker:
         dialog.policy.profiles.button("lean").click()
-    assert chosen.args == ["lean"]
+    assert blocker.args == ["lean"]
 
 
-def test_valid_policy_changes_come_out_one_by_one(qtbot: QtBot, dialog: SettingsDialog) -> None:
+def test_valid_policy_changes_are_emitted_one_by_one(qtbot: QtBot, dialog: SettingsDialog) -> None:
     page = dialog.policy
     page.show_policy(POLICY)
     dialog.show_page("policy")
-    seen: list[dict[str, object]] = []
-    page.changed.connect(seen.append)
+    changes: list[dict[str, object]] = []
+    page.changed.connect(changes.append)
 
     typed(dialog, "protect_steps", "12")
     switch = page.control("enabled")
@@ -378,7 +382,7 @@ def test_valid_policy_changes_come_out_one_by_one(qtbot: QtBot, dialog: Settings
     typed(dialog, "handover_at", "80")
     typed(dialog, "user_text_tokens", "12,500")
 
-    assert seen == [
+    assert changes == [
         {"protect_steps": 12},
         {"enabled": False},
         {"handover_at": 0.8},
@@ -386,19 +390,19 @@ def test_valid_policy_changes_come_out_one_by_one(qtbot: QtBot, dialog: Settings
     ]
 
 
-def test_what_differs_from_the_profile_shows_the_way_back(qtbot: QtBot, dialog: SettingsDialog) -> None:
+def test_fields_that_differ_from_the_profile_offer_a_reset(qtbot: QtBot, dialog: SettingsDialog) -> None:
     page = dialog.policy
     own = msgspec.structs.replace(PROFILES["balanced"], protect_steps=14, handover_at=0.7)
     page.show_policy(policy_form("helix", own))
     dialog.show_page("policy")
     assert page.profiles.button("balanced").text() == "Balanced, with 2 changes of your own"
     back = find_buttons(page, "reset")
-    assert [one.text().strip() for one in back] == ["10", "85"]
+    assert [button.text().strip() for button in back] == ["10", "85"]
     with qtbot.waitSignal(page.changed) as changed:
         back[1].click()
     assert changed.args == [{"handover_at": 0.85}]
     page.show_policy(POLICY)
-    assert all(one.isHidden() for one in back)
+    assert all(button.isHidden() for button in back)
     assert page.profiles.button("balanced").text() == "Balanced"
 
 
@@ -411,7 +415,7 @@ def test_while_it_is_off_no_number_can_be_changed(dialog: SettingsDialog) -> Non
     assert dialog.policy.control("handover_at").isEnabled()
 
 
-def test_a_wrong_policy_number_is_marked_and_kept_back(qtbot: QtBot, dialog: SettingsDialog) -> None:
+def test_an_invalid_policy_number_is_marked_and_not_emitted(qtbot: QtBot, dialog: SettingsDialog) -> None:
     page = dialog.policy
     page.show_policy(POLICY)
     dialog.show_page("policy")
@@ -427,7 +431,7 @@ def test_a_wrong_policy_number_is_marked_and_kept_back(qtbot: QtBot, dialog: Set
     )
 
 
-def test_another_value_does_not_take_the_keyboard(dialog: SettingsDialog) -> None:
+def test_another_value_does_not_take_the_focus(dialog: SettingsDialog) -> None:
     """Fields stay while their values change, so that who types goes on in the same one."""
     dialog.policy.show_policy(POLICY)
     dialog.show_page("policy")
@@ -467,15 +471,15 @@ def test_a_rule_can_be_revoked(qtbot: QtBot, dialog: SettingsDialog) -> None:
     assert "asks each time" in words(dialog)
 
 
-def test_appearance_shows_and_emits(qtbot: QtBot, dialog: SettingsDialog) -> None:
+def test_appearance_displays_and_emits(qtbot: QtBot, dialog: SettingsDialog) -> None:
     dialog.show_page("appearance")
     with qtbot.assertNotEmitted(dialog.appearance.enter_sends_chosen):
         dialog.appearance.show_appearance("dark", 15, enter_sends=False)
     assert find_button(dialog, "mode:dark").isChecked()
 
-    with qtbot.waitSignal(dialog.appearance.mode_chosen) as chosen:
+    with qtbot.waitSignal(dialog.appearance.mode_chosen) as blocker:
         press(dialog, "mode:light")
-    assert chosen.args == ["light"]
+    assert blocker.args == ["light"]
     with qtbot.waitSignal(dialog.appearance.enter_sends_chosen) as sends:
         dialog.appearance.findChildren(Switch)[0].click()
     assert sends.args == [True]

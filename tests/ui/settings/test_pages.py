@@ -28,7 +28,9 @@ def test_never_two_pages_are_highlighted(qtbot: QtBot) -> None:
 
     def highlighted() -> set[str]:
         return {
-            name for name, one in buttons.items() if one is not None and (one.hasFocus() or one.isChecked())
+            name
+            for name, button in buttons.items()
+            if button is not None and (button.hasFocus() or button.isChecked())
         }
 
     assert highlighted() == {"providers"}
@@ -46,8 +48,8 @@ def test_listed_models_are_checked_and_added_together(qtbot: QtBot) -> None:
     editor = ProviderEditor()
     qtbot.addWidget(editor)
     qtbot.addWidget(editor.footer)
-    kept = (ModelEntry(name="kept"),)
-    form = ProviderForm("box", "box", "http://127.0.0.1:1/v1", models=kept, default_model="kept")
+    models = (ModelEntry(name="kept"),)
+    form = ProviderForm("box", "box", "http://127.0.0.1:1/v1", models=models, default_model="kept")
     editor.show_provider(form, ProviderStatus("box", False, "none", ""))
     priced = SourcedSpec("server", "its list", ModelSpec(window=8_192, price_in=1, price_out=2))
     bare = SourcedSpec("server", "its list", ModelSpec())

@@ -28,7 +28,7 @@ def words(panel: CommandPalette) -> list[str]:
     return [panel.items.item(place).text() for place in range(panel.items.rowCount())]
 
 
-def test_a_command_is_found_by_its_words_and_done(qtbot: QtBot, window: MainWindow) -> None:
+def test_a_command_is_found_by_its_words_and_run(qtbot: QtBot, window: MainWindow) -> None:
     panel = opened(window)
     QTest.keyClicks(panel.search, "text large")
     assert words(panel) == ["Larger text"]
@@ -45,7 +45,7 @@ def test_a_menus_name_finds_its_commands(window: MainWindow) -> None:
     assert "Larger text" not in words(panel)
 
 
-def test_only_what_can_be_used_now_is_offered(window: MainWindow) -> None:
+def test_only_enabled_commands_are_offered(window: MainWindow) -> None:
     window.show_center_page("welcome")
     panel = opened(window)
     assert "Open folder…" in words(panel)
@@ -57,7 +57,7 @@ def test_only_what_can_be_used_now_is_offered(window: MainWindow) -> None:
     assert panel.isVisible()
 
 
-def test_the_keyboard_goes_back_to_where_it_was(qtbot: QtBot, window: MainWindow) -> None:
+def test_the_focus_returns_to_its_previous_place(qtbot: QtBot, window: MainWindow) -> None:
     field = QLineEdit(window)
     field.show()
     field.setFocus()
@@ -72,9 +72,9 @@ def test_the_keyboard_goes_back_to_where_it_was(qtbot: QtBot, window: MainWindow
     assert QApplication.focusWidget() is field
 
 
-def test_what_is_checked_says_so(window: MainWindow) -> None:
+def test_checked_commands_are_marked(window: MainWindow) -> None:
     window.commands.theme_dark.setChecked(True)
     panel = opened(window)
     QTest.keyClicks(panel.search, "dark theme")
-    said = panel.items.item(0).data(Qt.ItemDataRole.AccessibleTextRole)
-    assert said.startswith("Dark theme, checked, View")
+    text = panel.items.item(0).data(Qt.ItemDataRole.AccessibleTextRole)
+    assert text.startswith("Dark theme, checked, View")

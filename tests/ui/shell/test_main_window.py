@@ -28,7 +28,7 @@ from tests.support.window.buttons import find_button
 _CONTROL = Qt.KeyboardModifier.ControlModifier
 HEADER = SessionHeader("s1", "Streaming cache for handovers", False, "opus", demo=False, messages=412)
 _TITLE_PX = 120  # what a title has at least, if it is as long
-_LEAST_BAR_PX = 440  # a narrower bar holds its controls and little else
+_MIN_BAR_PX = 440  # a narrower bar holds its controls and little else
 GAUGE = GaugeState(14_600, 24_000, True, "estimated", 0.85, "calm")
 
 
@@ -57,13 +57,13 @@ def test_keys_switch_pages(qtbot: QtBot, window: MainWindow) -> None:
     assert window.page() == "cache"
     QTest.keyClick(window, Qt.Key.Key_3, _CONTROL)
     assert window.page() == "timeline"
-    with qtbot.waitSignal(window.page_shown) as shown:
+    with qtbot.waitSignal(window.page_shown) as blocker:
         QTest.keyClick(window, Qt.Key.Key_1, _CONTROL)
-    assert shown.args == ["chat"]
+    assert blocker.args == ["chat"]
 
 
-def test_keys_fold_panes_and_the_memory_keeps_it(
-    qtbot: QtBot, window: MainWindow, kept: dict[str, bytes]
+def test_keys_fold_panes_and_the_state_is_stored(
+    qtbot: QtBot, window: MainWindow, layout_states: dict[str, bytes]
 ) -> None:
     work(window)
     assert window.sidebar.isVisible()
@@ -74,7 +74,7 @@ def test_keys_fold_panes_and_the_memory_keeps_it(
 
     assert not window.sidebar.isVisible()
     assert not inspector_of(window).isVisible()
-    assert (kept["sidebar"], kept["inspector"]) == (b"off", b"off")
+    assert (layout_states["sidebar"], layout_states["inspector"]) == (b"off", b"off")
     QTest.mouseClick(window.top_bar.sidebar, Qt.MouseButton.LeftButton)
     assert window.sidebar.isVisible()
 
@@ -87,29 +87,27 @@ def test_the_gauge_opens_and_closes_the_inspector(qtbot: QtBot, window: MainWind
     assert not inspector_of(window).isVisible()
 
 
-def test_splitter_widths_come_back(qtbot: QtBot, kept: dict[str, bytes]) -> None:
+def test_splitter_widths_are_restored(qtbot: QtBot, layout_states: dict[str, bytes]) -> None:
     def opened() -> MainWindow:
-        made = make_window(kept)
-        qtbot.addWidget(made)
-        work(made)
-        with qtbot.waitExposed(made):
-            made.show()
-        return made
+        new_window = make_window(layout_states)
+        qtbot.addWidget(new_window)
+        work(new_window)
+        with qtbot.waitExposed(new_window):
+            new_window.show()
+        return new_window
 
     first = opened()
     first._panes.setSizes([333, 700, 343])
     widths = first._panes.sizes()
     first.allow_close()
-    del kept["geometry"]  # the screen of a test is smaller than the window
+    del layout_states["geometry"]  # the screen of a test is smaller than the window
 
     second = opened()
     assert second._panes.sizes() == widths
     second.allow_close()
 
 
-def test_a_narrow_window_folds_panes_and_a_wide_one_brings_them_back(
-    qtbot: QtBot, window: MainWindow
-) -> None:
+def test_a_narrow_window_folds_panes_and_a_wide_one_restores_them(qtbot: QtBot, window: MainWindow) -> None:
     work(window)
 
     window.resize(1000, 700)
@@ -123,7 +121,7 @@ def test_a_narrow_window_folds_panes_and_a_wide_one_brings_them_back(
     assert inspector_of(window).isVisible()
 
 
-def test_the_top_bar_gives_up_words_but_no_control(qtbot: QtBot, window: MainWindow) -> None:
+def test_the_top_bar_drops_text_but_no_control(qtbot: QtBot, window: MainWindow) -> None:
     work(window)
     QTest.keyClick(window, Qt.Key.Key_I, _CONTROL)
     assert window.top_bar.gauge.text() == "≈ 61 % · 14.6k / 24k · compacts in ~5.8k"
@@ -151,8 +149,8 @@ def test_the_title_yields_last(qtbot: QtBot, window: MainWindow, width: int, ins
     bar = window.top_bar
 
     def check() -> None:
-        room = min(_TITLE_PX, bar.title.full_width())
-        assert bar.width() < _LEAST_BAR_PX or bar.title.width() >= room
+        title_width = min(_TITLE_PX, bar.title.full_width())
+        assert bar.width() < _MIN_BAR_PX or bar.title.width() >= title_width
         if bar.title.width() < bar.title.full_width():
             assert "compacts" not in bar.gauge.text(), "the gauge gives up words first"
             assert "/" not in bar.gauge.text() or bar.title.width() >= 2 * _TITLE_PX
@@ -164,7 +162,7 @@ def test_the_title_yields_last(qtbot: QtBot, window: MainWindow, width: int, ins
 
 
 @pytest.mark.parametrize("width", [820, 700])
-def test_the_pages_are_named_whatever_title_status_and_gauge_say(qtbot: QtBot, width: int) -> None:
+def test_the_page_names_stay_readable_with_any_title_status_and_gauge(qtbot: QtBot, width: int) -> None:
     host = QWidget()
     qtbot.addWidget(host)
     bar = TopBar(QMenu(host), QMenu(host))
@@ -174,7 +172,7 @@ def test_the_pages_are_named_whatever_title_status_and_gauge_say(qtbot: QtBot, w
     bar.sidebar.hide()
     bar.resize(width, 57)
     host.show()
-    seen: set[tuple[str, ...]] = set()
+    names: set[tuple[str, ...]] = set()
     widths: set[int] = set()
     headers = (HEADER, replace(HEADER, title="A", demo=True, waiting=True), replace(HEADER, title="A" * 90))
     for header in headers:
@@ -182,13 +180,13 @@ def test_the_pages_are_named_whatever_title_status_and_gauge_say(qtbot: QtBot, w
             bar.show_session(header)
             bar.show_gauge(replace(GAUGE, used=used, window=128_000))
             widths.add(bar.gauge.sizeHint().width())
-            seen.add(tuple(button.text() for button in bar.pages.findChildren(QPushButton)))
+            names.add(tuple(button.text() for button in bar.pages.findChildren(QPushButton)))
 
-    assert seen == {("Chat", "Cache", "Timeline")}
+    assert names == {("Chat", "Cache", "Timeline")}
     assert len(widths) == 1
 
 
-def test_closing_asks_first(qtbot: QtBot, window: MainWindow) -> None:
+def test_closing_asks_for_confirmation(qtbot: QtBot, window: MainWindow) -> None:
     with qtbot.waitSignal(window.closing):
         window.close()
     assert window.isVisible()
@@ -197,24 +195,26 @@ def test_closing_asks_first(qtbot: QtBot, window: MainWindow) -> None:
     assert not window.isVisible()
 
 
-def test_a_refused_close_event_still_keeps_the_layout(window: MainWindow, kept: dict[str, bytes]) -> None:
+def test_a_refused_close_event_still_stores_the_layout(
+    window: MainWindow, layout_states: dict[str, bytes]
+) -> None:
     event = QCloseEvent()
     window.closeEvent(event)
 
     assert not event.isAccepted()
-    assert kept["geometry"]
-    assert kept["splitter"]
+    assert layout_states["geometry"]
+    assert layout_states["splitter"]
 
 
-def test_the_layout_is_kept_when_it_changes_not_at_the_end_only(
-    qtbot: QtBot, window: MainWindow, kept: dict[str, bytes]
+def test_the_layout_is_stored_on_each_change_not_only_at_the_end(
+    qtbot: QtBot, window: MainWindow, layout_states: dict[str, bytes]
 ) -> None:
     work(window)
-    kept.clear()
+    layout_states.clear()
     with qtbot.waitSignal(window.layout_changed):
         window.resize(1300, 800)
         window.commands.toggle_inspector.trigger()
-    assert kept.keys() >= {"geometry", "splitter", "inspector"}
+    assert layout_states.keys() >= {"geometry", "splitter", "inspector"}
 
 
 def test_session_commands_need_a_session(window: MainWindow) -> None:
@@ -251,7 +251,7 @@ def test_the_edit_menu_acts_on_the_field_in_focus(qtbot: QtBot, window: MainWind
     assert field.toPlainText() == ""
 
 
-def test_next_pane_goes_round(qtbot: QtBot, window: MainWindow) -> None:
+def test_next_pane_wraps_around(qtbot: QtBot, window: MainWindow) -> None:
     work(window)
     panes = {"rail": window.rail, "sidebar": window.sidebar, "centre": window._center}
     visited: list[str] = []
@@ -265,7 +265,7 @@ def test_next_pane_goes_round(qtbot: QtBot, window: MainWindow) -> None:
     assert visited[0] == visited[3]
 
 
-def test_a_banner_says_what_why_and_fix_and_can_be_acted_on(qtbot: QtBot, window: MainWindow) -> None:
+def test_a_banner_states_problem_cause_and_fix_and_has_actions(qtbot: QtBot, window: MainWindow) -> None:
     banner = Banner(
         "b", "error", "No answer.", "It is down.", "Start it.", (BannerAction("retry", "Try again"),)
     )
@@ -293,7 +293,7 @@ def test_a_banner_of_the_same_id_is_replaced(window: MainWindow) -> None:
     assert window.banners.banner_ids() == ("b",)
 
 
-def test_job_lines_come_move_and_go(qtbot: QtBot, window: MainWindow) -> None:
+def test_job_lines_appear_update_and_disappear(qtbot: QtBot, window: MainWindow) -> None:
     window.jobs.show_jobs([JobRow("a", "Verifying", 0.25, True), JobRow("b", "Indexing", None, False)])
     assert window.jobs.isVisible()
     first, second = window.jobs.findChildren(QProgressBar)
@@ -321,7 +321,7 @@ def test_job_lines_come_move_and_go(qtbot: QtBot, window: MainWindow) -> None:
         (None, "No session open"),
     ],
 )
-def test_the_status_line_says_how_it_stands(
+def test_the_status_line_displays_the_state(
     window: MainWindow, header: SessionHeader | None, status: str
 ) -> None:
     window.top_bar.show_session(header)
@@ -366,7 +366,7 @@ def test_esc_leaves_a_rename_without_a_change(qtbot: QtBot, window: MainWindow) 
 
 
 @pytest.mark.parametrize("window_first", [False, True])
-def test_every_word_has_the_chosen_font_whatever_was_built_first(
+def test_every_text_has_the_configured_font_in_any_build_order(
     qtbot: QtBot, qapp: QApplication, window_first: bool
 ) -> None:
     qapp.setStyleSheet("")
@@ -392,7 +392,7 @@ def test_every_word_has_the_chosen_font_whatever_was_built_first(
 
 
 @pytest.mark.parametrize(
-    ("place", "wanted"),
+    ("place", "expected"),
     [
         ((0, 0, 1440, 900), (0, 36, 1366, 692)),
         ((100, 100, 800, 500), (100, 100, 800, 500)),
@@ -400,22 +400,22 @@ def test_every_word_has_the_chosen_font_whatever_was_built_first(
         ((-300, -50, 800, 500), (0, 36, 800, 500)),
     ],
 )
-def test_a_window_lies_within_what_the_screen_leaves_free(
-    place: tuple[int, int, int, int], wanted: tuple[int, int, int, int]
+def test_a_window_stays_within_the_available_screen(
+    place: tuple[int, int, int, int], expected: tuple[int, int, int, int]
 ) -> None:
-    assert fitted_rect(QRect(*place), QRect(0, 36, 1366, 692)) == QRect(*wanted)
+    assert fitted_rect(QRect(*place), QRect(0, 36, 1366, 692)) == QRect(*expected)
 
 
-def test_a_window_larger_than_its_screen_is_made_to_fit(qtbot: QtBot) -> None:
-    shown = QWidget()
-    qtbot.addWidget(shown)
-    free = shown.screen().availableGeometry()
-    shown.resize(free.width() + 400, free.height() + 400)
-    fit_screen(shown)
-    assert free.contains(shown.geometry())
+def test_a_window_larger_than_its_screen_is_resized_to_fit(qtbot: QtBot) -> None:
+    widget = QWidget()
+    qtbot.addWidget(widget)
+    free = widget.screen().availableGeometry()
+    widget.resize(free.width() + 400, free.height() + 400)
+    fit_screen(widget)
+    assert free.contains(widget.geometry())
 
 
-def test_with_larger_words_panes_fold_away_sooner(qapp: QApplication, window: MainWindow) -> None:
+def test_with_larger_text_panes_fold_earlier(qapp: QApplication, window: MainWindow) -> None:
     appearance = stylesheet.Appearance(qapp, "light")
     window.bind_appearance(appearance)
     work(window)

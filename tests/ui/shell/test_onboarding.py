@@ -18,7 +18,7 @@ from tests.support.window.buttons import press
         ("suggestion:plug", "provider_requested"),
     ],
 )
-def test_there_are_three_ways_to_begin(qtbot: QtBot, window: MainWindow, name: str, signal: str) -> None:
+def test_there_are_three_ways_to_start(qtbot: QtBot, window: MainWindow, name: str, signal: str) -> None:
     with qtbot.waitSignal(getattr(window.welcome, signal)):
         press(window.welcome, name)
 
@@ -28,7 +28,7 @@ def test_the_welcome_page_opens_folders_by_the_window_s_own_command(qtbot: QtBot
         press(window.welcome, "suggestion:folder-open")
 
 
-def test_cards_stack_where_it_is_narrow(qtbot: QtBot, window: MainWindow) -> None:
+def test_cards_stack_in_a_narrow_window(qtbot: QtBot, window: MainWindow) -> None:
     def lefts() -> set[int]:
         cards = [frame for frame in window.welcome.findChildren(QFrame) if frame.property("role") == "card"]
         return {card.x() for card in cards}
@@ -38,7 +38,7 @@ def test_cards_stack_where_it_is_narrow(qtbot: QtBot, window: MainWindow) -> Non
     qtbot.waitUntil(lambda: len(lefts()) == 1)
 
 
-def test_an_empty_workspace_begins_a_session(qtbot: QtBot, window: MainWindow) -> None:
+def test_an_empty_workspace_starts_a_session(qtbot: QtBot, window: MainWindow) -> None:
     window.no_session.show_workspace("helix", 0)
     window.show_center_page("empty")
     assert "No session in helix yet." in [words.text() for words in window.no_session.findChildren(QLabel)]

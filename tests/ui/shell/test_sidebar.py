@@ -58,25 +58,25 @@ SESSIONS = (
 @pytest.fixture
 def sidebar(qtbot: QtBot) -> Sidebar:
     """A sidebar with three sessions."""
-    made = Sidebar()
-    made.add_session_list()
-    qtbot.addWidget(made)
-    made.resize(280, 700)
-    made.show_workspace("helix-desktop")
-    made.show_sessions(SESSIONS, NOW)
-    with qtbot.waitExposed(made):
-        made.show()
-    return made
+    new_sidebar = Sidebar()
+    new_sidebar.add_session_list()
+    qtbot.addWidget(new_sidebar)
+    new_sidebar.resize(280, 700)
+    new_sidebar.show_workspace("helix-desktop")
+    new_sidebar.show_sessions(SESSIONS, NOW)
+    with qtbot.waitExposed(new_sidebar):
+        new_sidebar.show()
+    return new_sidebar
 
 
-def shown(sidebar: Sidebar) -> list[str]:
+def visible_texts(sidebar: Sidebar) -> list[str]:
     """What the list shows, headings too."""
     model = sidebar.session_list.model()
     return [str(model.index(at, 0).data()) for at in range(model.rowCount())]
 
 
-def test_sessions_stand_in_day_groups(sidebar: Sidebar) -> None:
-    assert shown(sidebar) == [
+def test_sessions_are_grouped_by_day(sidebar: Sidebar) -> None:
+    assert visible_texts(sidebar) == [
         "Today",
         "Fix the parser",
         "Yesterday",
@@ -89,13 +89,13 @@ def test_sessions_stand_in_day_groups(sidebar: Sidebar) -> None:
 def test_typing_filters_and_enter_opens_the_first_hit(qtbot: QtBot, sidebar: Sidebar) -> None:
     sidebar.search.setFocus()
     QTest.keyClicks(sidebar.search, "NOTES rel")
-    assert shown(sidebar) == ["Yesterday", "Release notes"]
+    assert visible_texts(sidebar) == ["Yesterday", "Release notes"]
 
-    with qtbot.waitSignal(sidebar.session_selected) as chosen:
+    with qtbot.waitSignal(sidebar.session_selected) as blocker:
         QTest.keyClick(sidebar.search, Qt.Key.Key_Return)
-    assert chosen.args == ["b"]
+    assert blocker.args == ["b"]
     QTest.keyClick(sidebar.search, Qt.Key.Key_Escape)
-    assert len(shown(sidebar)) == 6
+    assert len(visible_texts(sidebar)) == 6
 
 
 def test_a_search_without_hits_can_be_cleared(qtbot: QtBot, sidebar: Sidebar) -> None:
@@ -115,14 +115,14 @@ def test_an_empty_workspace_offers_a_session(qtbot: QtBot, sidebar: Sidebar) -> 
         QTest.mouseClick(button, Qt.MouseButton.LeftButton)
 
 
-def test_a_workspace_that_is_not_open_says_so_and_claims_nothing(sidebar: Sidebar) -> None:
+def test_a_closed_workspace_is_labeled_and_claims_no_numbers(sidebar: Sidebar) -> None:
     sidebar.show_sessions([], NOW)
     sidebar.show_closed("The folder is missing.")
 
     visible = [label.text() for label in sidebar.findChildren(QLabel) if label.isVisible()]
     assert "The folder is missing." in visible
     assert not any("No session" in text or "empty" in text for text in visible)
-    assert not any(one.isVisible() for one in find_buttons(sidebar, "new_session"))
+    assert not any(button.isVisible() for button in find_buttons(sidebar, "new_session"))
 
     sidebar.show_sessions(SESSIONS, NOW)
     sidebar.show_closed("")
@@ -137,11 +137,11 @@ def test_a_workspace_that_is_not_open_says_so_and_claims_nothing(sidebar: Sideba
         (["/a/one", "/a/two"], ["/a/one", "/a/two"]),
     ],
 )
-def test_folders_of_one_name_are_told_apart(paths: list[str], words: list[str]) -> None:
+def test_folders_with_the_same_name_are_distinguishable(paths: list[str], words: list[str]) -> None:
     assert disambiguate(paths) == words
 
 
-def test_workspaces_that_look_alike_have_different_colours() -> None:
+def test_similar_workspaces_have_different_colors() -> None:
     colors = distinct_colors([f"w{number}" for number in range(8)])
 
     assert len(set(colors.values())) == 8
@@ -152,9 +152,9 @@ def test_arrows_skip_headings_and_enter_opens(qtbot: QtBot, sidebar: Sidebar) ->
     QTest.keyClick(sidebar.search, Qt.Key.Key_Down)
     QTest.keyClick(sidebar.session_list, Qt.Key.Key_Down)
 
-    with qtbot.waitSignal(sidebar.session_selected) as chosen:
+    with qtbot.waitSignal(sidebar.session_selected) as blocker:
         QTest.keyClick(sidebar.session_list, Qt.Key.Key_Return)
-    assert chosen.args == ["b"]
+    assert blocker.args == ["b"]
 
 
 def test_f2_renames(qtbot: QtBot, sidebar: Sidebar) -> None:
@@ -172,10 +172,10 @@ def test_f2_renames(qtbot: QtBot, sidebar: Sidebar) -> None:
 
 def test_a_click_opens_and_the_menu_renames(qtbot: QtBot, sidebar: Sidebar) -> None:
     index = sidebar.session_list.index_of("c")
-    with qtbot.waitSignal(sidebar.session_selected) as chosen:
+    with qtbot.waitSignal(sidebar.session_selected) as blocker:
         place = sidebar.session_list.visualRect(index).center()
         QTest.mouseClick(sidebar.session_list.viewport(), Qt.MouseButton.LeftButton, _NONE, place)
-    assert chosen.args == ["c"]
+    assert blocker.args == ["c"]
 
     menu = sidebar.session_list.menu_for(index)
     assert [action.text() for action in menu.actions()] == [
@@ -188,7 +188,7 @@ def test_a_click_opens_and_the_menu_renames(qtbot: QtBot, sidebar: Sidebar) -> N
     menu.deleteLater()
 
 
-def test_an_update_keeps_an_open_rename(qtbot: QtBot, sidebar: Sidebar) -> None:
+def test_an_update_does_not_end_a_rename(qtbot: QtBot, sidebar: Sidebar) -> None:
     sidebar.session_list.focus_first()
     QTest.keyClick(sidebar.session_list, Qt.Key.Key_F2)
     field = sidebar.session_list.findChild(QLineEdit)
@@ -212,22 +212,22 @@ def test_two_thousand_sessions_are_laid_out_once(sidebar: Sidebar) -> None:
 @pytest.fixture
 def rail(qtbot: QtBot) -> Rail:
     """A rail with three workspaces."""
-    made = Rail()
-    qtbot.addWidget(made)
-    made.resize(64, 600)
-    made.show_workspaces(WORKSPACES)
-    with qtbot.waitExposed(made):
-        made.show()
-    return made
+    new_rail = Rail()
+    qtbot.addWidget(new_rail)
+    new_rail.resize(64, 600)
+    new_rail.show_workspaces(WORKSPACES)
+    with qtbot.waitExposed(new_rail):
+        new_rail.show()
+    return new_rail
 
 
 def test_a_square_switches(qtbot: QtBot, rail: Rail) -> None:
-    with qtbot.waitSignal(rail.workspace_selected) as chosen:
+    with qtbot.waitSignal(rail.workspace_selected) as blocker:
         QTest.mouseClick(rail.button("w2"), Qt.MouseButton.LeftButton)
-    assert chosen.args == ["w2"]
+    assert blocker.args == ["w2"]
 
 
-def test_badges_are_said_in_words(rail: Rail) -> None:
+def test_badges_have_text_labels(rail: Rail) -> None:
     assert "Waiting for your approval" in rail.button("w2").toolTip()
     assert "folder missing" in rail.button("w3").accessibleName()
 
@@ -244,11 +244,11 @@ def test_the_menu_of_a_missing_folder_locates_but_does_not_show(qtbot: QtBot, ra
     menu.deleteLater()
 
 
-def test_rows_that_leave_take_their_squares_along(rail: Rail) -> None:
-    kept = rail.button("w2")
+def test_removed_rows_remove_their_squares(rail: Rail) -> None:
+    button = rail.button("w2")
     rail.show_workspaces((WORKSPACES[1], WORKSPACES[0]))
 
-    assert rail.button("w2") is kept
+    assert rail.button("w2") is button
     with pytest.raises(KeyError):
         rail.button("w3")
 
@@ -268,7 +268,7 @@ def test_a_dropped_folder_opens_and_a_file_does_not(qtbot: QtBot, rail: Rail, tm
     assert dropped.args == [str(tmp_path)]
 
 
-def test_the_switcher_finds_by_path_and_goes(qtbot: QtBot, window: MainWindow) -> None:
+def test_the_switcher_finds_by_path_and_switches(qtbot: QtBot, window: MainWindow) -> None:
     window.show_workspaces(WORKSPACES)
     QTest.keyClick(window, Qt.Key.Key_K, Qt.KeyboardModifier.ControlModifier)
     switcher = window.switcher
@@ -277,27 +277,27 @@ def test_the_switcher_finds_by_path_and_goes(qtbot: QtBot, window: MainWindow) -
 
     QTest.keyClicks(switcher.search, "documents")
     assert [workspace.id for workspace in switcher.matching_workspaces()] == ["w3"]
-    with qtbot.waitSignal(switcher.workspace_selected) as chosen:
+    with qtbot.waitSignal(switcher.workspace_selected) as blocker:
         QTest.keyClick(switcher.search, Qt.Key.Key_Return)
-    assert chosen.args == ["w3"]
+    assert blocker.args == ["w3"]
     assert not switcher.isVisible()
 
 
-def test_enter_goes_to_the_other_workspace_and_arrows_move_on(qtbot: QtBot, window: MainWindow) -> None:
+def test_enter_switches_the_workspace_and_arrows_move_the_selection(qtbot: QtBot, window: MainWindow) -> None:
     window.show_workspaces(WORKSPACES)
     window.switcher.open()
     QTest.keyClick(window.switcher.search, Qt.Key.Key_Down)
-    with qtbot.waitSignal(window.switcher.workspace_selected) as chosen:
+    with qtbot.waitSignal(window.switcher.workspace_selected) as blocker:
         QTest.keyClick(window.switcher.search, Qt.Key.Key_Return)
-    assert chosen.args == ["w3"]
+    assert blocker.args == ["w3"]
 
     window.switcher.open()
-    with qtbot.waitSignal(window.switcher.workspace_selected) as chosen:
+    with qtbot.waitSignal(window.switcher.workspace_selected) as blocker:
         QTest.keyClick(window.switcher.search, Qt.Key.Key_Return)
-    assert chosen.args == ["w2"]
+    assert blocker.args == ["w2"]
 
 
-def test_esc_and_a_click_beside_leave_the_switcher(qtbot: QtBot, window: MainWindow) -> None:
+def test_esc_and_a_click_outside_close_the_switcher(qtbot: QtBot, window: MainWindow) -> None:
     window.show_workspaces(WORKSPACES)
     window.switcher.open()
     QTest.keyClick(window.switcher.search, Qt.Key.Key_Escape)
@@ -338,7 +338,7 @@ def test_a_workspace_keeps_its_color() -> None:
         (timedelta(days=400), "Earlier", "16 Oct 2025"),
     ],
 )
-def test_moments_in_words(ago: timedelta, group: str, when: str) -> None:
+def test_relative_times_in_words(ago: timedelta, group: str, when: str) -> None:
     assert day_group(ms(NOW - ago), NOW) == group
     assert format_short_time(ms(NOW - ago), NOW) == when
 

@@ -55,29 +55,33 @@ VERTICAL = Qt.Orientation.Vertical
 @pytest.fixture
 def pane(qtbot: QtBot) -> Timeline:
     """A timeline with the sample session."""
-    made = Timeline(lambda: NOW_MS)
-    qtbot.addWidget(made)
-    made.resize(800, 700)
-    made.set_state(timeline_state())
-    made.show()
-    return made
+    timeline = Timeline(lambda: NOW_MS)
+    qtbot.addWidget(timeline)
+    timeline.resize(800, 700)
+    timeline.set_state(timeline_state())
+    timeline.show()
+    return timeline
 
 
 def card(pane: Timeline, seq: int) -> QWidget:
     """A card that must be there."""
-    found = pane.card_widget(seq)
-    assert found is not None
-    return found
+    widget = pane.card_widget(seq)
+    assert widget is not None
+    return widget
 
 
 def chip(root: QWidget, words: str) -> QAbstractButton:
     """The visible chip that leads to a source or an output, by what it names."""
-    found = [one for one in root.findChildren(QAbstractButton) if words in one.text() and not one.isHidden()]
-    assert found, f"no chip {words!r}"
-    return found[0]
+    buttons = [
+        button
+        for button in root.findChildren(QAbstractButton)
+        if words in button.text() and not button.isHidden()
+    ]
+    assert buttons, f"no chip {words!r}"
+    return buttons[0]
 
 
-def test_undo_and_redo_stand_on_their_cards(qtbot: QtBot, pane: Timeline) -> None:
+def test_undo_and_redo_are_on_their_cards(qtbot: QtBot, pane: Timeline) -> None:
     """What holds offers Undo, what is undone Redo, sweeps and handovers alike."""
     with qtbot.waitSignal(pane.undo_requested) as undo:
         find_button(card(pane, 492), "undo").click()
@@ -90,14 +94,14 @@ def test_undo_and_redo_stand_on_their_cards(qtbot: QtBot, pane: Timeline) -> Non
     assert sweep.args == [380]
 
 
-def test_undone_cards_say_so(pane: Timeline) -> None:
+def test_undone_cards_are_labeled(pane: Timeline) -> None:
     """Not by colour alone."""
     assert [pill.text() for pill in card(pane, 440).findChildren(Pill) if pill.text() == "undone"]
     assert not [pill for pill in card(pane, 492).findChildren(Pill) if pill.text() == "undone"]
     assert card(pane, 440).accessibleName().endswith("undone")
 
 
-def test_the_newest_handover_is_open_and_sources_lead_to_events(qtbot: QtBot, pane: Timeline) -> None:
+def test_the_newest_handover_is_open_and_sources_link_to_events(qtbot: QtBot, pane: Timeline) -> None:
     """Six sections with source chips; a sentence without source is flagged; the index leads to the cache."""
     view = card(pane, 492)
     assert isinstance(view, HandoverView)
@@ -122,7 +126,7 @@ def test_older_handovers_are_built_when_opened(pane: Timeline) -> None:
     assert len(view.parts) == 7
     state = timeline_state()
     undone = handover_card(1, 210, True)
-    cards = tuple(undone if one.seq == 210 else one for one in state.cards)
+    cards = tuple(undone if card.seq == 210 else card for card in state.cards)
     pane.set_state(replace(state, cards=cards))
     again = card(pane, 210)
     assert isinstance(again, HandoverView)
@@ -130,7 +134,7 @@ def test_older_handovers_are_built_when_opened(pane: Timeline) -> None:
     assert again.opener.isChecked()
 
 
-def test_cards_that_did_not_change_are_kept(pane: Timeline) -> None:
+def test_unchanged_cards_are_reused(pane: Timeline) -> None:
     """A new card on top builds one widget, not all."""
     before = {seq: pane.card_widget(seq) for seq in (470, 431, 120)}
     state = timeline_state()
@@ -139,7 +143,7 @@ def test_cards_that_did_not_change_are_kept(pane: Timeline) -> None:
     assert pane.card_widget(500) is not None
 
 
-def test_five_hundred_cards_are_built_as_they_come_into_sight(qtbot: QtBot, pane: Timeline) -> None:
+def test_five_hundred_cards_are_built_as_they_become_visible(qtbot: QtBot, pane: Timeline) -> None:
     """Few at first, more on the way down, the wanted one at once."""
     cards = tuple(handover_card(number, number * 10) for number in range(500, 0, -1))
     pane.set_state(TimelineState(cards, usage_points(), 14_600, 24_000))
@@ -172,7 +176,7 @@ def test_page_keys_scroll_when_the_page_has_the_keyboard(qtbot: QtBot, pane: Tim
     assert bar.value() > 0
 
 
-def test_a_running_compaction_shows_its_phase_and_can_be_cancelled(qtbot: QtBot, pane: Timeline) -> None:
+def test_a_running_compaction_displays_its_phase_and_can_be_cancelled(qtbot: QtBot, pane: Timeline) -> None:
     """Phase and streamed text; cancel is one click; then it is gone."""
     pane.set_running(RunningCard("Summarise", "word " * 400))
     assert pane.running.isVisible()
@@ -184,16 +188,16 @@ def test_a_running_compaction_shows_its_phase_and_can_be_cancelled(qtbot: QtBot,
     assert not pane.running.isVisible()
 
 
-def test_the_keyboard_stays_here_when_the_first_card_comes(qtbot: QtBot, pane: Timeline) -> None:
-    whole = QWidget()
-    qtbot.addWidget(whole)
+def test_the_focus_stays_when_the_first_card_arrives(qtbot: QtBot, pane: Timeline) -> None:
+    parent = QWidget()
+    qtbot.addWidget(parent)
     other = QPushButton("Other")
-    column = QVBoxLayout(whole)
+    column = QVBoxLayout(parent)
     column.addWidget(pane)
     column.addWidget(other)
-    whole.show()
-    whole.activateWindow()
-    qtbot.waitUntil(whole.isActiveWindow)
+    parent.show()
+    parent.activateWindow()
+    qtbot.waitUntil(parent.isActiveWindow)
     pane.set_state(TimelineState())
     pane.setFocus()
     assert pane.empty.button.hasFocus()
@@ -204,7 +208,7 @@ def test_the_keyboard_stays_here_when_the_first_card_comes(qtbot: QtBot, pane: T
     pane.setParent(None)
 
 
-def test_the_empty_state_tells_when_the_first_comes(qtbot: QtBot, pane: Timeline) -> None:
+def test_the_empty_state_predicts_the_first_handover(qtbot: QtBot, pane: Timeline) -> None:
     """One sentence with true numbers and one button."""
     pane.set_state(TimelineState((), (), 14_640, 24_000))
     assert pane.empty.isVisible()
@@ -213,8 +217,7 @@ def test_the_empty_state_tells_when_the_first_comes(qtbot: QtBot, pane: Timeline
         pane.empty.button.click()
 
 
-def test_a_sweep_unfolds_to_its_hashes(qtbot: QtBot, pane: Timeline) -> None:
-    """Each hash leads to the cache browser."""
+def test_a_sweep_expands_to_its_hashes(qtbot: QtBot, pane: Timeline) -> None:
     view = card(pane, 470)
     assert isinstance(view, SweepView)
     view.unfold()
@@ -225,11 +228,10 @@ def test_a_sweep_unfolds_to_its_hashes(qtbot: QtBot, pane: Timeline) -> None:
     assert clicked.args == [digest.digests[3]]
 
 
-def test_a_click_on_the_curve_leads_to_the_event(qtbot: QtBot, pane: Timeline) -> None:
-    """The nearest point's event is asked for."""
-    with qtbot.waitSignal(pane.show_in_chat) as shown:
+def test_a_click_on_the_curve_selects_the_event(qtbot: QtBot, pane: Timeline) -> None:
+    with qtbot.waitSignal(pane.show_in_chat) as blocker:
         QTest.mouseClick(pane.spark, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, QPoint(2, 40))
-    assert shown.args == [1]
+    assert blocker.args == [1]
 
 
 def test_thinning_keeps_peaks_and_drops() -> None:
@@ -259,17 +261,17 @@ def test_durations(milliseconds: int, text: str) -> None:
     assert format_exact_duration(milliseconds) == text
 
 
-def test_a_fold_says_what_it_saved_and_shows_its_note(qtbot: QtBot, pane: Timeline) -> None:
+def test_a_fold_displays_its_savings_and_its_note(qtbot: QtBot, pane: Timeline) -> None:
     """Steps, tokens before and after, the note word for word, the way to the index and to the first event."""
     pane.set_state(long_timeline_state())
     view = card(pane, 497)
     assert isinstance(view, FoldView)
-    pills = [one.text() for one in view.findChildren(Pill)]
+    pills = [pill.text() for pill in view.findChildren(Pill)]
     assert "9.9k → 790 tokens" in pills
     assert view.accessibleName().startswith("Fold 4, 28 steps folded into a note, 9,900 to 790 tokens")
     assert not view.findChildren(SelectableText)
     view.note.head.click()
-    assert [one.text() for one in view.findChildren(SelectableText)] == [fold_card(4, 497).text]
+    assert [label.text() for label in view.findChildren(SelectableText)] == [fold_card(4, 497).text]
     with qtbot.waitSignal(pane.digest_clicked) as digest:
         chip(view, fold_card(4, 497).index[:8]).click()
     assert digest.args == [fold_card(4, 497).index]
@@ -286,7 +288,7 @@ def test_a_fold_says_what_it_saved_and_shows_its_note(qtbot: QtBot, pane: Timeli
     assert again.note.head.isChecked()
 
 
-def test_a_long_note_scrolls_in_a_frame_and_is_whole(pane: Timeline) -> None:
+def test_a_long_note_scrolls_in_a_frame_and_is_complete(pane: Timeline) -> None:
     text = "\n".join(f"did: read_file part{n}.txt" for n in range(900))
     pane.set_state(TimelineState((fold_card(1, 5, text=text),), usage_points(), 14_600, 24_000))
     view = card(pane, 5)
@@ -304,56 +306,56 @@ def test_observations_show_facts_by_day_with_priority_and_sources(qtbot: QtBot, 
     view = card(pane, 498)
     assert isinstance(view, ObservationsView)
     view.parts[0].head.click()
-    pills = [one.text() for one in view.findChildren(Pill)]
+    pills = [pill.text() for pill in view.findChildren(Pill)]
     assert [text for text in pills if text in ("vital", "useful", "minor")] == [
         "vital",
         "useful",
         "useful",
         "minor",
     ]
-    days = [one.text for one in view.findChildren(TextLine) if one.text.startswith("20")]
+    days = [line.text for line in view.findChildren(TextLine) if line.text.startswith("20")]
     assert len(days) == 2
     assert days == sorted(days)
-    facts = [one.accessibleName() for one in view.findChildren(BulletView)]
+    facts = [bullet.accessibleName() for bullet in view.findChildren(BulletView)]
     assert facts[0] == "Tests must stay green; pytest -q is the check that counts."
     with qtbot.waitSignal(pane.source_clicked) as source:
         chip(view, "e17").click()
     assert source.args == [17]
     assert chip(view, "unsupported")
     view.parts[1].head.click()
-    assert [one.text() for one in view.findChildren(SelectableText)] == [
+    assert [label.text() for label in view.findChildren(SelectableText)] == [
         observations_card(3, 498).quotes[0].text
     ]
     assert [part.head.text() for part in view.parts][-1] == "Ledger"
 
 
 @pytest.mark.parametrize(
-    ("changes", "said", "undo"),
+    ("changes", "expected", "undo"),
     [
         ({}, "waiting", 0),
         ({"placed_seq": 9}, "in place", 9),
         ({"placed_seq": 9, "is_undone": True}, "undone", 9),
     ],
 )
-def test_observations_wait_stand_in_place_or_are_undone(
-    qtbot: QtBot, pane: Timeline, changes: dict[str, object], said: str, undo: int
+def test_observations_wait_are_placed_or_are_undone(
+    qtbot: QtBot, pane: Timeline, changes: dict[str, object], expected: str, undo: int
 ) -> None:
     """What waits has nothing to undo; what is in place is undone where it was put there."""
     pane.set_state(TimelineState((observations_card(1, 5, **changes),), usage_points(), 14_600, 24_000))
     view = card(pane, 5)
-    assert view.accessibleName().endswith(said)
-    found = [*find_buttons(view, "undo"), *find_buttons(view, "redo")]
-    assert len(found) == bool(undo)
+    assert view.accessibleName().endswith(expected)
+    buttons = [*find_buttons(view, "undo"), *find_buttons(view, "redo")]
+    assert len(buttons) == bool(undo)
     if undo:
-        signal = pane.redo_requested if said == "undone" else pane.undo_requested
-        with qtbot.waitSignal(signal) as told:
-            found[0].click()
-        assert told.args == [undo]
+        signal = pane.redo_requested if expected == "undone" else pane.undo_requested
+        with qtbot.waitSignal(signal) as blocker:
+            buttons[0].click()
+        assert blocker.args == [undo]
 
 
-def test_what_stands_inside_something_later_says_so(pane: Timeline) -> None:
+def test_rewrites_inside_a_later_one_are_labeled(pane: Timeline) -> None:
     pane.set_state(long_timeline_state())
-    assert [one.text() for one in card(pane, 464).findChildren(Pill) if "inside" in one.text()] == [
+    assert [pill.text() for pill in card(pane, 464).findChildren(Pill) if "inside" in pill.text()] == [
         "inside Handover 3"
     ]
 
@@ -361,9 +363,9 @@ def test_what_stands_inside_something_later_says_so(pane: Timeline) -> None:
 def test_an_overfull_window_is_drawn_to_scale(pane: Timeline) -> None:
     """2.05M, 322k and 38k in a window of 128k: each at its height, each with its value."""
     small = UsagePoint(1, 38_000, "handover", 32_000)
-    found = (small, UsagePoint(2, 2_050_000, "turn", 128_000), UsagePoint(3, 322_000, "sweep", 128_000))
+    points = (small, UsagePoint(2, 2_050_000, "turn", 128_000), UsagePoint(3, 322_000, "sweep", 128_000))
     height = pane.spark.sizeHint().height()
-    pane.set_state(TimelineState((), (*found, UsagePoint(4, 38_000, "handover", 128_000)), 61_000, 128_000))
+    pane.set_state(TimelineState((), (*points, UsagePoint(4, 38_000, "handover", 128_000)), 61_000, 128_000))
     assert pane.spark.is_overfull
     assert pane.spark.sizeHint().height() > height
     floor = pane.spark.y_of(0)
@@ -372,14 +374,14 @@ def test_an_overfull_window_is_drawn_to_scale(pane: Timeline) -> None:
         for tokens in (322_000, 128_000)
     ]
     assert drawn == pytest.approx([322 / 2_050, 128 / 2_050])
-    assert point_text(found[1], 128_000) == "2,050,000 tokens · 1602 % of 128k · e2"
+    assert point_text(points[1], 128_000) == "2,050,000 tokens · 1602 % of 128k · e2"
     assert point_text(small, 128_000) == "38,000 tokens · 119 % of 32k · after handover · e1"
     assert "now 61k of 128k, at most 2.05M, 3 drops" in pane.spark.accessibleName()
     pane.set_state(TimelineState((), usage_points(), 14_600, 24_000))
     assert not pane.spark.is_overfull
 
 
-def test_the_filter_counts_and_narrows_and_gives_way_to_what_is_sought(qtbot: QtBot, pane: Timeline) -> None:
+def test_the_filter_counts_and_narrows_and_is_cleared_for_a_jump(qtbot: QtBot, pane: Timeline) -> None:
     """Only in a long timeline; each chip shows as many cards as it says; what is asked for is shown."""
     assert pane.filter_bar.isHidden()
     state = long_timeline_state()
@@ -387,19 +389,23 @@ def test_the_filter_counts_and_narrows_and_gives_way_to_what_is_sought(qtbot: Qt
     assert pane.filter_bar.isVisible()
     for chip in pane.filter_bar.findChildren(QAbstractButton):
         chip.click()
-        shown = [one for one in state.cards if pane.card_widget(one.seq)]
+        visible_cards = [card_state for card_state in state.cards if pane.card_widget(card_state.seq)]
         count = chip.text().rsplit(maxsplit=1)[-1]
-        assert chip.isHidden() or len(shown) == int(count)
-    chosen = pane.filter_bar.findChild(QAbstractButton, "timeline-filter-handovers")
-    assert chosen is not None
-    chosen.click()
-    shown = [one for one in state.cards if pane.card_widget(one.seq)]
-    assert [type(one) for one in shown] == [HandoverCard] * 3  # no undo of one
+        assert chip.isHidden() or len(visible_cards) == int(count)
+    handovers_button = pane.filter_bar.findChild(QAbstractButton, "timeline-filter-handovers")
+    assert handovers_button is not None
+    handovers_button.click()
+    visible_cards = [card_state for card_state in state.cards if pane.card_widget(card_state.seq)]
+    assert [type(card_state) for card_state in visible_cards] == [HandoverCard] * 3  # no undo of one
     pane.reveal(497)
     assert pane.card_widget(497) is not None
     assert pane.filter_bar.group is None
     find_button(pane.filter_bar, "timeline-filter-yours").click()
-    pane.set_state(replace(state, cards=tuple(one for one in state.cards if card_group(one) != "yours")))
+    pane.set_state(
+        replace(
+            state, cards=tuple(card_state for card_state in state.cards if card_group(card_state) != "yours")
+        )
+    )
     assert pane.filter_bar.group is None
     assert pane.card_widget(497) is not None
 
@@ -414,7 +420,7 @@ def test_the_filter_can_be_used_with_keys(qtbot: QtBot, pane: Timeline) -> None:
     assert folds.isChecked()
 
 
-def test_a_pin_leads_to_its_output_and_a_form_can_be_taken_back(qtbot: QtBot, pane: Timeline) -> None:
+def test_a_pin_links_to_its_output_and_a_form_can_be_undone(qtbot: QtBot, pane: Timeline) -> None:
     pane.set_state(long_timeline_state())
     with qtbot.waitSignal(pane.source_clicked) as source:
         find_button(card(pane, 495), "show").click()
@@ -425,13 +431,13 @@ def test_a_pin_leads_to_its_output_and_a_form_can_be_taken_back(qtbot: QtBot, pa
     assert not find_buttons(card(pane, 495), "undo")
 
 
-def test_a_narrow_timeline_needs_no_more_width_than_it_has(pane: Timeline) -> None:
+def test_a_narrow_timeline_fits_its_width(pane: Timeline) -> None:
     pane.resize(420, 700)
     pane.set_state(long_timeline_state())
-    for one in long_timeline_state().cards:
-        widget = pane.card_widget(one.seq)
+    for card_state in long_timeline_state().cards:
+        widget = pane.card_widget(card_state.seq)
         if widget is not None:
-            assert widget.minimumSizeHint().width() < 340, type(one).__name__
+            assert widget.minimumSizeHint().width() < 340, type(card_state).__name__
 
 
 @pytest.mark.parametrize("seq", [498, 460, 120])
@@ -450,15 +456,17 @@ def test_a_card_is_brought_into_sight_in_a_timeline_that_was_not_laid_out_yet(
     assert bar.value() == 0
 
 
-def test_who_wrote_it_says_how_often_and_by_which_words(pane: Timeline) -> None:
+def test_the_author_pill_states_calls_and_prompt(pane: Timeline) -> None:
     """Calls, instructions, the person's own changes; why it was not done as usual."""
-    made = handover_card(1, 5, model="gpt-oss:20b", demo=False, calls=3, prompt="handover 2", is_edited=True)
-    seen = observations_card(1, 9, calls=2, prompt="observe 1", fallback="The first model said nothing.")
-    pane.set_state(TimelineState((seen, made), usage_points(), 14_600, 24_000))
-    pills = {one.text(): one.toolTip() for one in card(pane, 5).findChildren(Pill)}
+    card_5 = handover_card(
+        1, 5, model="gpt-oss:20b", demo=False, calls=3, prompt="handover 2", is_edited=True
+    )
+    card_9 = observations_card(1, 9, calls=2, prompt="observe 1", fallback="The first model said nothing.")
+    pane.set_state(TimelineState((card_9, card_5), usage_points(), 14_600, 24_000))
+    pills = {pill.text(): pill.toolTip() for pill in card(pane, 5).findChildren(Pill)}
     assert pills["gpt-oss:20b · 3 calls"] == "Instructions: handover 2"
     assert "edited by you" in pills
-    pills = {one.text(): one.toolTip() for one in card(pane, 9).findChildren(Pill)}
+    pills = {pill.text(): pill.toolTip() for pill in card(pane, 9).findChildren(Pill)}
     assert pills["gpt-oss:20b · 2 calls"] == "The first model said nothing.\nInstructions: observe 1"
 
 
@@ -467,16 +475,16 @@ def test_all_that_can_be_pressed_is_reached_with_tab_and_has_a_name(pane: Timeli
     pane.set_state(long_timeline_state())
     view = card(pane, seq)
     assert view.accessibleName()
-    for one in view.findChildren(QAbstractButton):
-        if one.testAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents) or one.isHidden():
+    for button in view.findChildren(QAbstractButton):
+        if button.testAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents) or button.isHidden():
             continue
-        assert one.focusPolicy() & Qt.FocusPolicy.TabFocus, one.text()
-        assert one.accessibleName() or one.text().strip()
+        assert button.focusPolicy() & Qt.FocusPolicy.TabFocus, button.text()
+        assert button.accessibleName() or button.text().strip()
 
 
-def test_the_place_in_a_long_timeline_comes_back(qtbot: QtBot, pane: Timeline) -> None:
+def test_the_scroll_position_in_a_long_timeline_is_restored(qtbot: QtBot, pane: Timeline) -> None:
     pane.set_state(long_timeline_state())
-    bar = next(one for one in pane.findChildren(QAbstractSlider) if one.orientation() == VERTICAL)
+    bar = next(slider for slider in pane.findChildren(QAbstractSlider) if slider.orientation() == VERTICAL)
     qtbot.waitUntil(lambda: bar.maximum() > 2_000)
     bar.setValue(1_500)
     first = pane.first_visible_seq

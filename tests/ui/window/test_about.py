@@ -36,7 +36,7 @@ def says(about: AboutPage, words: str) -> bool:
     return words in about.release_text
 
 
-async def test_nothing_is_asked_before_the_person_asks(qapp: QApplication, tmp_path: Path) -> None:
+async def test_nothing_is_requested_before_the_user_asks(qapp: QApplication, tmp_path: Path) -> None:
     async with serve_site(
         {"/latest": http_response(NEWEST, "application/json", extra_headers="Set-Cookie: who=you\r\n")}
     ) as site:
@@ -48,31 +48,31 @@ async def test_nothing_is_asked_before_the_person_asks(qapp: QApplication, tmp_p
             for _ in range(2):
                 about.show_release("")
                 press(about, ASK)
-                told = f"9.1.0 is out (2026-12-01). You have {__version__}."
-                await until(partial(says, about, told), "the answer")
+                expected = f"9.1.0 is out (2026-12-01). You have {__version__}."
+                await until(partial(says, about, expected), "the answer")
         assert len(site.requests) == 2
-        for asked in site.requests:
-            assert asked.startswith("GET /latest HTTP/1.1\r\n")
-            names = {line.partition(":")[0].lower() for line in asked.splitlines()[1:] if line}
+        for request in site.requests:
+            assert request.startswith("GET /latest HTTP/1.1\r\n")
+            names = {line.partition(":")[0].lower() for line in request.splitlines()[1:] if line}
             assert names == {"host", "user-agent", "accept", "accept-encoding", "connection"}
-            assert "user-agent: HelixDesktop\r\n" in asked.replace("User-Agent", "user-agent")
-            assert __version__ not in asked
+            assert "user-agent: HelixDesktop\r\n" in request.replace("User-Agent", "user-agent")
+            assert __version__ not in request
 
 
-async def test_the_page_is_shown_before_it_is_opened(qapp: QApplication, tmp_path: Path) -> None:
+async def test_the_page_is_displayed_before_it_is_opened(qapp: QApplication, tmp_path: Path) -> None:
     async with serve_site({"/latest": http_response(NEWEST)}) as site, open_window(qapp, tmp_path) as rig:
         about = await opened_about(rig, f"http://127.0.0.1:{site.port}/latest")
-        wanted: list[str] = []
+        opened: list[str] = []
         about.release_page_requested.disconnect()
-        about.release_page_requested.connect(wanted.append)
+        about.release_page_requested.connect(opened.append)
         press(about, ASK)
         await until(partial(says, about, "is out"), "the answer")
-        assert wanted == []
+        assert opened == []
         press(about, "open_release")
-        assert wanted == [PAGE]
+        assert opened == [PAGE]
 
 
-async def test_what_went_wrong_is_told(qapp: QApplication, tmp_path: Path) -> None:
+async def test_failures_are_reported(qapp: QApplication, tmp_path: Path) -> None:
     pages = {
         "/same": redirect("/latest"),
         "/latest": http_response(json.dumps({"tag_name": __version__}).encode()),
@@ -82,7 +82,7 @@ async def test_what_went_wrong_is_told(qapp: QApplication, tmp_path: Path) -> No
         "/nonsense": http_response(b"<html>"),
     }
     async with serve_site(pages) as site, open_window(qapp, tmp_path) as rig:
-        for place, told in (
+        for place, expected in (
             ("/same", f"You have the newest ({__version__})."),
             ("/elsewhere", "Could not ask: 127.0.0.1 sends elsewhere, which is not followed."),
             ("/round", "Could not ask: 127.0.0.1 sends on and on."),
@@ -92,7 +92,7 @@ async def test_what_went_wrong_is_told(qapp: QApplication, tmp_path: Path) -> No
         ):
             about = await opened_about(rig, f"http://127.0.0.1:{site.port}{place}")
             press(about, ASK)
-            await until(partial(says, about, told), told)
+            await until(partial(says, about, expected), expected)
         about = await opened_about(rig, "http://helix-desktop.invalid/latest")
         press(about, ASK)
         await until(
@@ -103,7 +103,7 @@ async def test_what_went_wrong_is_told(qapp: QApplication, tmp_path: Path) -> No
         await until(partial(says, about, "Could not ask: "), "the refusal")
 
 
-async def test_a_place_that_does_not_answer_is_given_up(
+async def test_a_server_that_does_not_answer_times_out(
     qapp: QApplication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("helix_desktop.services.build_info.TIMEOUT_S", 0.3)
@@ -120,7 +120,7 @@ async def test_a_place_that_does_not_answer_is_given_up(
         await until(partial(says, about, "Could not ask: no answer within 0.3 s."), "the end of patience")
 
 
-async def test_a_build_that_names_no_place_cannot_ask(qapp: QApplication, tmp_path: Path) -> None:
+async def test_a_build_without_update_address_cannot_check(qapp: QApplication, tmp_path: Path) -> None:
     async with open_window(qapp, tmp_path) as rig:
         about = await opened_about(rig, "")
         assert about.release_text == "This build names no place to ask for a newer release."
@@ -128,7 +128,7 @@ async def test_a_build_that_names_no_place_cannot_ask(qapp: QApplication, tmp_pa
             press(about, ASK)
 
 
-async def test_the_terms_are_shown_in_place(qapp: QApplication, tmp_path: Path) -> None:
+async def test_the_licenses_are_displayed_in_place(qapp: QApplication, tmp_path: Path) -> None:
     async with open_window(qapp, tmp_path) as rig:
         about = await opened_about(rig, "")
         about.licenses.field.setText("pyside")

@@ -36,7 +36,7 @@ def flip(group: SandboxGroup, name: str) -> None:
 
 def tools(server: ChatServer) -> list[str]:
     """What the model was told of in the newest request."""
-    return [one["function"]["name"] for one in server.bodies[-1]["tools"]]
+    return [tool["function"]["name"] for tool in server.bodies[-1]["tools"]]
 
 
 async def test_pages_are_fetched_only_once_that_is_switched_on(qapp: QApplication, tmp_path: Path) -> None:
@@ -57,7 +57,7 @@ async def test_pages_are_fetched_only_once_that_is_switched_on(qapp: QApplicatio
 
 
 @pytest.mark.skipif(find_sandbox().kind == "none", reason="there is no sandbox to switch off")
-async def test_the_sandbox_and_its_network_are_switches(qapp: QApplication, tmp_path: Path) -> None:
+async def test_sandbox_and_network_can_be_switched(qapp: QApplication, tmp_path: Path) -> None:
     call = StreamedReply(Call("run_command", '{"command": "true"}'))
     async with (
         ChatServer(replies_in_order(call, text_reply("Ran."))) as server,
@@ -76,7 +76,7 @@ async def test_the_sandbox_and_its_network_are_switches(qapp: QApplication, tmp_
         assert (record.sandbox, record.network) == (False, True)
         rig.wiring.settings.dialog.close()
         rig.type_message("Run it")
-        asked = await rig.answer_approval("once")
-        assert "Not sandboxed" in asked.summary
+        approval = await rig.answer_approval("once")
+        assert "Not sandboxed" in approval.summary
         await rig.wait_for_turn_end()
         assert rig.last_output("run_command").text.startswith("exit code 0 (not sandboxed)")

@@ -32,23 +32,23 @@ def wants_to_run(request: dict[str, object]) -> Reply:
     return text_reply("Ended.")
 
 
-async def _asked(rig: WindowRig, server: ChatServer) -> None:
+async def _ask(rig: WindowRig, server: ChatServer) -> None:
     await rig.open_folder("project", {"a.txt": "words"})
     await rig.use_server(server)
 
 
-async def test_once_runs_it_and_asks_again_next_time(qapp: QApplication, tmp_path: Path) -> None:
+async def test_once_runs_the_call_and_asks_again_next_time(qapp: QApplication, tmp_path: Path) -> None:
     async with ChatServer(wants_to_run) as server, open_window(qapp, tmp_path) as rig:
-        await _asked(rig, server)
+        await _ask(rig, server)
         rig.type_message("Go")
         await until(lambda: rig.rows(ApprovalRow), "a question")
         status = rig.window.top_bar.status
         await until(lambda: status().startswith("Waiting for you"), "the top bar says so")
         assert not (tmp_path / "project" / "made.txt").exists()
         assert [row.state for row in rig.rows(ToolRow)] == ["approval"]
-        asked = await rig.answer_approval("once")
-        assert "echo done > made.txt" in asked.detail
-        assert "echo done > made.txt" in asked.offers[0]
+        approval = await rig.answer_approval("once")
+        assert "echo done > made.txt" in approval.detail
+        assert "echo done > made.txt" in approval.offers[0]
         await rig.wait_for_turn_end()
         assert (tmp_path / "project" / "made.txt").exists()
         assert [row.state for row in rig.rows(ToolRow)] == ["ok"]
@@ -57,23 +57,23 @@ async def test_once_runs_it_and_asks_again_next_time(qapp: QApplication, tmp_pat
         rig.type_message("Again")
         await rig.answer_approval("once")
         await rig.wait_for_turn_end()
-        assert [one.decision for one in rig.events(ApprovalGiven)] == ["once", "once"]
+        assert [event.decision for event in rig.events(ApprovalGiven)] == ["once", "once"]
 
 
-async def test_always_saves_the_rule_it_showed_until_it_is_revoked(
+async def test_always_saves_the_displayed_rule_until_it_is_revoked(
     qapp: QApplication, tmp_path: Path
 ) -> None:
     async with ChatServer(wants_to_run) as server, open_window(qapp, tmp_path) as rig:
-        await _asked(rig, server)
+        await _ask(rig, server)
         rig.type_message("Go")
-        asked = await rig.answer_approval("always")
+        approval = await rig.answer_approval("always")
         await rig.wait_for_turn_end()
         assert [rule.text for rule in rig.wiring.services.registry.get(rig.workspace.id).rules] == [
-            asked.offers[0]
+            approval.offers[0]
         ]
 
         await rig.run_turn("Again")
-        assert rig.events(ApprovalGiven)[-1].rule == asked.offers[0]
+        assert rig.events(ApprovalGiven)[-1].rule == approval.offers[0]
         await rig.wiring.settings.show("permissions")
         page = rig.wiring.settings.dialog.permissions
         press(page, "revoke")
@@ -85,9 +85,9 @@ async def test_always_saves_the_rule_it_showed_until_it_is_revoked(
         await rig.wait_for_turn_end()
 
 
-async def test_deny_is_told_to_the_model_and_nothing_runs(qapp: QApplication, tmp_path: Path) -> None:
+async def test_a_denial_is_reported_to_the_model_and_nothing_runs(qapp: QApplication, tmp_path: Path) -> None:
     async with ChatServer(wants_to_run) as server, open_window(qapp, tmp_path) as rig:
-        await _asked(rig, server)
+        await _ask(rig, server)
         rig.type_message("Go")
         await rig.answer_approval("deny")
         await rig.wait_for_turn_end()
@@ -97,13 +97,13 @@ async def test_deny_is_told_to_the_model_and_nothing_runs(qapp: QApplication, tm
         assert not (tmp_path / "project" / "made.txt").exists()
 
 
-async def test_a_no_with_words_reaches_the_model(qapp: QApplication, tmp_path: Path) -> None:
+async def test_a_denial_with_a_reason_reaches_the_model(qapp: QApplication, tmp_path: Path) -> None:
     async with ChatServer(wants_to_run) as server, open_window(qapp, tmp_path) as rig:
-        await _asked(rig, server)
+        await _ask(rig, server)
         rig.type_message("Go")
         await until(lambda: rig.rows(ApprovalRow), "a question")
-        asked = rig.rows(ApprovalRow)[0]
-        rig.chat.view.action_triggered.emit(Decide(asked.key.call_id, "words"))
+        approval = rig.rows(ApprovalRow)[0]
+        rig.chat.view.action_triggered.emit(Decide(approval.key.call_id, "words"))
         await until(lambda: rig.window.findChildren(TextInputDialog), "the field")
         (field,) = rig.window.findChildren(TextInputDialog)
         QTest.keyClicks(field.field, "Write it to out.txt")
@@ -115,12 +115,12 @@ async def test_a_no_with_words_reaches_the_model(qapp: QApplication, tmp_path: P
 
 async def test_for_this_session_is_not_saved(qapp: QApplication, tmp_path: Path) -> None:
     async with ChatServer(wants_to_run) as server, open_window(qapp, tmp_path) as rig:
-        await _asked(rig, server)
+        await _ask(rig, server)
         rig.type_message("Go")
         await rig.answer_approval("session")
         await rig.wait_for_turn_end()
         await rig.run_turn("Again")
-        assert [one.decision for one in rig.events(ApprovalGiven)] == ["session", "session"]
+        assert [event.decision for event in rig.events(ApprovalGiven)] == ["session", "session"]
         assert rig.wiring.services.registry.get(rig.workspace.id).rules == ()
         await rig.wiring.workspace_controller.new_session()
         rig.type_message("Elsewhere")
@@ -130,28 +130,28 @@ async def test_for_this_session_is_not_saved(qapp: QApplication, tmp_path: Path)
 
 async def test_never_is_saved_and_stronger_than_yes(qapp: QApplication, tmp_path: Path) -> None:
     async with ChatServer(wants_to_run) as server, open_window(qapp, tmp_path) as rig:
-        await _asked(rig, server)
+        await _ask(rig, server)
         rig.type_message("Go")
-        asked = await rig.answer_approval("never")
+        approval = await rig.answer_approval("never")
         await rig.wait_for_turn_end()
         (rule,) = rig.wiring.services.registry.get(rig.workspace.id).rules
         assert (rule.effect, rule.text) == ("deny", "Never: run: echo done > made.txt")
-        assert asked.offers[0].startswith("Run: echo done > made.txt")
+        assert approval.offers[0].startswith("Run: echo done > made.txt")
         await rig.run_turn("Again")
-        assert [one.rule for one in rig.events(ApprovalGiven)] == ["", rule.text]
+        assert [event.rule for event in rig.events(ApprovalGiven)] == ["", rule.text]
         assert not (tmp_path / "project" / "made.txt").exists()
 
 
-def said_on(page: PermissionsPage) -> str:
+def page_text(page: PermissionsPage) -> str:
     """All words of the page."""
-    return "\n".join(one.text() for one in page.findChildren(QLabel) if not one.isHidden())
+    return "\n".join(label.text() for label in page.findChildren(QLabel) if not label.isHidden())
 
 
 async def test_rules_are_listed_with_their_use_and_revoked_with_undo(
     qapp: QApplication, tmp_path: Path
 ) -> None:
     async with ChatServer(wants_to_run) as server, open_window(qapp, tmp_path) as rig:
-        await _asked(rig, server)
+        await _ask(rig, server)
         rig.type_message("Go")
         sentence = (await rig.answer_approval("always")).offers[0]
         assert sentence.startswith("Run: echo done > made.txt")
@@ -160,49 +160,49 @@ async def test_rules_are_listed_with_their_use_and_revoked_with_undo(
             await rig.run_turn("Again")
         page = rig.wiring.settings.dialog.permissions
         await rig.wiring.settings.show("permissions")
-        await until(lambda: "used 2 times, last " in said_on(page), "the uses")
-        assert sentence in said_on(page)
-        assert "You trust this folder" in said_on(page)
+        await until(lambda: "used 2 times, last " in page_text(page), "the uses")
+        assert sentence in page_text(page)
+        assert "You trust this folder" in page_text(page)
 
         press(page, "revoke")
         assert rig.wiring.services.registry.get(rig.workspace.id).rules == ()
-        await until(lambda: f"Revoked: {sentence}" in said_on(page), "the way back")
+        await until(lambda: f"Revoked: {sentence}" in page_text(page), "the way back")
         press(page, "undo")
         assert [rule.text for rule in rig.wiring.services.registry.get(rig.workspace.id).rules] == [sentence]
-        await until(lambda: "used 2 times" in said_on(page), "it is back with its uses")
+        await until(lambda: "used 2 times" in page_text(page), "it is back with its uses")
 
         page.form.pattern.setText("../elsewhere")
         page.form.kind.setCurrentIndex(1)
         press(page, "add_rule")
-        assert "no folder of the workspace" in said_on(page)
+        assert "no folder of the workspace" in page_text(page)
         page.form.kind.setCurrentIndex(0)
         page.form.pattern.setText("echo *")
         press(page, "add_rule")
-        await until(lambda: "Never: run commands like: echo *" in said_on(page), "the new rule")
+        await until(lambda: "Never: run commands like: echo *" in page_text(page), "the new rule")
         await rig.run_turn("Once more")
         assert rig.events(ApprovalGiven)[-1].rule == "Never: run commands like: echo *"
         rig.wiring.settings.dialog.close()
 
 
-async def test_rules_of_the_session_are_listed_while_it_runs(qapp: QApplication, tmp_path: Path) -> None:
+async def test_session_rules_are_listed_during_the_session(qapp: QApplication, tmp_path: Path) -> None:
     async with ChatServer(wants_to_run) as server, open_window(qapp, tmp_path) as rig:
-        await _asked(rig, server)
+        await _ask(rig, server)
         rig.type_message("Go")
         await rig.answer_approval("session")
         await rig.wait_for_turn_end()
         page = rig.wiring.settings.dialog.permissions
         await rig.wiring.settings.show("permissions")
-        await until(lambda: "Until this run ends" in said_on(page), "the rule")
+        await until(lambda: "Until this run ends" in page_text(page), "the rule")
         press(page, "revoke")
-        await until(lambda: "Until this run ends" not in said_on(page), "the rule gone")
+        await until(lambda: "Until this run ends" not in page_text(page), "the rule gone")
         assert rig.conversation.permissions.rules == ()
         press(page, "change_trust")
-        await until(lambda: "nothing runs in it" in said_on(page), "no trust")
+        await until(lambda: "nothing runs in it" in page_text(page), "no trust")
         assert not rig.composer.isEnabled()
         rig.wiring.settings.dialog.close()
 
 
-async def test_several_questions_say_which_they_are(qapp: QApplication, tmp_path: Path) -> None:
+async def test_several_approvals_are_numbered(qapp: QApplication, tmp_path: Path) -> None:
     def three(request: dict[str, object]) -> Reply:
         messages = request["messages"]
         assert isinstance(messages, list)
@@ -212,7 +212,7 @@ async def test_several_questions_say_which_they_are(qapp: QApplication, tmp_path
         return text_reply("Ended.")
 
     async with ChatServer(three) as server, open_window(qapp, tmp_path) as rig:
-        await _asked(rig, server)
+        await _ask(rig, server)
         rig.type_message("Go")
         await until(
             lambda: [row.position for row in rig.rows(ApprovalRow)][2:] == ["3 of 3"], "three questions"
@@ -232,7 +232,7 @@ async def test_a_question_waits_while_another_workspace_is_on_screen(
     qapp: QApplication, tmp_path: Path
 ) -> None:
     async with ChatServer(wants_to_run) as server, open_window(qapp, tmp_path) as rig:
-        await _asked(rig, server)
+        await _ask(rig, server)
         first = rig.workspace.id
         rig.type_message("Go")
         await until(lambda: rig.rows(ApprovalRow), "a question")
@@ -250,9 +250,9 @@ async def test_a_question_waits_while_another_workspace_is_on_screen(
         assert [row.state for row in rig.rows(ToolRow)] == ["ok"]
 
 
-async def test_stopping_takes_the_question_away(qapp: QApplication, tmp_path: Path) -> None:
+async def test_stopping_removes_the_approval(qapp: QApplication, tmp_path: Path) -> None:
     async with ChatServer(wants_to_run) as server, open_window(qapp, tmp_path) as rig:
-        await _asked(rig, server)
+        await _ask(rig, server)
         rig.type_message("Go")
         await until(lambda: rig.rows(ApprovalRow), "a question")
         await asyncio.wait_for(rig.conversation.stop(), 30)
@@ -261,7 +261,7 @@ async def test_stopping_takes_the_question_away(qapp: QApplication, tmp_path: Pa
         assert [row.state for row in rig.rows(ToolRow)] == ["interrupted"]
 
 
-async def test_what_commands_may_reach_is_switched_there(qapp: QApplication, tmp_path: Path) -> None:
+async def test_command_access_is_set_on_the_permissions_page(qapp: QApplication, tmp_path: Path) -> None:
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
         page = rig.wiring.settings.dialog.permissions

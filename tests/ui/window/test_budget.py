@@ -31,8 +31,8 @@ def reader(steps: int) -> Callable[[dict[str, Any]], Reply]:
 
     def script(request: dict[str, Any]) -> Reply:
         messages = request["messages"]
-        newest = max(n for n, one in enumerate(messages) if one["role"] == "user")
-        done = sum(one["role"] == "assistant" for one in messages[newest:])
+        newest = max(n for n, message in enumerate(messages) if message["role"] == "user")
+        done = sum(message["role"] == "assistant" for message in messages[newest:])
         usage = TokenCounts(900, 100)
         if done < steps:
             call = Call("read_file", '{"path": "a.txt"}', id=f"r{len(messages)}")
@@ -42,7 +42,7 @@ def reader(steps: int) -> Callable[[dict[str, Any]], Reply]:
     return script
 
 
-async def asked(rig: WindowRig) -> BudgetDialog:
+async def open_dialog(rig: WindowRig) -> BudgetDialog:
     """The dialog that asks for the budget."""
     await until(lambda: rig.window.findChildren(BudgetDialog), "the dialog")
     return rig.window.findChildren(BudgetDialog)[0]
@@ -50,13 +50,13 @@ async def asked(rig: WindowRig) -> BudgetDialog:
 
 async def set_to(rig: WindowRig, tokens: str, cost: str = "") -> None:
     """Fill in the dialog and keep it."""
-    dialog = await asked(rig)
+    dialog = await open_dialog(rig)
     for line, text in ((dialog.tokens, tokens), (dialog.cost, cost)):
         line.clear()
         QTest.keyClicks(line, text)
-    made = len(rig.events(BudgetSet))
+    count = len(rig.events(BudgetSet))
     press(dialog, "set_budget")
-    await until(lambda: len(rig.events(BudgetSet)) > made, "the budget on record")
+    await until(lambda: len(rig.events(BudgetSet)) > count, "the budget on record")
 
 
 async def test_a_budget_is_set_with_a_click_and_ends_a_turn(qapp: QApplication, tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ async def test_a_budget_is_set_with_a_click_and_ends_a_turn(qapp: QApplication, 
         ]
 
 
-async def test_what_is_no_number_cannot_be_set(qapp: QApplication, tmp_path: Path) -> None:
+async def test_an_invalid_number_cannot_be_set(qapp: QApplication, tmp_path: Path) -> None:
     """The field says what is wrong; leaving both open takes the budget away."""
     async with ChatServer(reader(0)) as server, open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project", {"a.txt": "words"})
@@ -107,11 +107,11 @@ async def test_what_is_no_number_cannot_be_set(qapp: QApplication, tmp_path: Pat
             == "Session usage: 1k tokens sent and received · 20 % of budget (5k tokens or $1.50)"
         )
         rig.window.commands.set_budget.trigger()
-        dialog = await asked(rig)
+        dialog = await open_dialog(rig)
         assert (dialog.tokens.text(), dialog.cost.text()) == ("5,000", "1.50")
         QTest.keyClicks(dialog.tokens, "x")
         before = dialog.budget
-        assert "Type a number." in [one.error_text() for one in dialog.findChildren(FormField)]
+        assert "Type a number." in [field.error_text() for field in dialog.findChildren(FormField)]
         press(dialog, "set_budget")
         assert rig.events(BudgetSet) == []
         assert dialog.budget == before
@@ -122,7 +122,7 @@ async def test_what_is_no_number_cannot_be_set(qapp: QApplication, tmp_path: Pat
         )
 
 
-async def test_dollars_show_where_prices_are_known(qapp: QApplication, tmp_path: Path) -> None:
+async def test_dollars_appear_where_prices_are_known(qapp: QApplication, tmp_path: Path) -> None:
     """In the line, and in the list of sessions."""
     async with ChatServer(reader(1)) as server, open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project", {"a.txt": "words"})

@@ -40,5 +40,5 @@ async def test_the_endpoint_is_switched_on_copied_renewed_and_switched_off(
         card.http.click()
         await until(lambda: not card._endpoint_row.isVisible(), "the address is gone")
         assert not rig.wiring.services.registry.get(rig.workspace.id).share_port
-        written = [path.read_text(errors="replace") for path in (tmp_path / "data").rglob("*.toml")]
-        assert not any(shared.token in text for text in written), "a token is in no file"
+        settings_files = [path.read_text(errors="replace") for path in (tmp_path / "data").rglob("*.toml")]
+        assert not any(shared.token in text for text in settings_files), "a token is in no file"

@@ -23,19 +23,19 @@ from tests.support.window.window_rig import open_window, until
 pytestmark = pytest.mark.qt_loop
 
 
-async def test_what_a_crash_left_is_found_before_and_after_its_session_is_opened(
+async def test_calls_of_a_crash_are_found_before_and_after_opening_the_session(
     qapp: QApplication, tmp_path: Path
 ) -> None:
     async with open_window(qapp, tmp_path) as rig:
-        began = wall_clock_ms()
+        started_ms = wall_clock_ms()
         identity = await rig.open_folder("project")
         log = [
-            RecordedEvent(1, began, UserSpoke("Go", 1)),
-            RecordedEvent(2, began, MessageQueued("And then")),
+            RecordedEvent(1, started_ms, UserSpoke("Go", 1)),
+            RecordedEvent(2, started_ms, MessageQueued("And then")),
         ]
-        await rig.workspace.store.commit(Commit("cut-off", log, summary=make_summary("cut-off", began)))
+        await rig.workspace.store.commit(Commit("cut-off", log, summary=make_summary("cut-off", started_ms)))
         await rig.workspace.store.save_draft("cut-off", "half a thought")
-        run = LastRun(began, workspaces=(identity, "removed"))
+        run = LastRun(started_ms, workspaces=(identity, "removed"))
         started = wall_clock_ms()
         expected = RecoverySummary(turns=1, queued=1, drafts=1)
         assert await find_unfinished(rig.wiring.services, run, started) == expected
@@ -46,7 +46,7 @@ async def test_what_a_crash_left_is_found_before_and_after_its_session_is_opened
         )
 
 
-async def test_the_notice_says_it_and_shows_the_log(qapp: QApplication, tmp_path: Path) -> None:
+async def test_the_notice_reports_the_crash_and_opens_the_log(qapp: QApplication, tmp_path: Path) -> None:
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
         notice = CrashNotice(rig.window, rig.context.actions, lambda: "the stacks", tmp_path)
@@ -62,6 +62,6 @@ async def test_the_notice_says_it_and_shows_the_log(qapp: QApplication, tmp_path
         dialog.accept()
 
 
-def test_a_crash_in_which_nothing_ran_says_so() -> None:
+def test_a_crash_without_running_work_is_reported() -> None:
     assert RecoverySummary().text.startswith("Nothing was in progress.")
     assert RecoverySummary(queued=2).text.startswith("Recovered: 2 queued messages.")

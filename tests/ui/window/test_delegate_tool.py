@@ -35,20 +35,20 @@ class House:
 
     def __init__(self) -> None:
         self.go = asyncio.Event()
-        self.told: list[list[str]] = []  # the tools that each request names
+        self.tool_names: list[list[str]] = []  # the tools that each request names
 
     def __call__(self, request: dict[str, Any]) -> Reply:
         """Give out, or do."""
-        self.told.append([one["function"]["name"] for one in request["tools"]])
+        self.tool_names.append([tool["function"]["name"] for tool in request["tools"]])
         messages = request["messages"]
-        first = next(one["content"] for one in messages if one["role"] == "user")
+        first = next(message["content"] for message in messages if message["role"] == "user")
         if first == "Go":
             if messages[-1]["content"] != "Go":
                 return text_reply("Both are done.")
             return StreamedReply(
                 *(
-                    Call("delegate", json.dumps({"task": f"{one}, please", "title": one}), id=f"c{n}")
-                    for n, one in enumerate(TASKS)
+                    Call("delegate", json.dumps({"task": f"{title}, please", "title": title}), id=f"c{n}")
+                    for n, title in enumerate(TASKS)
                 )
             )
         if messages[-1]["role"] == "user":
@@ -71,10 +71,10 @@ def place(rig: WindowRig, at: int, button: bool) -> QPoint:
     board = rig.chat.view.chat_viewport
     index = board.model.index_of(cards(rig)[at].key)
     assert index is not None
-    placed = next(one for one in board.scroll_layout.placed if one.row_index == index)
-    found = board.item(index).hit_area("subagent:card")
-    assert found is not None
-    spot = found.rect.center() if button else QPointF(60, 20)
+    placed = next(placed for placed in board.scroll_layout.placed if placed.row_index == index)
+    hit_area = board.item(index).hit_area("subagent:card")
+    assert hit_area is not None
+    spot = hit_area.rect.center() if button else QPointF(60, 20)
     top = board.item_cache.gap(index) + placed.y
     return QPoint(round(board.column.left + spot.x()), round(top + spot.y()))
 
@@ -85,19 +85,19 @@ async def begun(rig: WindowRig, server: ChatServer) -> None:
     await rig.use_server(server)
     rig.type_message("Go")
     await until(
-        lambda: [one.subagent_status and one.subagent_status.steps for one in cards(rig)] == [1, 1],
+        lambda: [card.subagent_status and card.subagent_status.steps for card in cards(rig)] == [1, 1],
         "both at work",
     )
 
 
-async def test_their_cards_show_how_it_goes(qapp: QApplication, tmp_path: Path) -> None:
+async def test_their_cards_display_progress(qapp: QApplication, tmp_path: Path) -> None:
     """Each its own phase, figures and newest call; after the end what they took, also when read again."""
     house = House()
     async with ChatServer(house) as server, open_window(qapp, tmp_path) as rig:
         await begun(rig, server)
         await until(
             lambda: all(
-                one.subagent_status and one.subagent_status.phase == "thinking" for one in cards(rig)
+                card.subagent_status and card.subagent_status.phase == "thinking" for card in cards(rig)
             ),
             "thinking",
         )
@@ -125,23 +125,25 @@ async def test_their_cards_show_how_it_goes(qapp: QApplication, tmp_path: Path) 
         await rig.wiring.workspace_controller.open_session(done[0].subagent_session)
         await rig.wiring.workspace_controller.open_session(parent)
         assert cards(rig) == done
-        assert house.told[0] == [*house.told[1], "delegate"], "a subagent has all tools but that one"
+        assert house.tool_names[0] == [*house.tool_names[1], "delegate"], (
+            "a subagent has all tools but that one"
+        )
 
 
-async def test_a_click_or_two_lead_to_a_session_and_a_button_back(qapp: QApplication, tmp_path: Path) -> None:
+async def test_a_click_opens_the_session_and_a_button_returns(qapp: QApplication, tmp_path: Path) -> None:
     """The button and a double click on the card; what it says meanwhile is there, and it leads back."""
     house = House()
     async with ChatServer(house) as server, open_window(qapp, tmp_path) as rig:
         await begun(rig, server)
         parent, viewport = rig.conversation, rig.chat.view.viewport()
-        first, second = (one.subagent_session for one in cards(rig))
+        first, second = (card.subagent_session for card in cards(rig))
         QTest.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=place(rig, 0, button=True))
         await until(lambda: rig.conversation.session.id == first, "the first one's session")
         assert rig.conversation.is_running
         await until(lambda: "session of a subagent" in rig.banner_text(), "whose session it is")
         press(rig.window.banners, "back")
         await until(lambda: rig.conversation is parent and len(cards(rig)) == len(TASKS), "back")
-        assert [one.subagent_status and one.subagent_status.steps for one in cards(rig)] == [1, 1], (
+        assert [card.subagent_status and card.subagent_status.steps for card in cards(rig)] == [1, 1], (
             "caught up with"
         )
         QTest.mouseDClick(viewport, Qt.MouseButton.LeftButton, pos=place(rig, 1, button=False))
@@ -150,24 +152,26 @@ async def test_a_click_or_two_lead_to_a_session_and_a_button_back(qapp: QApplica
         await until(lambda: not parent.is_running, "the end")
 
 
-async def test_the_list_shows_them_below_their_session(qapp: QApplication, tmp_path: Path) -> None:
+async def test_the_list_has_them_below_their_session(qapp: QApplication, tmp_path: Path) -> None:
     """Nested while the person is there or one works; a search finds them; they are not deleted alone."""
     house = House()
     async with ChatServer(house) as server, open_window(qapp, tmp_path) as rig:
         await begun(rig, server)
         await rig.wiring.sidebar.refresh()
         parent = rig.conversation.session.id
-        assert sorted(one.title for one in listed(rig)[1:]) == sorted(TASKS)
+        assert sorted(session.title for session in listed(rig)[1:]) == sorted(TASKS)
         assert (listed(rig)[0].id, listed(rig)[0].parent) == (parent, "")
-        assert all(one.running and one.parent == parent for one in listed(rig)[1:])
+        assert all(session.running and session.parent == parent for session in listed(rig)[1:])
         house.go.set()
         await rig.wait_for_turn_end()
         await rig.run_turn("Thanks")
         await rig.wiring.workspace_controller.new_session()
         await rig.run_turn("Hello")
-        assert [one.parent for one in listed(rig)] == ["", ""], "they show where the person is"
+        assert [session.parent for session in listed(rig)] == ["", ""], "they show where the person is"
         rig.window.sidebar.search.setText("callers")
-        assert [one.title for one in listed(rig)] == ["Go", "Find the callers"]
+        assert [session.title for session in listed(rig)] == ["Go", "Find the callers"]
         sessions = rig.window.sidebar.session_list
-        words = [one.text() for one in sessions.menu_for(sessions.index_of(listed(rig)[1].id)).actions()]
+        words = [
+            action.text() for action in sessions.menu_for(sessions.index_of(listed(rig)[1].id)).actions()
+        ]
         assert words == ["Open", "Rename…\tF2", "Copy a link"]

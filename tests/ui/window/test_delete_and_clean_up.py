@@ -32,13 +32,13 @@ SECRET = "sk-live-Zq83hd02jfQ"
 
 def on_screen(rig: WindowRig) -> str:
     """The session on screen; empty while there is none."""
-    talk = rig.wiring.session_controller.conversation
-    return talk.session.id if talk is not None else ""
+    conversation = rig.wiring.session_controller.conversation
+    return conversation.session.id if conversation is not None else ""
 
 
 def labels(dialog: RedactDialog) -> str:
     """All words of a dialog that can be seen."""
-    return "\n".join(one.text() for one in dialog.findChildren(QLabel) if one.isVisibleTo(dialog))
+    return "\n".join(label.text() for label in dialog.findChildren(QLabel) if label.isVisibleTo(dialog))
 
 
 async def leaked(rig: WindowRig, server: ChatServer) -> str:
@@ -64,7 +64,7 @@ async def forget_dialog(rig: WindowRig) -> RedactDialog:
     return redaction.presenter.dialog
 
 
-async def test_a_deleted_session_leaves_the_list_and_comes_back_with_undo(
+async def test_a_deleted_session_leaves_the_list_and_undo_restores_it(
     qapp: QApplication, tmp_path: Path
 ) -> None:
     async with (
@@ -83,7 +83,7 @@ async def test_a_deleted_session_leaves_the_list_and_comes_back_with_undo(
         QTest.keyClick(sessions, Qt.Key.Key_Delete)
         await until(lambda: "is in the trash" in rig.banner_text(), "the banner")
         await until(lambda: on_screen(rig) == first, "the other session")
-        await until(lambda: [one.id for one in sessions.sessions()] == [first], "the list")
+        await until(lambda: [session.id for session in sessions.sessions()] == [first], "the list")
         press(rig.window.banners, second)
         await until(lambda: on_screen(rig) == second, "the session again")
         await until(lambda: len(sessions.sessions()) == 2, "the list again")
@@ -129,7 +129,7 @@ async def test_a_secret_is_looked_for_and_forgotten(qapp: QApplication, tmp_path
         await until(lambda: rig.composer.text().startswith("and [FORGOTTEN "), "the draft")
         assert await rig.workspace.store.redaction.redacted_at(output.digest)
         data = tmp_path / "data"
-        files = [one for one in data.rglob("*") if one.is_file() and SECRET.encode() in one.read_bytes()]
+        files = [path for path in data.rglob("*") if path.is_file() and SECRET.encode() in path.read_bytes()]
         assert files == []
 
 
@@ -163,7 +163,7 @@ async def test_an_output_is_forgotten_from_the_cache_browser(qapp: QApplication,
         assert rig.events(UserSpoke)[0].text.startswith(f"My key is {SECRET}")
 
 
-async def test_what_cannot_be_forgotten_is_said_in_the_dialog(qapp: QApplication, tmp_path: Path) -> None:
+async def test_failed_redactions_are_reported_in_the_dialog(qapp: QApplication, tmp_path: Path) -> None:
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
         dialog = await forget_dialog(rig)
@@ -197,7 +197,7 @@ async def old(rig: WindowRig, contents: list[Content]) -> None:
     assert len(plan.to_trash) == len(contents)
 
 
-async def test_a_clean_up_is_shown_done_and_undone(
+async def test_a_cleanup_is_previewed_done_and_undone(
     qapp: QApplication, tmp_path: Path, loose: list[Content], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with open_window(qapp, tmp_path) as rig:
@@ -225,7 +225,7 @@ async def test_a_clean_up_is_shown_done_and_undone(
         assert len((await rig.workspace.store.page()).entries) == 3
 
 
-async def test_an_entry_goes_to_the_trash_with_a_key_and_comes_back(
+async def test_an_entry_is_trashed_with_a_key_and_restored(
     qapp: QApplication, tmp_path: Path, loose: list[Content]
 ) -> None:
     async with open_window(qapp, tmp_path) as rig:
@@ -240,13 +240,13 @@ async def test_an_entry_goes_to_the_trash_with_a_key_and_comes_back(
         QTest.keyClick(table, Qt.Key.Key_Delete)
         await until(lambda: "1 entry is in the trash" in rig.banner_text(), "the banner")
         await until(lambda: table.model().rowCount() == 2, "the others")
-        assert [one.digest for one in (await rig.workspace.store.retention.trash()).entries] == [digest]
+        assert [entry.digest for entry in (await rig.workspace.store.retention.trash()).entries] == [digest]
         press(rig.window.banners, "undo")
         await until(lambda: table.model().rowCount() == 3, "all of them")
         assert "in the trash" not in rig.banner_text()
 
 
-async def test_an_entry_that_is_needed_stays_and_says_why(
+async def test_a_needed_entry_stays_and_the_reason_is_displayed(
     qapp: QApplication, tmp_path: Path, loose: list[Content]
 ) -> None:
     async with (
@@ -265,14 +265,14 @@ async def test_an_entry_that_is_needed_stays_and_says_why(
         assert (await rig.workspace.store.retention.trash()).entries == ()
 
 
-async def test_the_trash_gives_back_and_is_emptied(
+async def test_the_trash_restores_and_is_emptied(
     qapp: QApplication, tmp_path: Path, loose: list[Content]
 ) -> None:
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
         await old(rig, loose)
         keep, tidying = rig.workspace.store.retention, rig.wiring.cleanup
-        await keep.collect([one.digest for one in loose], grace_ms=-DAY_MS)
+        await keep.collect([content.digest for content in loose], grace_ms=-DAY_MS)
         rig.window.commands.trash.trigger()
         await until(
             lambda: tidying.trash_dialog and tidying.trash_dialog.entry_list.count() == 3, "the trash"
@@ -293,16 +293,16 @@ async def test_the_trash_gives_back_and_is_emptied(
         await until(lambda: tidying.trash_dialog is None, "the dialog gone")
 
 
-async def test_a_workspace_keeps_to_its_quota_when_it_is_opened(
+async def test_a_workspace_enforces_its_quota_when_it_is_opened(
     qapp: QApplication, tmp_path: Path, loose: list[Content]
 ) -> None:
     async with open_window(qapp, tmp_path) as rig:
         identity = await rig.open_folder("project")
         await old(rig, loose)
         rig.wiring.services.registry.change(identity, quota=1)
-        desk = rig.wiring.services
+        services = rig.wiring.services
         await rig.wiring.workspace_controller.close_workspace(identity)
-        moved = await desk.open_workspace(identity)
+        moved = await services.open_workspace(identity)
         keep = moved.store.retention
         clock = keep._clock  # type: ignore[attr-defined]  # the durable keeper's
         keep._clock = lambda: clock() + 2 * DAY_MS  # type: ignore[attr-defined]  # the same
@@ -310,17 +310,17 @@ async def test_a_workspace_keeps_to_its_quota_when_it_is_opened(
 
         trashed: list[int] = []
 
-        async def look() -> None:
+        async def open_workspace() -> None:
             trashed[:] = [len((await keep.trash()).entries)]
 
         for _ in range(200):
-            await look()
+            await open_workspace()
             if trashed == [3]:
                 break
         assert trashed == [3]
 
 
-async def test_the_data_page_shows_what_is_held_and_keeps_the_rule(
+async def test_the_data_page_displays_the_size_and_saves_the_rule(
     qapp: QApplication, tmp_path: Path, loose: list[Content], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with open_window(qapp, tmp_path) as rig:
@@ -350,7 +350,7 @@ async def test_the_data_page_shows_what_is_held_and_keeps_the_rule(
         await until(lambda: tidying.cleanup_dialog is None, "the dialog gone")
 
 
-async def test_an_entry_is_kept_from_its_menu(qapp: QApplication, tmp_path: Path) -> None:
+async def test_an_entry_is_pinned_from_its_menu(qapp: QApplication, tmp_path: Path) -> None:
     async with (
         ChatServer(replies_in_order(reading(), text_reply("Read."))) as server,
         open_window(qapp, tmp_path) as rig,
@@ -360,29 +360,31 @@ async def test_an_entry_is_kept_from_its_menu(qapp: QApplication, tmp_path: Path
         rig.window.show_page("cache")
         await until(lambda: cache.table.current_row() is not None, "the entry")
 
-        def kept() -> bool:
+        def is_pinned() -> bool:
             row = cache.table.current_row()
             return row is not None and row.is_pinned
 
-        assert not kept()
+        assert not is_pinned()
         for on in (True, False):
             cache.table.menu_requested.emit(cache.mapToGlobal(cache.rect().center()))
-            (menu,) = [one for one in cache.table.findChildren(QMenu) if one.isVisible()]
-            (action,) = [one for one in menu.actions() if one.objectName() == "cache-pin"]
+            (menu,) = [menu for menu in cache.table.findChildren(QMenu) if menu.isVisible()]
+            (action,) = [action for action in menu.actions() if action.objectName() == "cache-pin"]
             assert action.text() == ("Pin\tP" if on else "Unpin\tP")
             action.trigger()
             menu.close()
-            await until(kept if on else lambda: not kept(), "the sign")
+            await until(is_pinned if on else lambda: not is_pinned(), "the sign")
             assert (await rig.workspace.store.entry(digest)).pinned is on
 
 
-async def test_the_trash_is_listed_in_the_cache_browser_and_gives_back(
+async def test_the_trash_is_listed_in_the_cache_browser_and_restores(
     qapp: QApplication, tmp_path: Path, loose: list[Content]
 ) -> None:
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
         await old(rig, loose)
-        await rig.workspace.store.retention.collect([one.digest for one in loose[:2]], grace_ms=-DAY_MS)
+        await rig.workspace.store.retention.collect(
+            [content.digest for content in loose[:2]], grace_ms=-DAY_MS
+        )
         rig.window.show_page("cache")
         cache = rig.views.cache
 
@@ -391,14 +393,14 @@ async def test_the_trash_is_listed_in_the_cache_browser_and_gives_back(
 
         await until(lambda: listed() == [loose[2].digest], "what is not in the trash")
         cache.filter_bar.toggle(state_option("in the trash"))
-        await until(lambda: set(listed()) == {one.digest for one in loose[:2]}, "what is")
+        await until(lambda: set(listed()) == {content.digest for content in loose[:2]}, "what is")
         await until(lambda: cache.table.current_row() is not None, "a row")
         row = cache.table.current_row()
         assert row is not None
         assert row.state == "in the trash"
         cache.table.menu_requested.emit(cache.mapToGlobal(cache.rect().center()))
-        (menu,) = [one for one in cache.table.findChildren(QMenu) if one.isVisible()]
-        (action,) = [one for one in menu.actions() if one.objectName() == "cache-restore"]
+        (menu,) = [menu for menu in cache.table.findChildren(QMenu) if menu.isVisible()]
+        (action,) = [action for action in menu.actions() if action.objectName() == "cache-restore"]
         action.trigger()
         menu.close()
         await until(lambda: len(listed()) == 1, "one less")

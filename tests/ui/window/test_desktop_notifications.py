@@ -23,12 +23,12 @@ class Messages(Tray):
 
     def __init__(self, window: MainWindow) -> None:
         super().__init__(window)
-        self.shown: list[tuple[str, str]] = []
+        self.messages: list[tuple[str, str]] = []
         self.withdrawn = 0
 
     def show(self, title: str, text: str) -> None:
         """Keep it."""
-        self.shown.append((title, text))
+        self.messages.append((title, text))
 
     def clear_message(self) -> None:
         """Count it."""
@@ -58,8 +58,8 @@ def listening(rig: WindowRig, watch: Watch | None = None) -> tuple[NotificationC
     """What is told of the workspace on screen, besides what the window tells itself."""
     messages = Messages(rig.window)
     notifying = NotificationController(rig.window, rig.wiring.services, messages, watch or Watch())
-    room = rig.workspace
-    room.listen(lambda session, update: notifying.on_update(room, session, update))
+    workspace = rig.workspace
+    workspace.listen(lambda session, update: notifying.on_update(workspace, session, update))
     return notifying, messages
 
 
@@ -72,7 +72,7 @@ async def another_in_front(rig: WindowRig) -> QWidget:
     return other
 
 
-async def test_a_question_is_told_and_a_click_leads_there(qapp: QApplication, tmp_path: Path) -> None:
+async def test_an_approval_notifies_and_a_click_opens_it(qapp: QApplication, tmp_path: Path) -> None:
     async with ChatServer(asks) as server, open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
         await rig.use_server(server)
@@ -81,16 +81,16 @@ async def test_a_question_is_told_and_a_click_leads_there(qapp: QApplication, tm
         notifying.open_requested.connect(rig.wiring.notifications.open_requested)
         rig.type_message("Go")
         await until(lambda: rig.rows(ApprovalRow), "a question")
-        assert messages.shown == [], "the person looks at it"
+        assert messages.messages == [], "the person looks at it"
         await rig.answer_approval("deny")
         await rig.wait_for_turn_end()
 
-        talk = rig.conversation
+        conversation = rig.conversation
         await rig.open_folder("elsewhere")
         other = await another_in_front(rig)
-        await talk.send("Again")
-        await until(lambda: messages.shown, "the message")
-        ((title, text),) = messages.shown
+        await conversation.send("Again")
+        await until(lambda: messages.messages, "the message")
+        ((title, text),) = messages.messages
         assert title == "The agent waits for your approval · project"
         assert text.startswith("Run a command in the workspace")
         notifying.on_clicked()
@@ -105,7 +105,7 @@ async def test_a_question_is_told_and_a_click_leads_there(qapp: QApplication, tm
         await rig.wait_for_turn_end()
 
 
-async def test_a_long_turn_is_told_at_its_end_and_a_short_one_is_not(
+async def test_a_long_turn_notifies_at_its_end_and_a_short_one_does_not(
     qapp: QApplication, tmp_path: Path
 ) -> None:
     async with ChatServer(lambda _: text_reply("Done.")) as server, open_window(qapp, tmp_path) as rig:
@@ -116,21 +116,21 @@ async def test_a_long_turn_is_told_at_its_end_and_a_short_one_is_not(
         other = await another_in_front(rig)
         rig.workspace.listen(lambda _, update: setattr(watch, "now", watch.now + LONG_TURN_S / 100))
         await rig.conversation.run("Short")
-        assert messages.shown == []
+        assert messages.messages == []
         await rig.conversation.rename("The long one")
         rig.workspace.listen(lambda _, update: setattr(watch, "now", watch.now + LONG_TURN_S))
         await rig.conversation.run("Long")
-        assert messages.shown == [("The agent is done · project", "The long one")]
-        desk = rig.wiring.services
-        await desk.save_settings(msgspec.structs.replace(desk.settings, notify=False))
+        assert messages.messages == [("The agent is done · project", "The long one")]
+        services = rig.wiring.services
+        await services.save_settings(msgspec.structs.replace(services.settings, notify=False))
         await rig.conversation.run("Long again")
-        assert len(messages.shown) == 1, "it is switched off"
+        assert len(messages.messages) == 1, "it is switched off"
         other.close()
         other.deleteLater()
         assert notifying.parent() is rig.window
 
 
-async def test_the_switch_is_kept(qapp: QApplication, tmp_path: Path) -> None:
+async def test_the_switch_is_saved(qapp: QApplication, tmp_path: Path) -> None:
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
         await rig.wiring.settings.show("appearance")

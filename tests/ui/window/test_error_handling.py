@@ -26,7 +26,7 @@ def _words(pane: QWidget) -> list[str]:
     return [label.text() for label in pane.findChildren(QLabel) if label.isVisible()]
 
 
-async def test_a_missing_folder_is_told_and_can_be_located(qapp: QApplication, tmp_path: Path) -> None:
+async def test_a_missing_folder_is_reported_and_can_be_located(qapp: QApplication, tmp_path: Path) -> None:
     async with open_window(qapp, tmp_path) as rig:
         identity = await rig.open_folder("project", {"README.md": "# Here"})
         await rig.run_turn("Look")
@@ -46,7 +46,7 @@ async def test_a_missing_folder_is_told_and_can_be_located(qapp: QApplication, t
         assert [row.text for row in rig.rows(UserRow)] == ["Look"]
 
 
-async def test_a_workspace_in_use_elsewhere_is_told_and_opens_when_it_is_free(
+async def test_a_workspace_in_use_elsewhere_is_reported_and_opens_when_it_is_free(
     qapp: QApplication, tmp_path: Path
 ) -> None:
     async with open_window(qapp, tmp_path) as rig:
@@ -68,7 +68,7 @@ async def test_a_workspace_in_use_elsewhere_is_told_and_opens_when_it_is_free(
         assert [row.text for row in rig.rows(UserRow)] == ["Look"]
 
 
-async def test_damaged_settings_are_told_and_work_goes_on(qapp: QApplication, tmp_path: Path) -> None:
+async def test_damaged_settings_are_reported_and_work_continues(qapp: QApplication, tmp_path: Path) -> None:
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project", {"README.md": "# Here"})
         await rig.run_turn("Look")
@@ -111,7 +111,9 @@ async def test_removing_a_workspace_keeps_its_data(qapp: QApplication, tmp_path:
         assert [row.text for row in rig.rows(UserRow)] == ["Look"]
 
 
-async def test_two_folders_of_one_name_are_told_apart_everywhere(qapp: QApplication, tmp_path: Path) -> None:
+async def test_two_folders_with_the_same_name_are_distinguishable_everywhere(
+    qapp: QApplication, tmp_path: Path
+) -> None:
     (tmp_path / "work").mkdir()
     (tmp_path / "home").mkdir()
     async with open_window(qapp, tmp_path) as rig:
@@ -119,16 +121,21 @@ async def test_two_folders_of_one_name_are_told_apart_everywhere(qapp: QApplicat
         second = await rig.open_folder("home/app")
         await rig.wiring.sidebar.refresh()
 
-        buttons = [rig.window.rail.button(one).workspace for one in (first, second)]
-        assert [one.name for one in buttons] == ["app (work)", "app (home)"]
-        assert {one.initials for one in buttons} == {"AP"}
+        buttons = [rig.window.rail.button(workspace).workspace for workspace in (first, second)]
+        assert [button.name for button in buttons] == ["app (work)", "app (home)"]
+        assert {button.initials for button in buttons} == {"AP"}
         assert buttons[0].color != buttons[1].color
         rig.window.switcher.open()
-        assert {one.name for one in rig.window.switcher.matching_workspaces()} == {"app (work)", "app (home)"}
+        assert {workspace.name for workspace in rig.window.switcher.matching_workspaces()} == {
+            "app (work)",
+            "app (home)",
+        }
         rig.window.switcher.hide()
 
 
-async def test_a_mended_store_and_damage_met_later_are_told_once(qapp: QApplication, tmp_path: Path) -> None:
+async def test_a_repaired_store_and_later_damage_are_reported_once(
+    qapp: QApplication, tmp_path: Path
+) -> None:
     async with open_window(qapp, tmp_path) as rig:
         identity = await rig.open_folder("project", {"README.md": "# Here"})
         await rig.run_turn("Look")

@@ -34,7 +34,7 @@ async def test_a_local_server_is_two_clicks_away(qapp: QApplication, tmp_path: P
         assert rig.conversation.model.window == 16_384
 
 
-async def test_the_sample_asked_for_twice_at_once_is_copied_once(qapp: QApplication, tmp_path: Path) -> None:
+async def test_two_concurrent_requests_copy_the_sample_once(qapp: QApplication, tmp_path: Path) -> None:
     async with open_window(qapp, tmp_path) as rig:
         for _ in range(2):
             rig.window.welcome.sample_requested.emit()
@@ -44,10 +44,12 @@ async def test_the_sample_asked_for_twice_at_once_is_copied_once(qapp: QApplicat
         )
         await rig.wiring.workspace_controller.open_sample()
         assert rig.banner_text() == ""
-        assert [one.name for one in rig.wiring.services.registry.list_workspaces()] == ["tidewatch"]
+        assert [workspace.name for workspace in rig.wiring.services.registry.list_workspaces()] == [
+            "tidewatch"
+        ]
 
 
-async def test_where_nothing_answers_it_says_so(qapp: QApplication, tmp_path: Path) -> None:
+async def test_a_scan_without_servers_is_reported(qapp: QApplication, tmp_path: Path) -> None:
     async with open_window(qapp, tmp_path) as rig:
         rig.wiring.services.models.local_ports = (1,)
         await rig.wiring.workspace_controller.restore_last()
@@ -55,7 +57,9 @@ async def test_where_nothing_answers_it_says_so(qapp: QApplication, tmp_path: Pa
         await until(lambda: "No model server answers" in rig.window.welcome.found_servers.text(), "said so")
 
 
-async def test_the_sample_asks_once_for_real_and_says_what_holds(qapp: QApplication, tmp_path: Path) -> None:
+async def test_the_sample_asks_for_approval_once_and_displays_the_rule(
+    qapp: QApplication, tmp_path: Path
+) -> None:
     async with open_window(qapp, tmp_path) as rig:
         await rig.wiring.workspace_controller.open_sample()
         await rig.wiring.settings.show("permissions")
@@ -71,9 +75,9 @@ async def test_the_sample_asks_once_for_real_and_says_what_holds(qapp: QApplicat
         question = await rig.answer_approval("once")
         assert question.tool == "run_command"
         await rig.wait_for_turn_end()
-        given = rig.events(ApprovalGiven)
-        assert (given[0].decision, given[0].rule) == ("once", "")
-        assert all(one.rule for one in given[1:])
+        approvals = rig.events(ApprovalGiven)
+        assert (approvals[0].decision, approvals[0].rule) == ("once", "")
+        assert all(approval.rule for approval in approvals[1:])
         assert rig.wiring.services.registry.get(rig.workspace.id).demo_calls == "allow"
 
         page.demo_calls.click()

@@ -43,7 +43,7 @@ BY_HAND = {
 }  # fmt: skip
 READ = [f"{name} was read from the first line to the last; each line holds some words" for name in FILES]
 SUMMARY = "\n".join(
-    [*(f"## {title}\n- Words about it. [e3]" for title in SECTIONS), *(f"- {one}" for one in READ * 2)]
+    [*(f"## {title}\n- Words about it. [e3]" for title in SECTIONS), *(f"- {line}" for line in READ * 2)]
 )
 OBSERVED = f"- (1) The files have parts. [e3]\n- (3) {'; '.join(READ)}"
 
@@ -54,7 +54,7 @@ class Summariser:
     def __init__(self, summary: Reply | None = None) -> None:
         self.summary: Reply = summary or text_reply(SUMMARY)
         self.observed = OBSERVED
-        self.asked: list[str] = []
+        self.prompts: list[str] = []
         self.go = asyncio.Event()
         self.go.set()
 
@@ -63,7 +63,7 @@ class Summariser:
         messages = request["messages"]
         last = str(messages[-1]["content"])
         if last.startswith(("[Write a handover]", "[Write observations]")):
-            self.asked.append(last)
+            self.prompts.append(last)
             return text_reply(self.observed) if last.startswith("[Write obs") else self.summary
         done = sum(message["role"] == "assistant" for message in messages)
         if done < len(FILES):
@@ -102,7 +102,7 @@ async def test_a_draft_is_read_changed_and_handed_over(qapp: QApplication, tmp_p
         dialog.focus_input.setText("the fourth file")
         press(dialog, "write_draft")
         await until(lambda: dialog.step == "draft", "the draft")
-        assert "the fourth file" in model.asked[0]
+        assert "the fourth file" in model.prompts[0]
         assert rig.events(HandoverMade) == []
         assert rig.conversation.measure()[0] == before
         assert [line for line in dialog.editor.toPlainText().splitlines() if line.startswith("## ")] == [
@@ -112,9 +112,13 @@ async def test_a_draft_is_read_changed_and_handed_over(qapp: QApplication, tmp_p
         dialog.editor.setPlainText(text)
         press(dialog, "hand_over")
         await _closed(rig)
-        (made,) = rig.events(HandoverMade)
-        assert (made.trigger, made.edited, made.focus) == (HandoverTrigger.MANUAL, True, "the fourth file")
-        assert made.sections[0].bullets[0].text == "My own words."
+        (handover,) = rig.events(HandoverMade)
+        assert (handover.trigger, handover.edited, handover.focus) == (
+            HandoverTrigger.MANUAL,
+            True,
+            "the fourth file",
+        )
+        assert handover.sections[0].bullets[0].text == "My own words."
         assert rig.conversation.measure()[0].estimate < before.estimate
         await until(lambda: any(row.kind == "handover" for row in rig.rows(DividerRow)), "the divider")
 
@@ -128,15 +132,15 @@ async def test_a_shorter_range_covers_less(qapp: QApplication, tmp_path: Path) -
         dialog = await _work(rig, server)
         assert dialog.range_box.count() > 1
         dialog.range_box.setCurrentIndex(dialog.range_box.count() - 1)
-        wanted = dialog.range_box.currentData()
+        end = dialog.range_box.currentData()
         press(dialog, "write_draft")
         await until(lambda: dialog.step == "draft", "the draft")
         press(dialog, "hand_over")
         await _closed(rig)
-        assert rig.events(HandoverMade)[0].upto == wanted
+        assert rig.events(HandoverMade)[0].upto == end
 
 
-async def test_the_writing_can_be_stopped_and_begun_again(qapp: QApplication, tmp_path: Path) -> None:
+async def test_the_writing_can_be_stopped_and_restarted(qapp: QApplication, tmp_path: Path) -> None:
     go = asyncio.Event()
     model = Summariser(StreamedReply(Text("## Project Background\n- Wor"), Wait(go), Text("ds.")))
     async with ChatServer(model) as server, open_window(qapp, tmp_path) as rig:
@@ -156,18 +160,18 @@ async def test_the_writing_can_be_stopped_and_begun_again(qapp: QApplication, tm
         go.set()
 
 
-async def test_a_text_that_cannot_be_read_is_told_in_place(qapp: QApplication, tmp_path: Path) -> None:
+async def test_an_invalid_text_is_reported_in_place(qapp: QApplication, tmp_path: Path) -> None:
     async with ChatServer(Summariser()) as server, open_window(qapp, tmp_path) as rig:
         dialog = await _work(rig, server)
         press(dialog, "write_draft")
         await until(lambda: dialog.step == "draft", "the draft")
-        whole = dialog.editor.toPlainText()
+        text = dialog.editor.toPlainText()
         dialog.editor.setPlainText("## Something else\n- Words.")
         press(dialog, "hand_over")
         await until(lambda: dialog.problem, "the problem")
         assert "none of the six headings" in dialog.problem
         assert rig.events(HandoverMade) == []
-        dialog.editor.setPlainText(whole)
+        dialog.editor.setPlainText(text)
         await until(dialog.commit_button.isEnabled, "ready again")
         press(dialog, "hand_over")
         await _closed(rig)
@@ -175,7 +179,7 @@ async def test_a_text_that_cannot_be_read_is_told_in_place(qapp: QApplication, t
         assert not rig.events(HandoverMade)[0].edited
 
 
-async def test_without_a_model_the_draft_says_why_it_is_as_it_is(qapp: QApplication, tmp_path: Path) -> None:
+async def test_without_a_model_the_draft_explains_itself(qapp: QApplication, tmp_path: Path) -> None:
     refused: PlainReply = api_error(400, "no summaries today")
     async with ChatServer(Summariser(refused)) as server, open_window(qapp, tmp_path) as rig:
         dialog = await _work(rig, server)
@@ -183,12 +187,12 @@ async def test_without_a_model_the_draft_says_why_it_is_as_it_is(qapp: QApplicat
         await until(lambda: dialog.step == "draft", "the draft")
         press(dialog, "hand_over")
         await _closed(rig)
-        (made,) = rig.events(HandoverMade)
-        assert made.model.startswith("no model")
-        assert made.fallback
+        (handover,) = rig.events(HandoverMade)
+        assert handover.model.startswith("no model")
+        assert handover.fallback
 
 
-async def test_one_line_is_not_taken_for_a_long_history(qapp: QApplication, tmp_path: Path) -> None:
+async def test_one_line_is_not_accepted_for_a_long_history(qapp: QApplication, tmp_path: Path) -> None:
     """The dialog says why, shows what the model wrote, and asks again; nothing is put in place."""
     thin = "\n".join(f"## {title}\n- Done. [e3]" for title in SECTIONS)
     model = Summariser(text_reply(thin))
@@ -208,9 +212,7 @@ async def test_one_line_is_not_taken_for_a_long_history(qapp: QApplication, tmp_
         await _closed(rig)
 
 
-async def test_a_refused_summary_is_kept_and_can_be_asked_for_again(
-    qapp: QApplication, tmp_path: Path
-) -> None:
+async def test_a_refused_summary_is_kept_and_can_be_retried(qapp: QApplication, tmp_path: Path) -> None:
     """Observations that say nothing: the notice and the card say so, and both offer another try."""
     model = Summariser()
     model.observed = "- (1) Things were done."
@@ -236,21 +238,19 @@ async def test_a_refused_summary_is_kept_and_can_be_asked_for_again(
         await until(lambda: not rig.window.findChild(QAbstractButton, again), "no button any more")
 
 
-async def test_what_there_is_not_to_hand_over_is_said_without_a_dialog(
-    qapp: QApplication, tmp_path: Path
-) -> None:
+async def test_an_empty_history_is_reported_without_a_dialog(qapp: QApplication, tmp_path: Path) -> None:
     async with ChatServer(Summariser()) as server, open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project", FILES)
         await rig.use_server(server)
         rig.window.commands.compact_now.trigger()
         await until(lambda: "Nothing to compact yet" in rig.banner_text(), "the reason")
         frames = rig.window.banners.findChildren(QFrame)
-        assert [one.property("level") for one in frames if one.property("role") == "banner"] == ["info"]
-        assert not [one for one in rig.window.findChildren(HandoverDialog) if one.isVisible()]
+        assert [frame.property("level") for frame in frames if frame.property("role") == "banner"] == ["info"]
+        assert not [dialog for dialog in rig.window.findChildren(HandoverDialog) if dialog.isVisible()]
         await _closed(rig)
 
 
-async def test_older_messages_are_observed_when_the_person_asks(qapp: QApplication, tmp_path: Path) -> None:
+async def test_older_messages_are_observed_on_request(qapp: QApplication, tmp_path: Path) -> None:
     async with ChatServer(Summariser()) as server, open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project", FILES)
         await rig.use_server(server)
@@ -262,8 +262,8 @@ async def test_older_messages_are_observed_when_the_person_asks(qapp: QApplicati
         before = rig.conversation.measure()[0]
         rig.window.commands.observe_now.trigger()
         await until(lambda: rig.events(ObservationsPlaced), "the observations in place")
-        (made,) = rig.events(ObservationsMade)
-        assert [one.priority for one in made.observations] == [1, 3]
+        (event,) = rig.events(ObservationsMade)
+        assert [observation.priority for observation in event.observations] == [1, 3]
         assert rig.events(ObservationsPlaced)[0].reason is PlacementReason.MANUAL
         assert rig.conversation.measure()[0].estimate < before.estimate
         divider = next(row for row in rig.rows(DividerRow) if row.kind == "observations" and not row.is_quiet)

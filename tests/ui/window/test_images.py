@@ -29,11 +29,11 @@ def drop(rig: WindowRig, *paths: Path) -> None:
     mime.setUrls([QUrl.fromLocalFile(str(path)) for path in paths])
     viewport = rig.composer.editor.viewport()
     at, copy = QPoint(5, 5), Qt.DropAction.CopyAction
-    held = (mime, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier)
-    entered = QDragEnterEvent(at, copy, *held)
+    drop_args = (mime, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier)
+    entered = QDragEnterEvent(at, copy, *drop_args)
     QGuiApplication.sendEvent(viewport, entered)
     assert entered.isAccepted()
-    QGuiApplication.sendEvent(viewport, QDropEvent(at, copy, *held))
+    QGuiApplication.sendEvent(viewport, QDropEvent(at, copy, *drop_args))
 
 
 async def test_an_image_that_was_dropped_is_sent_byte_for_byte(qapp: QApplication, tmp_path: Path) -> None:
@@ -58,14 +58,12 @@ async def test_an_image_that_was_dropped_is_sent_byte_for_byte(qapp: QApplicatio
         assert base64.b64decode(parts[1]["image_url"]["url"].partition("base64,")[2]) == data
         (row,) = rig.rows(UserRow)
         assert row.attachments[0].startswith("lamp.png · ")
-        (said,) = rig.events(UserSpoke)
-        assert await rig.workspace.store.get(said.attachments[0].digest) == data
+        (event,) = rig.events(UserSpoke)
+        assert await rig.workspace.store.get(event.attachments[0].digest) == data
         assert rig.attachment_labels() == []
 
 
-async def test_a_large_screenshot_that_was_pasted_is_made_small_enough(
-    qapp: QApplication, tmp_path: Path
-) -> None:
+async def test_a_large_pasted_screenshot_is_scaled_down(qapp: QApplication, tmp_path: Path) -> None:
     pixels = QImage(3_000, 1_500, QImage.Format.Format_RGB32)
     pixels.fill(QColor("teal"))
     async with (
@@ -82,14 +80,14 @@ async def test_a_large_screenshot_that_was_pasted_is_made_small_enough(
         QTest.keyClick(rig.composer.editor, Qt.Key.Key_Return)
         await until(lambda: rig.events(UserSpoke), "it was sent without a word")
         await rig.wait_for_turn_end()
-        (said,) = rig.events(UserSpoke)
-        image = said.attachments[0].image
+        (event,) = rig.events(UserSpoke)
+        image = event.attachments[0].image
         assert image is not None
         assert (image.width, image.height) == (MAX_EDGE_PX, MAX_EDGE_PX // 2)
         assert identify_image(await rig.workspace.store.get(image.digest), image.digest, image.label) == image
 
 
-async def test_a_model_that_sees_none_is_named_on_the_chip(qapp: QApplication, tmp_path: Path) -> None:
+async def test_a_model_without_vision_is_named_on_the_chip(qapp: QApplication, tmp_path: Path) -> None:
     (tmp_path / "lamp.png").write_bytes(png(32, 20))
     async with (
         ChatServer(replies_in_order(text_reply("I cannot see it."))) as server,
@@ -106,7 +104,9 @@ async def test_a_model_that_sees_none_is_named_on_the_chip(qapp: QApplication, t
         assert "[Image left out: lamp.png" in server.requests[-1].json["messages"][-1]["content"]
 
 
-async def test_what_is_no_image_is_said_or_stays_text(qapp: QApplication, tmp_path: Path) -> None:
+async def test_a_file_that_is_no_image_is_reported_or_pasted_as_text(
+    qapp: QApplication, tmp_path: Path
+) -> None:
     (tmp_path / "broken.png").write_bytes(b"no image at all")
     (tmp_path / "notes.txt").write_text("words")
     async with open_window(qapp, tmp_path) as rig:
@@ -120,7 +120,7 @@ async def test_what_is_no_image_is_said_or_stays_text(qapp: QApplication, tmp_pa
         assert rig.composer.text().endswith("/notes.txt")
 
 
-async def test_what_goes_along_with_a_draft_survives_a_restart(qapp: QApplication, tmp_path: Path) -> None:
+async def test_attachments_of_a_draft_survive_a_restart(qapp: QApplication, tmp_path: Path) -> None:
     data = png(64, 48, 9)
     (tmp_path / "lamp.png").write_bytes(data)
     async with open_window(qapp, tmp_path) as rig:
@@ -143,9 +143,9 @@ async def test_what_goes_along_with_a_draft_survives_a_restart(qapp: QApplicatio
         rig.type_message("What is this?")
         await until(lambda: len(rig.events(UserSpoke)) == 2, "the message on record")
         await rig.wait_for_turn_end()
-        said = rig.events(UserSpoke)[-1]
-        assert len(said.attachments) == 2
-        image = next(one.image for one in said.attachments if one.image)
+        event = rig.events(UserSpoke)[-1]
+        assert len(event.attachments) == 2
+        image = next(attachment.image for attachment in event.attachments if attachment.image)
         assert await rig.workspace.store.get(image.digest) == data
         assert not await rig.workspace.store.draft(session)
 
@@ -172,8 +172,8 @@ async def test_a_refused_image_is_named_and_left_out_with_a_click(qapp: QApplica
         await rig.wait_for_turn_end()
         assert "Image left out: lamp.png" in server.requests[-1].json["messages"][-1]["content"]
         assert len(rig.rows(UserRow)) == 1
-        (swept,) = [row for row in rig.rows(DividerRow) if row.kind == "sweep"]
-        assert "undo" in action_names(swept)
+        (sweep,) = [row for row in rig.rows(DividerRow) if row.kind == "sweep"]
+        assert "undo" in action_names(sweep)
 
 
 async def test_a_pasted_image_counts_in_the_cache_at_once(qapp: QApplication, tmp_path: Path) -> None:
@@ -187,10 +187,12 @@ async def test_a_pasted_image_counts_in_the_cache_at_once(qapp: QApplication, tm
 
 
 def _inspector_says(rig: WindowRig, start: str) -> bool:
-    return any(one.accessibleName().startswith(start) for one in rig.views.inspector.findChildren(QWidget))
+    return any(
+        widget.accessibleName().startswith(start) for widget in rig.views.inspector.findChildren(QWidget)
+    )
 
 
-async def test_a_proposed_message_leaves_the_draft_and_its_image(qapp: QApplication, tmp_path: Path) -> None:
+async def test_a_suggested_message_keeps_the_draft_and_its_image(qapp: QApplication, tmp_path: Path) -> None:
     (tmp_path / "lamp.png").write_bytes(png(320, 200, 7))
     async with open_window(qapp, tmp_path) as rig:
         rig.window.welcome.sample_requested.emit()
@@ -202,7 +204,7 @@ async def test_a_proposed_message_leaves_the_draft_and_its_image(qapp: QApplicat
         await until(lambda: rig.events(UserSpoke), "it was sent")
         await rig.conversation.stop()
         await rig.wait_for_turn_end()
-        (said,) = rig.events(UserSpoke)
-        assert said.attachments == ()
+        (event,) = rig.events(UserSpoke)
+        assert event.attachments == ()
         assert rig.composer.text() == "My own words"
         assert rig.attachment_labels()[0].startswith("lamp.png · ")

@@ -32,15 +32,15 @@ def choose(rig: WindowRig, entry: str, identity: str) -> None:
     menu.deleteLater()
 
 
-async def shown(rig: WindowRig, kind: type[QWidget]) -> QWidget:
+async def wait_for_widget(rig: WindowRig, kind: type[QWidget]) -> QWidget:
     """The dialog of a kind, once it is on screen."""
-    await until(lambda: any(one.isVisible() for one in rig.window.findChildren(kind)), "a dialog")
-    return next(one for one in rig.window.findChildren(kind) if one.isVisible())
+    await until(lambda: any(widget.isVisible() for widget in rig.window.findChildren(kind)), "a dialog")
+    return next(widget for widget in rig.window.findChildren(kind) if widget.isVisible())
 
 
 async def pick(rig: WindowRig, path: Path) -> None:
     """Choose a file in the dialog that comes, and accept."""
-    dialog = await shown(rig, QFileDialog)
+    dialog = await wait_for_widget(rig, QFileDialog)
     assert isinstance(dialog, QFileDialog)
     dialog.setDirectory(str(path.parent))
     field = dialog.findChild(QLineEdit)
@@ -50,7 +50,9 @@ async def pick(rig: WindowRig, path: Path) -> None:
     await until(lambda: not dialog.isVisible(), "the dialog gone")
 
 
-async def test_a_workspace_is_exported_and_comes_into_another_one(qapp: QApplication, tmp_path: Path) -> None:
+async def test_a_workspace_is_exported_and_imported_into_another_one(
+    qapp: QApplication, tmp_path: Path
+) -> None:
     async with open_window(qapp, tmp_path) as rig:
         first = await rig.open_folder("first", {"a.txt": "words"})
         await rig.run_turn("What is in this folder?")
@@ -67,11 +69,13 @@ async def test_a_workspace_is_exported_and_comes_into_another_one(qapp: QApplica
         await until(lambda: "all.helix was imported." in rig.banner_text(), "the notice")
         assert "Sessions: 1 new." in rig.banner_text()
         assert rig.workspace.id == second
-        (taken,) = [one for one in await rig.workspace.sessions() if one.title.startswith("What is in")]
-        assert await rig.workspace.store.events(taken.id) == log
+        (imported,) = [
+            session for session in await rig.workspace.sessions() if session.title.startswith("What is in")
+        ]
+        assert await rig.workspace.store.events(imported.id) == log
 
 
-async def test_what_runs_is_stopped_only_when_the_person_says_so(qapp: QApplication, tmp_path: Path) -> None:
+async def test_running_work_is_stopped_only_after_confirmation(qapp: QApplication, tmp_path: Path) -> None:
     turns = replies_in_order(text_reply("Well."), StreamedReply(Text("I think"), Hang()))
     async with ChatServer(turns) as server, open_window(qapp, tmp_path) as rig:
         identity = await rig.open_folder("project")
@@ -85,19 +89,20 @@ async def test_what_runs_is_stopped_only_when_the_person_says_so(qapp: QApplicat
         for answer, stays in (("cancel", True), ("stop", False)):
             choose(rig, "import", identity)
             await pick(rig, tmp_path / "a.helix")
-            press(await shown(rig, QuestionDialog), answer)
+            press(await wait_for_widget(rig, QuestionDialog), answer)
             if stays:
                 await until(
-                    lambda: not any(one.isVisible() for one in rig.window.findChildren(QuestionDialog)), ""
+                    lambda: not any(dialog.isVisible() for dialog in rig.window.findChildren(QuestionDialog)),
+                    "",
                 )
                 assert rig.conversation.is_running
         await until(lambda: "was imported" in rig.banner_text(), "the notice")
         assert "1 known." in rig.banner_text()
         assert not rig.conversation.is_running
-        assert [one.text for one in rig.events(UserSpoke)] == ["First", "Second"]
+        assert [event.text for event in rig.events(UserSpoke)] == ["First", "Second"]
 
 
-async def test_a_file_that_is_none_is_told_and_the_workspace_is_there_again(
+async def test_an_invalid_file_is_reported_and_the_workspace_reopens(
     qapp: QApplication, tmp_path: Path
 ) -> None:
     async with open_window(qapp, tmp_path) as rig:
@@ -112,7 +117,7 @@ async def test_a_file_that_is_none_is_told_and_the_workspace_is_there_again(
         assert rig.events(UserSpoke)
 
 
-async def test_a_job_says_how_far_it_is_and_can_be_cancelled(qapp: QApplication, tmp_path: Path) -> None:
+async def test_a_job_displays_its_progress_and_can_be_cancelled(qapp: QApplication, tmp_path: Path) -> None:
     async with open_window(qapp, tmp_path) as rig:
         ended: list[object] = []
 
@@ -126,7 +131,9 @@ async def test_a_job_says_how_far_it_is_and_can_be_cancelled(qapp: QApplication,
 
         rig.context.actions.start(run(), "a job")
         bar = rig.window.jobs
-        await until(lambda: any("75 %" in one.accessibleName() for one in bar.findChildren(QWidget)), "75 %")
+        await until(
+            lambda: any("75 %" in widget.accessibleName() for widget in bar.findChildren(QWidget)), "75 %"
+        )
         press(bar, "cancel_job")
         await until(lambda: ended == [None], "the end")
         assert not bar.job_ids()
@@ -165,7 +172,7 @@ async def test_all_workspaces_are_backed_up_and_a_broken_one_is_named(
         assert len(list(again.glob("*.helix"))) == 2
 
 
-async def test_a_backup_that_is_cancelled_says_how_far_it_came(
+async def test_a_cancelled_backup_reports_its_progress(
     qapp: QApplication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with open_window(qapp, tmp_path) as rig:
@@ -184,27 +191,29 @@ async def test_a_backup_that_is_cancelled_says_how_far_it_came(
         await until(lambda: "cancelled. 0 of 1 workspace was backed up." in rig.banner_text(), "the notice")
 
 
-async def test_a_mending_shows_once_it_tells_how_far_it_is(qapp: QApplication, tmp_path: Path) -> None:
+async def test_a_repair_appears_once_it_reports_progress(qapp: QApplication, tmp_path: Path) -> None:
     async with open_window(qapp, tmp_path) as rig:
         ended: list[object] = []
-        told, on, go_on = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        started, on, go_on = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
-        async def mend(tell: OnProgress) -> str:
+        async def repair(tell: OnProgress) -> str:
             on.set()
-            await told.wait()
+            await started.wait()
             tell(1, 2)
             await go_on.wait()
             return "mended"
 
         async def run() -> None:
-            ended.append(await rig.wiring.jobs.run("project is being mended", mend))
+            ended.append(await rig.wiring.jobs.run("project is being mended", repair))
 
         rig.context.actions.start(run(), "a mending")
         await until(on.is_set, "the work")
         bar = rig.window.jobs
         assert not bar.job_ids()
-        told.set()
-        await until(lambda: any("50 %" in one.accessibleName() for one in bar.findChildren(QWidget)), "50 %")
+        started.set()
+        await until(
+            lambda: any("50 %" in widget.accessibleName() for widget in bar.findChildren(QWidget)), "50 %"
+        )
         with pytest.raises(AssertionError, match="no button"):
             press(bar, "cancel_job")
         go_on.set()

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.qt_loop
 LINE = shlex.join([sys.executable, "-S", str(SCRIPTS_DIR / "raw_server.py")])
 
 
-async def shown(rig: WindowRig) -> McpPage:
+async def open_page(rig: WindowRig) -> McpPage:
     """The page, open and filled."""
     await rig.wiring.settings.show("mcp")
     return rig.wiring.settings.dialog.mcp
@@ -40,7 +40,7 @@ def record(rig: WindowRig) -> tuple[McpServerConfig, ...]:
     return rig.wiring.services.registry.get(rig.workspace.id).servers
 
 
-def kept(rig: WindowRig, *entries: McpServerConfig) -> None:
+def add_servers(rig: WindowRig, *entries: McpServerConfig) -> None:
     """Write servers into the record as somebody might by hand."""
     rig.wiring.services.registry.change(rig.workspace.id, servers=entries)
     rig.wiring.services.mcp_servers.start(rig.workspace.id)
@@ -57,7 +57,7 @@ def state(card: ServerCard) -> str:
     return card._state.full_text()
 
 
-def told(rig: WindowRig) -> list[str]:
+def statuses(rig: WindowRig) -> list[str]:
     """The names of the tools that the next request tells of."""
     return [spec.name for spec in rig.conversation.measure()[0].request.tools]
 
@@ -73,7 +73,7 @@ async def test_a_pasted_server_is_tested_added_and_used_by_the_agent(
     ):
         await rig.open_folder("project")
         await rig.use_server(server)
-        page = await shown(rig)
+        page = await open_page(rig)
         page.open_add()
         page.add_box.paste.setPlainText(f"API_TOKEN=abcdef LEVEL=2 {LINE}")
         form = page.add_box.editor.form
@@ -86,53 +86,55 @@ async def test_a_pasted_server_is_tested_added_and_used_by_the_agent(
         assert page.add_box.isHidden()
         (entry,) = record(rig)
         assert (entry.env, entry.secret_env, entry.is_consented) == ({"LEVEL": "2"}, ("API_TOKEN",), True)
-        written = "".join(path.read_text() for path in (tmp_path / "data").rglob("*.toml"))
-        assert "LEVEL" in written
-        assert "abcdef" not in written
+        settings_text = "".join(path.read_text() for path in (tmp_path / "data").rglob("*.toml"))
+        assert "LEVEL" in settings_text
+        assert "abcdef" not in settings_text
         assert "6 tools" in card._cost.text()
 
         rig.wiring.settings.dialog.close()
         rig.type_message("Echo hello")
-        asked = await rig.answer_approval("once")
-        assert "box: echo" in asked.summary
+        approval = await rig.answer_approval("once")
+        assert "box: echo" in approval.summary
         await rig.wait_for_turn_end()
         assert rig.last_output("mcp__box__echo").text == '{"word": "hello"}'
-        assert "mcp__box__echo" in told(rig)
+        assert "mcp__box__echo" in statuses(rig)
 
 
-async def test_switches_hold_at_once(qapp: QApplication, tmp_path: Path) -> None:
+async def test_switches_apply_at_once(qapp: QApplication, tmp_path: Path) -> None:
     """A tool and a server that are switched off are not told; the cost follows."""
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
-        page = await shown(rig)
-        kept(rig, raw_server(name="box"))
+        page = await open_page(rig)
+        add_servers(rig, raw_server(name="box"))
         card = await ready(page, "box")
-        assert "mcp__box__bang" in told(rig)
+        assert "mcp__box__bang" in statuses(rig)
         card.set_open("tools")
         card.tools.switched.emit(["bang", "hang"])
         await until(lambda: "4 of 6 tools" in card._cost.text(), "two off")
         assert record(rig)[0].off == ("bang", "hang")
-        assert "mcp__box__bang" not in told(rig)
+        assert "mcp__box__bang" not in statuses(rig)
         card.switched.emit("box", False)
         await until(lambda: state(card) == "Off", "off")
-        await until(lambda: not [name for name in told(rig) if name.startswith("mcp__")], "its tools gone")
+        await until(
+            lambda: not [name for name in statuses(rig) if name.startswith("mcp__")], "its tools gone"
+        )
         card.switched.emit("box", True)
         await ready(page, "box")
-        assert "mcp__box__echo" in told(rig)
+        assert "mcp__box__echo" in statuses(rig)
 
 
-async def test_what_was_changed_by_others_waits_for_consent(qapp: QApplication, tmp_path: Path) -> None:
+async def test_a_server_changed_by_others_waits_for_consent(qapp: QApplication, tmp_path: Path) -> None:
     """Nothing is started until the person has seen what it is; then it is kept as agreed to."""
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
-        page = await shown(rig)
+        page = await open_page(rig)
         swapped = msgspec.structs.replace(raw_server(name="box"), env={"EVIL": "1"})
-        kept(rig, swapped)
+        add_servers(rig, swapped)
         await until(lambda: "box" in page.cards, "the card")
         card = page.cards["box"]
         await until(lambda: "consent" in state(card), "the question")
         assert rig.wiring.services.mcp_servers.entries(rig.workspace.id)[0].approved != swapped.fingerprint
-        assert not [name for name in told(rig) if name.startswith("mcp__")]
+        assert not [name for name in statuses(rig) if name.startswith("mcp__")]
         assert "EVIL=1" in card._consent_details.text()
         assert "The MCP server box waits for your consent." in rig.banner_text()
         assert "raw_server.py" in card._consent_details.text()
@@ -155,9 +157,9 @@ async def test_nothing_starts_in_a_folder_without_trust(qapp: QApplication, tmp_
     async with open_window(qapp, tmp_path) as rig:
         identity = await rig.open_folder("project")
         trusting = rig.wiring.trust
-        page = await shown(rig)
+        page = await open_page(rig)
         await trusting.set_trusted(identity, trusted=False)
-        kept(rig, raw_server(name="box"))
+        add_servers(rig, raw_server(name="box"))
         await until(lambda: "box" in page.cards, "the card")
         await until(lambda: state(page.cards["box"]) == "The folder is not trusted", "nothing runs")
         await trusting.set_trusted(identity, trusted=True)
@@ -167,12 +169,12 @@ async def test_nothing_starts_in_a_folder_without_trust(qapp: QApplication, tmp_
         assert rig.wiring.services.mcp_servers._hubs[identity].actor("box") is None
 
 
-async def test_a_failure_says_why_and_the_log_says_more(qapp: QApplication, tmp_path: Path) -> None:
+async def test_a_failure_displays_the_reason_and_the_log_has_more(qapp: QApplication, tmp_path: Path) -> None:
     """The reason stands on the card; editing it mends it."""
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
-        page = await shown(rig)
-        kept(rig, raw_server("crash", name="box"))
+        page = await open_page(rig)
+        add_servers(rig, raw_server("crash", name="box"))
         await until(lambda: "box" in page.cards and state(page.cards["box"]).startswith("Failed"), "failed")
         card = page.cards["box"]
         assert "cannot find the database" in card._reason.text()
@@ -185,35 +187,33 @@ async def test_a_failure_says_why_and_the_log_says_more(qapp: QApplication, tmp_
         card.editor.form._name.setText("better")
         press(card.editor, "save_server")
         await ready(page, "better")
-        assert [one.name for one in record(rig)] == ["better"]
+        assert [server.name for server in record(rig)] == ["better"]
 
 
-async def test_a_removed_server_can_be_brought_back_with_its_secret(
-    qapp: QApplication, tmp_path: Path
-) -> None:
+async def test_a_removed_server_can_be_restored_with_its_secret(qapp: QApplication, tmp_path: Path) -> None:
     """Undo brings it back where it stood, and it starts again."""
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
-        page = await shown(rig)
+        page = await open_page(rig)
         secret = raw_server(name="second", secret_env=("TOKEN",))
-        desk, identity = rig.wiring.services, rig.workspace.id
-        await desk.secrets.set(f"mcp/{identity}/second/TOKEN", "kept")
-        kept(rig, raw_server(name="first"), secret, raw_server(name="third"))
+        services, identity = rig.wiring.services, rig.workspace.id
+        await services.secrets.set(f"mcp/{identity}/second/TOKEN", "kept")
+        add_servers(rig, raw_server(name="first"), secret, raw_server(name="third"))
         await ready(page, "second")
         page.cards["second"].remove_requested.emit("second")
         await until(lambda: list(page.cards) == ["first", "third"], "removed")
-        assert (await desk.secrets.get(f"mcp/{identity}/second/TOKEN")).value == ""
+        assert (await services.secrets.get(f"mcp/{identity}/second/TOKEN")).value == ""
         press(page, "undo")
         await ready(page, "second")
         assert list(page.cards) == ["first", "second", "third"]
-        assert (await desk.secrets.get(f"mcp/{identity}/second/TOKEN")).value == "kept"
+        assert (await services.secrets.get(f"mcp/{identity}/second/TOKEN")).value == "kept"
 
 
-async def test_what_cannot_be_read_is_said_where_it_is_typed(qapp: QApplication, tmp_path: Path) -> None:
+async def test_invalid_json_is_reported_next_to_the_input(qapp: QApplication, tmp_path: Path) -> None:
     """Half a block, a name that is taken; several servers at once."""
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project", {".mcp.json": '{"mcpServers": {"sly": {"command": "touch"}}}'})
-        page = await shown(rig)
+        page = await open_page(rig)
         assert page.cards == {}
         page.open_add()
         page.add_box.paste.setPlainText('{"mcpServers": ')

@@ -19,17 +19,17 @@ async def _with_key(folder: Path, qapp: QApplication, server: ChatServer) -> str
     """Enter a key in a run without keychain; the workspace's id."""
     async with open_window(qapp, folder) as rig:
         identity = await rig.open_folder("project")
-        desk = rig.wiring.services
+        services = rig.wiring.services
         entry = ModelEntry(name="small", window=32_000, reserve=1_000)
-        await desk.save_settings(
-            desk.settings.with_provider(Provider(name="lab", base_url=server.base_url, models=(entry,)))
+        await services.save_settings(
+            services.settings.with_provider(Provider(name="lab", base_url=server.base_url, models=(entry,)))
         )
-        await desk.save_key("lab", "sesame")
-        await desk.use_model(identity, "lab/small")
+        await services.save_key("lab", "sesame")
+        await services.use_model(identity, "lab/small")
         await rig.wiring.session_controller.show_model()
         await rig.run_turn("Hello")
         assert server.requests[-1].headers["authorization"] == "Bearer sesame"
-        assert not _said(rig)
+        assert not _asks_for_key(rig)
         return identity
 
 
@@ -37,11 +37,11 @@ def _files_with(folder: Path, text: bytes) -> list[Path]:
     return [path for path in folder.rglob("*") if path.is_file() and text in path.read_bytes()]
 
 
-def _said(rig: WindowRig) -> bool:
+def _asks_for_key(rig: WindowRig) -> bool:
     return "missing-key" in rig.window.banners.banner_ids() or rig.chat.key_strip.isVisible()
 
 
-async def test_a_key_of_one_run_is_missed_in_the_next(qapp: QApplication, tmp_path: Path) -> None:
+async def test_a_key_of_one_run_is_missing_in_the_next(qapp: QApplication, tmp_path: Path) -> None:
     async with ChatServer(replies_in_order(text_reply("Here"))) as server:
         identity = await _with_key(tmp_path, qapp, server)
         assert _files_with(tmp_path, b"sesame") == []
@@ -61,7 +61,7 @@ async def test_a_key_of_one_run_is_missed_in_the_next(qapp: QApplication, tmp_pa
             assert editor.form().id == "lab"
             key.setText("open")
             editor.saved.emit(editor.form())
-            await until(lambda: not _said(rig), "no word of it any more")
+            await until(lambda: not _asks_for_key(rig), "no word of it any more")
             await rig.run_turn("And now?")
             assert server.requests[-1].headers["authorization"] == "Bearer open"
             rig.wiring.settings.close()
@@ -76,4 +76,4 @@ async def test_a_key_in_the_environment_is_not_missed(
         async with open_window(qapp, tmp_path) as rig:
             await rig.wiring.workspace_controller.open_workspace(identity)
             assert await rig.wiring.services.missing_keys() == ()
-            assert not _said(rig)
+            assert not _asks_for_key(rig)

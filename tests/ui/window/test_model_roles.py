@@ -24,9 +24,9 @@ async def _furnish(rig: WindowRig, server: ChatServer) -> None:
     names = ("large", "small", "vast")
     entries = tuple(ModelEntry(name=name, window=32_000, reserve=1_000) for name in names)
     box = Provider(name="box", base_url=server.base_url, models=entries, default_model="large")
-    desk = rig.wiring.services
-    await desk.save_settings(desk.settings.with_provider(box))
-    await desk.use_model(rig.workspace.id, "box/large")
+    services = rig.wiring.services
+    await services.save_settings(services.settings.with_provider(box))
+    await services.use_model(rig.workspace.id, "box/large")
     await rig.wiring.session_controller.show_model()
 
 
@@ -37,7 +37,7 @@ def _roles(rig: WindowRig) -> dict[str, str]:
     return {role: model.info.name for role, model in models.items() if model is not None}
 
 
-async def test_roles_are_chosen_here_and_everywhere_and_kept(qapp: QApplication, tmp_path: Path) -> None:
+async def test_roles_are_set_per_workspace_and_globally_and_saved(qapp: QApplication, tmp_path: Path) -> None:
     async with (
         ChatServer(replies_in_order(text_reply("ready"))) as server,
         open_window(qapp, tmp_path) as rig,
@@ -45,17 +45,17 @@ async def test_roles_are_chosen_here_and_everywhere_and_kept(qapp: QApplication,
         await _furnish(rig, server)
         assert _roles(rig) == {"main": "large"}
         await rig.wiring.settings.show("roles")
-        shown = rig.wiring.settings.dialog.roles
+        roles = rig.wiring.settings.dialog.roles
 
-        shown.default_model_chosen.emit("summary", "box/small")
-        shown.workspace_model_chosen.emit("fast", "box/small")
-        shown.workspace_model_chosen.emit("long", "box/vast")
+        roles.default_model_chosen.emit("summary", "box/small")
+        roles.workspace_model_chosen.emit("fast", "box/small")
+        roles.workspace_model_chosen.emit("long", "box/vast")
         await until(lambda: len(_roles(rig)) == 4, "all four roles")
         assert _roles(rig) == {"main": "large", "fast": "small", "summary": "small", "long": "vast"}
-        await until(lambda: shown.workspace_choice("fast").currentData() == "box/small", "shown")
-        assert shown.workspace_choice("summary").currentText() == "As everywhere (box/small)"
+        await until(lambda: roles.workspace_choice("fast").currentData() == "box/small", "shown")
+        assert roles.workspace_choice("summary").currentText() == "As everywhere (box/small)"
 
-        shown.workspace_model_chosen.emit("summary", MAIN)
+        roles.workspace_model_chosen.emit("summary", MAIN)
         await until(lambda: "summary" not in _roles(rig), "the main model again")
         rig.wiring.settings.dialog.close()
         await rig.run_turn("Hello")
@@ -68,20 +68,7 @@ async def test_roles_are_chosen_here_and_everywhere_and_kept(qapp: QApplication,
         assert _roles(rig) == {"main": "offline"}, "nobody else is asked beside the offline demo model"
 
 
-async def test_a_role_whose_model_is_gone_falls_to_the_main_one(qapp: QApplication, tmp_path: Path) -> None:
-    async with (
-        ChatServer(replies_in_order(text_reply("ready"))) as server,
-        open_window(qapp, tmp_path) as rig,
-    ):
-        await _furnish(rig, server)
-        desk = rig.wiring.services
-        await desk.use_model(rig.workspace.id, "nobody/gone", "fast")
-        assert _roles(rig) == {"main": "large"}
-        await rig.wiring.settings.show("roles")
-        assert rig.wiring.settings.dialog.roles.workspace_choice("fast").currentText() == "nobody/gone (gone)"
-
-
-async def test_a_provider_that_is_renamed_or_goes_takes_its_roles_along(
+async def test_a_role_whose_model_is_gone_falls_back_to_the_main_one(
     qapp: QApplication, tmp_path: Path
 ) -> None:
     async with (
@@ -89,20 +76,33 @@ async def test_a_provider_that_is_renamed_or_goes_takes_its_roles_along(
         open_window(qapp, tmp_path) as rig,
     ):
         await _furnish(rig, server)
-        desk, editor = rig.wiring.services, rig.wiring.settings.dialog.providers.editor
-        await desk.use_model(rig.workspace.id, "box/small", "fast")
-        await desk.save_settings(msgspec.structs.replace(desk.settings, long="box/vast"))
-        box = desk.settings.provider("box")
+        services = rig.wiring.services
+        await services.use_model(rig.workspace.id, "nobody/gone", "fast")
+        assert _roles(rig) == {"main": "large"}
+        await rig.wiring.settings.show("roles")
+        assert rig.wiring.settings.dialog.roles.workspace_choice("fast").currentText() == "nobody/gone (gone)"
+
+
+async def test_a_renamed_or_removed_provider_updates_its_roles(qapp: QApplication, tmp_path: Path) -> None:
+    async with (
+        ChatServer(replies_in_order(text_reply("ready"))) as server,
+        open_window(qapp, tmp_path) as rig,
+    ):
+        await _furnish(rig, server)
+        services, editor = rig.wiring.services, rig.wiring.settings.dialog.providers.editor
+        await services.use_model(rig.workspace.id, "box/small", "fast")
+        await services.save_settings(msgspec.structs.replace(services.settings, long="box/vast"))
+        box = services.settings.provider("box")
         assert box is not None
         editor.saved.emit(replace(form_from_provider(box), name="crate"))
         await until(lambda: rig.conversation.model.label == "crate/large", "renamed")
-        await until(lambda: desk.registry.get(rig.workspace.id).fast == "crate/small", "the role too")
-        assert desk.settings.long == "crate/vast"
+        await until(lambda: services.registry.get(rig.workspace.id).fast == "crate/small", "the role too")
+        assert services.settings.long == "crate/vast"
         assert _roles(rig) == {"main": "large", "fast": "small", "long": "vast"}
 
         editor.remove_requested.emit("crate")
         await until(lambda: rig.conversation.model.demo, "the demo model")
-        assert (desk.registry.get(rig.workspace.id).fast, desk.settings.long) == ("", "")
+        assert (services.registry.get(rig.workspace.id).fast, services.settings.long) == ("", "")
 
 
 async def test_the_model_s_name_opens_a_menu_of_models(qapp: QApplication, tmp_path: Path) -> None:
@@ -112,7 +112,7 @@ async def test_the_model_s_name_opens_a_menu_of_models(qapp: QApplication, tmp_p
     ):
         await _furnish(rig, server)
         rig.composer.model_clicked.emit()
-        menu = next(one for one in rig.composer.findChildren(QMenu) if one.isVisible())
+        menu = next(menu for menu in rig.composer.findChildren(QMenu) if menu.isVisible())
         words = [(action.text(), action.isChecked()) for action in menu.actions() if action.text()]
         assert words[:6] == [
             ("Model for this session", False),
@@ -122,6 +122,6 @@ async def test_the_model_s_name_opens_a_menu_of_models(qapp: QApplication, tmp_p
             ("box/vast", False),
             ("Offline demo model", False),
         ]
-        next(one for one in menu.actions() if one.objectName() == "model:box/small").trigger()
+        next(action for action in menu.actions() if action.objectName() == "model:box/small").trigger()
         menu.close()
         await until(lambda: rig.conversation.model.label == "box/small", "another model")

@@ -18,17 +18,17 @@ from tests.support.window.window_rig import WindowRig, open_window, until
 pytestmark = pytest.mark.qt_loop
 
 
-async def shown(rig: WindowRig, kind: type[QWidget]) -> QWidget:
+async def wait_for_widget(rig: WindowRig, kind: type[QWidget]) -> QWidget:
     """The dialog over the settings, once it is on screen."""
     dialog = rig.wiring.settings.dialog
-    await until(lambda: any(one.isVisible() for one in dialog.findChildren(kind)), "a dialog")
-    return next(one for one in dialog.findChildren(kind) if one.isVisible())
+    await until(lambda: any(widget.isVisible() for widget in dialog.findChildren(kind)), "a dialog")
+    return next(widget for widget in dialog.findChildren(kind) if widget.isVisible())
 
 
 async def ask_for(rig: WindowRig, target: Path) -> None:
     """Press Move on the About page, and choose a folder."""
     press(rig.wiring.settings.dialog.about, "move_data")
-    dialog = await shown(rig, QFileDialog)
+    dialog = await wait_for_widget(rig, QFileDialog)
     assert isinstance(dialog, QFileDialog)
     dialog.setDirectory(str(target))
     dialog.accept()
@@ -38,10 +38,10 @@ async def ask_for(rig: WindowRig, target: Path) -> None:
 def words(rig: WindowRig) -> str:
     """All words of the About page."""
     labels = rig.wiring.settings.dialog.about.findChildren(QLabel)
-    return "\n".join(one.text() for one in labels if not one.isHidden())
+    return "\n".join(label.text() for label in labels if not label.isHidden())
 
 
-async def test_it_is_asked_agreed_and_the_sessions_are_there_afterwards(
+async def test_it_moves_after_confirmation_and_the_sessions_are_there(
     qapp: QApplication, tmp_path: Path
 ) -> None:
     target, full = tmp_path / "new", tmp_path / "full"
@@ -53,19 +53,19 @@ async def test_it_is_asked_agreed_and_the_sessions_are_there_afterwards(
         await rig.open_folder("project")
         await rig.run_turn("Hello")
         await rig.wiring.settings.show("about")
-        rig.wiring.settings.move_confirmed.connect(lambda *given: agreed.append(given))
+        rig.wiring.settings.move_confirmed.connect(lambda *args: agreed.append(args))
         await ask_for(rig, full)
         await until(lambda: "is not empty" in words(rig), "the refusal")
         await ask_for(rig, target)
-        press(await shown(rig, QuestionDialog), "cancel")
+        press(await wait_for_widget(rig, QuestionDialog), "cancel")
         assert "is not empty" not in words(rig)
         await ask_for(rig, target)
-        press(await shown(rig, QuestionDialog), "remove")
+        press(await wait_for_widget(rig, QuestionDialog), "remove")
         await until(lambda: agreed, "the person's word")
     assert agreed == [(str(target), True)]
 
-    look = Appearance(qapp)
-    assert await move_with_window(DataDir(tmp_path / "data"), target, True, look) == target
+    appearance = Appearance(qapp)
+    assert await move_with_window(DataDir(tmp_path / "data"), target, True, appearance) == target
     assert [path.name for path in (tmp_path / "data").iterdir()] == ["moved.json"]
     moved = DataDir.locate(tmp_path / "data", {})
     assert moved.root == target
@@ -73,16 +73,18 @@ async def test_it_is_asked_agreed_and_the_sessions_are_there_afterwards(
     target.rename(tmp_path / "data")
     async with open_window(qapp, tmp_path) as rig:
         await rig.wiring.workspace_controller.restore_last()
-        assert [one.text for one in rig.events(UserSpoke)] == ["Hello"]
+        assert [event.text for event in rig.events(UserSpoke)] == ["Hello"]
 
 
-async def test_a_move_that_is_cancelled_changes_nothing(qapp: QApplication, tmp_path: Path) -> None:
+async def test_a_cancelled_move_changes_nothing(qapp: QApplication, tmp_path: Path) -> None:
     data = DataDir(tmp_path / "old")
     data.ensure()
     data.settings_file.write_text('theme = "dark"\n')
 
     def cancel() -> None:
-        window = next(one for one in QApplication.topLevelWidgets() if isinstance(one, MoveDataWindow))
+        window = next(
+            window for window in QApplication.topLevelWidgets() if isinstance(window, MoveDataWindow)
+        )
         find_button(window, "cancel_move").click()
 
     from PySide6.QtCore import QTimer

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.qt_loop
 FAULT = "The lamp went out."
 
 
-async def test_a_fault_stays_with_the_session_where_it_began(qapp: QApplication, tmp_path: Path) -> None:
+async def test_a_fault_stays_with_the_session_where_it_occurred(qapp: QApplication, tmp_path: Path) -> None:
     go = asyncio.Event()
 
     async def fail() -> None:
@@ -48,7 +48,7 @@ async def test_a_fault_stays_with_the_session_where_it_began(qapp: QApplication,
         assert FAULT not in rig.banner_text(), "dismissed is dismissed"
 
 
-async def test_what_happened_in_a_workspace_is_not_told_in_another(
+async def test_events_of_one_workspace_are_not_reported_in_another(
     qapp: QApplication, tmp_path: Path
 ) -> None:
     async with open_window(qapp, tmp_path) as rig:

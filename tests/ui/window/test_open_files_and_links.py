@@ -24,24 +24,25 @@ pytestmark = pytest.mark.qt_loop
 DIGEST = "f" * 64
 
 
-def knock(rig: WindowRig, wish: str, fresh: bool = False) -> None:
+def knock(rig: WindowRig, target: str, fresh: bool = False) -> None:
     """Ask for something, as another start does."""
-    work = open_target(wish, rig.wiring, fresh)
+    work = open_target(target, rig.wiring, fresh)
     rig.context.actions.start(work, "knock")
 
 
 async def question(rig: WindowRig) -> QuestionDialog:
     """The question that is asked, once it is."""
     await until(
-        lambda: [one for one in rig.window.findChildren(QuestionDialog) if one.isVisible()], "a question"
+        lambda: [dialog for dialog in rig.window.findChildren(QuestionDialog) if dialog.isVisible()],
+        "a question",
     )
-    (found,) = [one for one in rig.window.findChildren(QuestionDialog) if one.isVisible()]
-    return found
+    (question_dialog,) = [dialog for dialog in rig.window.findChildren(QuestionDialog) if dialog.isVisible()]
+    return question_dialog
 
 
-def said(asked: QuestionDialog) -> str:
+def dialog_text(dialog: QuestionDialog) -> str:
     """All words of a question."""
-    return "\n".join(one.text() for one in asked.findChildren(QLabel))
+    return "\n".join(label.text() for label in dialog.findChildren(QLabel))
 
 
 async def exported(rig: WindowRig, name: str = "Fern & Söhne.helix") -> Path:
@@ -64,7 +65,7 @@ def entry(menu: QMenu, name: str) -> None:
     menu.deleteLater()
 
 
-async def test_a_file_goes_into_the_workspace_on_screen_after_a_question(
+async def test_a_file_is_imported_into_the_current_workspace_after_a_question(
     qapp: QApplication, tmp_path: Path
 ) -> None:
     async with open_window(qapp, tmp_path / "there") as there:
@@ -73,12 +74,12 @@ async def test_a_file_goes_into_the_workspace_on_screen_after_a_question(
         identity = await rig.open_folder("shed")
         before = len(await rig.workspace.sessions())
         knock(rig, IMPORT_PREFIX + str(place))
-        asked = await question(rig)
-        assert "Import Fern & Söhne.helix into shed?" in said(asked)
-        assert "from the workspace garden" in said(asked)
-        assert "1 session and" in said(asked)
-        press(asked, "cancel")
-        await until(lambda: not asked.isVisible(), "the question gone")
+        dialog = await question(rig)
+        assert "Import Fern & Söhne.helix into shed?" in dialog_text(dialog)
+        assert "from the workspace garden" in dialog_text(dialog)
+        assert "1 session and" in dialog_text(dialog)
+        press(dialog, "cancel")
+        await until(lambda: not dialog.isVisible(), "the question gone")
         assert len(await rig.workspace.sessions()) == before
 
         knock(rig, IMPORT_PREFIX + str(place))
@@ -88,16 +89,16 @@ async def test_a_file_goes_into_the_workspace_on_screen_after_a_question(
         assert len(await rig.workspace.sessions()) == before + 1
 
 
-async def test_a_file_finds_the_workspace_that_it_was_made_of(qapp: QApplication, tmp_path: Path) -> None:
+async def test_a_file_finds_the_workspace_it_was_exported_from(qapp: QApplication, tmp_path: Path) -> None:
     async with open_window(qapp, tmp_path) as rig:
         place = await exported(rig)
         garden = rig.workspace.id
         await rig.open_folder("shed")
         knock(rig, IMPORT_PREFIX + str(place))
-        asked = await question(rig)
-        assert "into garden?" in said(asked)
-        assert "from this workspace itself" in said(asked)
-        press(asked, "here")
+        dialog = await question(rig)
+        assert "into garden?" in dialog_text(dialog)
+        assert "from this workspace itself" in dialog_text(dialog)
+        press(dialog, "here")
         await until(lambda: "was imported." in rig.banner_text(), "the notice")
         await until(lambda: rig.wiring.active_workspace.id == garden, "the workspace on screen")
 
@@ -108,10 +109,10 @@ async def test_at_the_first_start_a_file_asks_for_a_folder(qapp: QApplication, t
     (tmp_path / "new").mkdir()
     async with open_window(qapp, tmp_path / "here") as rig:
         knock(rig, IMPORT_PREFIX + str(place), fresh=True)
-        asked = await question(rig)
-        press(asked, "folder")
+        question_dialog = await question(rig)
+        press(question_dialog, "folder")
         await until(lambda: [d for d in rig.window.findChildren(QFileDialog) if d.isVisible()], "the dialog")
-        (dialog,) = [one for one in rig.window.findChildren(QFileDialog) if one.isVisible()]
+        (dialog,) = [dialog for dialog in rig.window.findChildren(QFileDialog) if dialog.isVisible()]
         dialog.setDirectory(str(tmp_path))
         field = dialog.findChild(QLineEdit)
         assert field is not None
@@ -125,7 +126,7 @@ async def test_at_the_first_start_a_file_asks_for_a_folder(qapp: QApplication, t
         assert len(await rig.workspace.sessions()) == 1
 
 
-async def test_a_file_that_is_none_is_told_and_nothing_is_asked(qapp: QApplication, tmp_path: Path) -> None:
+async def test_an_invalid_file_is_reported_without_a_question(qapp: QApplication, tmp_path: Path) -> None:
     (tmp_path / "broken.helix").write_bytes(b"nothing")
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("shed")
@@ -185,31 +186,29 @@ async def test_a_workspace_that_is_not_open_is_opened_after_a_question(
         await rig.open_folder("shed")
     async with open_window(qapp, tmp_path) as rig:
         knock(rig, f"helix:open?workspace={garden}", fresh=True)
-        asked = await question(rig)
-        assert "Open garden?" in said(asked)
+        dialog = await question(rig)
+        assert "Open garden?" in dialog_text(dialog)
         assert rig.workspace.id != garden
         knock(rig, f"helix:open?workspace={garden}")  # a second one does not ask beside the first
-        press(asked, "cancel")
-        await until(lambda: not asked.isVisible(), "the question gone")
+        press(dialog, "cancel")
+        await until(lambda: not dialog.isVisible(), "the question gone")
         assert garden not in rig.wiring.services.open_workspaces
         knock(rig, f"helix:open?workspace={garden}")
         press(await question(rig), "open")
         await until(lambda: rig.workspace.id == garden, "the workspace")
 
 
-async def test_a_link_that_leads_nowhere_is_told_and_changes_nothing(
-    qapp: QApplication, tmp_path: Path
-) -> None:
+async def test_a_broken_link_is_reported_and_changes_nothing(qapp: QApplication, tmp_path: Path) -> None:
     async with open_window(qapp, tmp_path) as rig:
         shed = await rig.open_folder("shed")
-        for link, told in (
+        for link, expected in (
             ("helix:open?workspace=0c7f6b52-0f5e-4bb4-9d1c-2f1d9f6f2a10", "not known here"),
             ("helix:run?command=rm", "This link cannot be understood."),
             (f"helix:content/{DIGEST}?workspace={shed}", DIGEST[:12]),
             (f"helix:session/{'a' * 32}?workspace={shed}", "a session that is not there"),
         ):
             knock(rig, link)
-            await until(partial(has, rig, told), f"the notice {told}")
+            await until(partial(has, rig, expected), f"the notice {expected}")
         assert rig.workspace.id == shed
         assert not rig.window.findChildren(QuestionDialog)
         garden = await rig.open_folder("garden")
@@ -220,9 +219,9 @@ async def test_a_link_that_leads_nowhere_is_told_and_changes_nothing(
 
 
 async def test_the_system_hands_over_files_and_links(qapp: QApplication, tmp_path: Path) -> None:
-    asked: list[str] = []
-    told: list[HelixError] = []
-    openings = FileOpenEvents(qapp, asked.append, told.append)
+    targets: list[str] = []
+    errors: list[HelixError] = []
+    openings = FileOpenEvents(qapp, targets.append, errors.append)
     (tmp_path / "a b.helix").touch()
     for event in (
         QFileOpenEvent(str(tmp_path / "a b.helix")),
@@ -231,29 +230,27 @@ async def test_the_system_hands_over_files_and_links(qapp: QApplication, tmp_pat
     ):
         QCoreApplication.sendEvent(qapp, event)
     qapp.removeEventFilter(openings)
-    assert asked == [f"{IMPORT_PREFIX}{tmp_path / 'a b.helix'}", "helix:open?workspace=x"]
-    assert ["is not a file" in one.what for one in told] == [True]
+    assert targets == [f"{IMPORT_PREFIX}{tmp_path / 'a b.helix'}", "helix:open?workspace=x"]
+    assert ["is not a file" in error.what for error in errors] == [True]
 
 
-async def test_what_the_system_names_before_the_first_frame_is_kept(
-    qapp: QApplication, tmp_path: Path
-) -> None:
+async def test_files_opened_before_the_first_frame_are_queued(qapp: QApplication, tmp_path: Path) -> None:
     early = EarlyFileOpenEvents(qapp)
     good, second = tmp_path / "a b.helix", tmp_path / "c.helix"
     good.touch()
     second.touch()
     for path in (tmp_path / "gone.helix", good, second):
         QCoreApplication.sendEvent(qapp, QFileOpenEvent(str(path)))
-    named = early.drain()
+    targets = early.drain()
     QCoreApplication.sendEvent(qapp, QFileOpenEvent(str(good)))
     assert early.drain() == []
-    asked: list[str] = []
-    told: list[HelixError] = []
-    openings = FileOpenEvents(qapp, asked.append, told.append)
-    assert openings.first_target(named) == f"{IMPORT_PREFIX}{good}"
-    assert named == [str(second)]
-    assert ["is not a file" in one.what for one in told] == [True]
+    opened: list[str] = []
+    errors: list[HelixError] = []
+    openings = FileOpenEvents(qapp, opened.append, errors.append)
+    assert openings.first_target(targets) == f"{IMPORT_PREFIX}{good}"
+    assert targets == [str(second)]
+    assert ["is not a file" in error.what for error in errors] == [True]
     assert openings.first_target([]) == ""
-    openings.handle(named[0])
+    openings.handle(targets[0])
     qapp.removeEventFilter(openings)
-    assert asked == [f"{IMPORT_PREFIX}{second}"]
+    assert opened == [f"{IMPORT_PREFIX}{second}"]

@@ -19,10 +19,10 @@ pytestmark = pytest.mark.qt_loop
 
 def trust_question(rig: WindowRig) -> list[TrustDialog]:
     """The question whether a folder is trusted, while it is asked."""
-    return [one for one in rig.window.findChildren(TrustDialog) if one.isVisible()]
+    return [dialog for dialog in rig.window.findChildren(TrustDialog) if dialog.isVisible()]
 
 
-async def test_a_new_folder_is_asked_about_and_then_typed_into(qapp: QApplication, tmp_path: Path) -> None:
+async def test_a_new_folder_needs_trust_and_then_accepts_typing(qapp: QApplication, tmp_path: Path) -> None:
     (tmp_path / "new").mkdir()
     async with open_window(qapp, tmp_path) as rig:
         await rig.wiring.workspace_controller.open_folder(tmp_path / "new")
@@ -48,7 +48,7 @@ async def test_a_folder_with_sessions_opens_the_last_one_in_the_chat(
         assert len(await rig.workspace.sessions()) == 1
 
 
-async def test_files_to_attach_are_looked_for_in_the_workspace_and_then_where_the_last_one_was(
+async def test_the_attach_dialog_starts_in_the_workspace_and_then_in_the_last_folder(
     qapp: QApplication, tmp_path: Path
 ) -> None:
     pictures = tmp_path / "pictures"
@@ -75,9 +75,10 @@ async def test_files_to_attach_are_looked_for_in_the_workspace_and_then_where_th
 
 async def file_dialog(rig: WindowRig) -> QFileDialog:
     """The dialog behind the paper clip."""
-    (clip,) = [one for one in rig.composer.findChildren(QPushButton) if one.objectName() == "attach"]
+    (clip,) = [button for button in rig.composer.findChildren(QPushButton) if button.objectName() == "attach"]
     QTest.mouseClick(clip, Qt.MouseButton.LeftButton)
     await until(
-        lambda: [one for one in rig.window.findChildren(QFileDialog) if one.isVisible()], "the dialog"
+        lambda: [dialog for dialog in rig.window.findChildren(QFileDialog) if dialog.isVisible()],
+        "the dialog",
     )
-    return next(one for one in rig.window.findChildren(QFileDialog) if one.isVisible())
+    return next(dialog for dialog in rig.window.findChildren(QFileDialog) if dialog.isVisible())

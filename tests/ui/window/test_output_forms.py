@@ -39,7 +39,7 @@ class Reader:
     def __init__(self, choice: str = "1: preview") -> None:
         self.choice, self.go = choice, asyncio.Event()
         self.go.set()
-        self.wanted: list[str] = []
+        self.prompts: list[str] = []
 
     def __call__(self, request: dict[str, Any]) -> Reply:
         """Answer a request by what its last message is."""
@@ -47,7 +47,7 @@ class Reader:
         if last.startswith(QUESTION):
             return StreamedReply(Wait(self.go), Text(self.choice))
         if last.startswith("[Extract]"):
-            self.wanted.append(last)
+            self.prompts.append(last)
             return text_reply("The gist of it.")
         if request["messages"][-1]["role"] == "user":
             return StreamedReply(Call("read_file", '{"path": "long.txt"}', id=f"c{len(request['messages'])}"))
@@ -66,7 +66,7 @@ def card(rig: WindowRig) -> ToolRow:
     return [row for row in rig.rows(ToolRow) if row.tool == "read_file"][-1]
 
 
-async def test_the_agents_choice_shows_while_it_is_made_and_stays_on_the_card(
+async def test_the_agents_choice_is_displayed_while_it_runs_and_stays_on_the_card(
     qapp: QApplication, tmp_path: Path
 ) -> None:
     reader = Reader("1: compact: the number of lines")
@@ -89,7 +89,7 @@ async def test_the_agents_choice_shows_while_it_is_made_and_stays_on_the_card(
         assert "intake" not in rig.window.jobs.job_ids()
 
 
-async def test_the_person_shows_all_of_it_and_takes_that_back(qapp: QApplication, tmp_path: Path) -> None:
+async def test_the_user_displays_all_of_it_and_undoes_that(qapp: QApplication, tmp_path: Path) -> None:
     async with ChatServer(Reader()) as server, open_window(qapp, tmp_path) as rig:
         await _read(rig, server)
         before = rig.conversation.measure()[0]
@@ -106,7 +106,7 @@ async def test_the_person_shows_all_of_it_and_takes_that_back(qapp: QApplication
         assert rig.conversation.measure()[0] == before
 
 
-async def test_the_person_asks_for_an_extract_in_their_own_words(qapp: QApplication, tmp_path: Path) -> None:
+async def test_the_user_requests_an_extract_with_their_own_prompt(qapp: QApplication, tmp_path: Path) -> None:
     reader = Reader()
     async with ChatServer(reader) as server, open_window(qapp, tmp_path) as rig:
         await _read(rig, server)
@@ -116,13 +116,13 @@ async def test_the_person_asks_for_an_extract_in_their_own_words(qapp: QApplicat
         dialog.field.setText("every tenth line")
         press(dialog, "accept")
         await until(lambda: card(rig).form == "compact", "the extract")
-        assert "every tenth line" in reader.wanted[0]
+        assert "every tenth line" in reader.prompts[0]
         assert card(rig).instructions == "every tenth line"
         assert "The gist of it." in card(rig).head
-        assert [one.form for one in rig.events(FormChosen)] == ["compact"]
+        assert [event.form for event in rig.events(FormChosen)] == ["compact"]
 
 
-async def test_leaving_the_question_changes_nothing(qapp: QApplication, tmp_path: Path) -> None:
+async def test_leaving_the_dialog_changes_nothing(qapp: QApplication, tmp_path: Path) -> None:
     reader = Reader()
     async with ChatServer(reader) as server, open_window(qapp, tmp_path) as rig:
         await _read(rig, server)
@@ -131,16 +131,15 @@ async def test_leaving_the_question_changes_nothing(qapp: QApplication, tmp_path
         dialog = rig.window.findChildren(TextInputDialog)[0]
         press(dialog, "cancel")
         await until(
-            lambda: not [one for one in rig.window.findChildren(QDialog) if one.isVisible()], "closed"
+            lambda: not [dialog for dialog in rig.window.findChildren(QDialog) if dialog.isVisible()],
+            "closed",
         )
         await rig.wait_for_turn_end()
         assert rig.events(FormChosen) == []
-        assert reader.wanted == []
+        assert reader.prompts == []
 
 
-async def test_a_form_that_does_not_fit_is_refused_where_the_person_looks(
-    qapp: QApplication, tmp_path: Path
-) -> None:
+async def test_an_unsuitable_form_is_refused_on_the_current_page(qapp: QApplication, tmp_path: Path) -> None:
     async with ChatServer(Reader()) as server, open_window(qapp, tmp_path) as rig:
         await rig.open_folder(
             "project", {"long.txt": "".join(f"line {n} of a long file\n" for n in range(9_000))}

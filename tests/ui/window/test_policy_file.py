@@ -38,7 +38,7 @@ async def test_an_edited_policy_file_counts_at_once(qapp: QApplication, tmp_path
         rig.wiring.settings.dialog.close()
 
 
-async def test_a_bad_policy_file_is_named_by_line_and_not_overwritten(
+async def test_a_bad_policy_file_is_reported_with_its_line_and_not_overwritten(
     qapp: QApplication, tmp_path: Path
 ) -> None:
     async with open_window(qapp, tmp_path) as rig:
@@ -65,12 +65,12 @@ async def test_a_bad_policy_file_is_named_by_line_and_not_overwritten(
         find_button(card, "replace_file").click()
         assert "policy-file" not in rig.window.banners.banner_ids()
         assert rig.wiring.services.registry.load_policy(rig.workspace.id) == rig.workspace.policy
-        kept = list(_file(rig).parent.glob("policy.damaged-*.toml"))
-        assert [path.read_text(encoding="utf-8") for path in kept] == [bad]
+        damaged_files = list(_file(rig).parent.glob("policy.damaged-*.toml"))
+        assert [path.read_text(encoding="utf-8") for path in damaged_files] == [bad]
         rig.wiring.settings.dialog.close()
 
 
-async def test_own_changes_come_back_after_another_profile(qapp: QApplication, tmp_path: Path) -> None:
+async def test_custom_values_return_after_another_profile(qapp: QApplication, tmp_path: Path) -> None:
     async with open_window(qapp, tmp_path) as rig:
         identity = await rig.open_folder("project")
         await rig.wiring.settings.show("policy")

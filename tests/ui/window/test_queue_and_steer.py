@@ -39,7 +39,7 @@ class Slow:
 
     def __call__(self, request: dict[str, Any]) -> Reply:
         """The next step."""
-        steps = sum(one["role"] == "assistant" for one in request["messages"])
+        steps = sum(message["role"] == "assistant" for message in request["messages"])
         if steps == 0:
             return StreamedReply(
                 Text("I look."), Wait(self.go), Call("read_file", '{"path": "a.txt"}', id="r1")
@@ -58,20 +58,20 @@ async def at_work(rig: WindowRig, server: ChatServer) -> None:
 def line(rig: WindowRig, text: str) -> QueueLine:
     """The line of a message that waits."""
     queue = rig.chat.next_messages.queue
-    return next(queue.line(one.seq) for one in queue.waiting if one.text == text)
+    return next(queue.line(message.seq) for message in queue.waiting if message.text == text)
 
 
 def field(inside: QueueLine) -> Editor:
     """Where a line's words are changed."""
-    return next(one for one in inside.findChildren(Editor) if not one.isHidden())
+    return next(editor for editor in inside.findChildren(Editor) if not editor.isHidden())
 
 
-def said(rig: WindowRig) -> list[tuple[str, bool]]:
+def user_messages(rig: WindowRig) -> list[tuple[str, bool]]:
     """What the chat shows of the person, and whether it steered."""
-    return [(one.text, one.steered) for one in rig.rows(UserRow)]
+    return [(row.text, row.steered) for row in rig.rows(UserRow)]
 
 
-async def test_a_message_steers_with_its_key_and_shows_where_it_took_effect(
+async def test_a_message_steers_with_its_key_and_displays_where_it_took_effect(
     qapp: QApplication, tmp_path: Path
 ) -> None:
     """Enter queues, Ctrl+Shift+Enter steers; the one enters behind the tool's answer, the other later."""
@@ -83,18 +83,18 @@ async def test_a_message_steers_with_its_key_and_shows_where_it_took_effect(
         both = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
         QTest.keyClick(rig.composer.editor, Qt.Key.Key_Return, both)
         await until(lambda: len(rig.next_message_lines()) == 2, "both wait in sight")
-        assert [one.steer for one in rig.chat.next_messages.queue.waiting] == [False, True]
+        assert [message.steer for message in rig.chat.next_messages.queue.waiting] == [False, True]
         slow.go.set()
         await until(lambda: len(rig.events(TurnEnded)) == 2, "both turns ended")
         await rig.wait_for_turn_end()
-        assert said(rig) == [("One", False), ("Only a.txt", True), ("Later", False)]
-        asked = server.bodies[1]["messages"]
-        assert [one["role"] for one in asked[-3:]] == ["assistant", "tool", "user"]
-        assert asked[-1]["content"] == "Only a.txt"
+        assert user_messages(rig) == [("One", False), ("Only a.txt", True), ("Later", False)]
+        messages = server.bodies[1]["messages"]
+        assert [message["role"] for message in messages[-3:]] == ["assistant", "tool", "user"]
+        assert messages[-1]["content"] == "Only a.txt"
         assert rig.next_message_lines() == ()
 
 
-async def test_what_waits_is_changed_in_its_list(qapp: QApplication, tmp_path: Path) -> None:
+async def test_queued_messages_are_edited_in_their_list(qapp: QApplication, tmp_path: Path) -> None:
     """Words, order, purpose and removal, each by its button."""
     slow = Slow()
     async with ChatServer(slow) as server, open_window(qapp, tmp_path) as rig:
@@ -108,7 +108,7 @@ async def test_what_waits_is_changed_in_its_list(qapp: QApplication, tmp_path: P
         await until(lambda: "Waiting to be sent: Two, better" in rig.next_message_lines(), "other words")
         press(line(rig, "Five"), "earlier")
         await until(
-            lambda: [one.text for one in rig.conversation.queue.pending][2] == "Five", "another order"
+            lambda: [message.text for message in rig.conversation.queue.pending][2] == "Five", "another order"
         )
         press(line(rig, "Three"), "remove")
         press(line(rig, "Four"), "steer")
@@ -118,12 +118,10 @@ async def test_what_waits_is_changed_in_its_list(qapp: QApplication, tmp_path: P
         slow.go.set()
         await until(lambda: len(rig.events(TurnEnded)) == 3, "all turns ended")
         await rig.wait_for_turn_end()
-        assert said(rig) == [("One", False), ("Four", True), ("Two, better", False), ("Five", False)]
+        assert user_messages(rig) == [("One", False), ("Four", True), ("Two, better", False), ("Five", False)]
 
 
-async def test_words_that_are_being_changed_are_not_lost_when_the_message_is_sent(
-    qapp: QApplication, tmp_path: Path
-) -> None:
+async def test_an_edit_in_progress_survives_sending_the_message(qapp: QApplication, tmp_path: Path) -> None:
     """They come back to the composer, in front of what stands there."""
     slow = Slow()
     async with ChatServer(slow) as server, open_window(qapp, tmp_path) as rig:
@@ -136,11 +134,11 @@ async def test_words_that_are_being_changed_are_not_lost_when_the_message_is_sen
         slow.go.set()
         await until(lambda: len(rig.events(TurnEnded)) == 2, "both turns ended")
         await rig.wait_for_turn_end()
-        assert [one.text for one in rig.events(UserSpoke)] == ["One", "Two"]
+        assert [event.text for event in rig.events(UserSpoke)] == ["One", "Two"]
         assert rig.composer.text() == "Two, better\na draft"
 
 
-async def test_the_buttons_say_what_they_do(qapp: QApplication, tmp_path: Path) -> None:
+async def test_the_buttons_are_labeled(qapp: QApplication, tmp_path: Path) -> None:
     """Queue and Steer are there while the agent works and something is typed; Steer does."""
     slow = Slow()
     async with ChatServer(slow) as server, open_window(qapp, tmp_path) as rig:
@@ -152,11 +150,11 @@ async def test_the_buttons_say_what_they_do(qapp: QApplication, tmp_path: Path) 
         assert rig.composer.text() == ""
         slow.go.set()
         await rig.wait_for_turn_end()
-        await until(lambda: said(rig) == [("One", False), ("Only a.txt", True)], "it steered")
+        await until(lambda: user_messages(rig) == [("One", False), ("Only a.txt", True)], "it steered")
         assert len(rig.events(TurnEnded)) == 1
 
 
-async def test_a_turn_that_was_cut_off_goes_on_with_one_click(qapp: QApplication, tmp_path: Path) -> None:
+async def test_an_interrupted_turn_continues_with_one_click(qapp: QApplication, tmp_path: Path) -> None:
     """After a restart it is marked, what waited still waits, and Continue goes first."""
     slow = Slow()
     async with ChatServer(slow) as server:
@@ -173,10 +171,10 @@ async def test_a_turn_that_was_cut_off_goes_on_with_one_click(qapp: QApplication
             press_action(rig.chat.view, cut, "continue")
             await until(lambda: len(rig.events(TurnEnded)) == 3, "both turns ended")
             await rig.wait_for_turn_end()
-            assert said(rig) == [
+            assert user_messages(rig) == [
                 ("One", False),
                 ("Continue.", False),
                 ("Only a.txt", True),
                 ("Later", False),
             ]
-            assert [one.how for one in rig.events(TurnEnded)] == ["interrupted", "done", "done"]
+            assert [event.how for event in rig.events(TurnEnded)] == ["interrupted", "done", "done"]

@@ -33,7 +33,7 @@ class TrayIcon(Tray):
 
 def question(rig: WindowRig) -> list[QuestionDialog]:
     """The question that is on screen, if any."""
-    return [one for one in rig.window.findChildren(QuestionDialog) if one.isVisible()]
+    return [dialog for dialog in rig.window.findChildren(QuestionDialog) if dialog.isVisible()]
 
 
 async def test_ctrl_w_closes_the_page_and_never_the_app(qapp: QApplication, tmp_path: Path) -> None:
@@ -52,10 +52,12 @@ async def test_ctrl_w_closes_the_page_and_never_the_app(qapp: QApplication, tmp_
         await until(lambda: agreed, "Ctrl+Q quits when nothing runs")
 
 
-async def test_quitting_while_the_agent_works_asks(qapp: QApplication, tmp_path: Path) -> None:
+async def test_quitting_while_the_agent_works_asks_for_confirmation(
+    qapp: QApplication, tmp_path: Path
+) -> None:
     go = asyncio.Event()
-    held = StreamedReply(Text("One "), Wait(go), Text("two"))
-    async with ChatServer(lambda _: held) as server, open_window(qapp, tmp_path) as rig:
+    reply = StreamedReply(Text("One "), Wait(go), Text("two"))
+    async with ChatServer(lambda _: reply) as server, open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
         await rig.use_server(server)
         agreed: list[bool] = []
@@ -65,7 +67,7 @@ async def test_quitting_while_the_agent_works_asks(qapp: QApplication, tmp_path:
 
         rig.window.close()
         await until(lambda: question(rig), "the question")
-        assert any("Count slowly" in one.text() for one in question(rig)[0].findChildren(QLabel))
+        assert any("Count slowly" in label.text() for label in question(rig)[0].findChildren(QLabel))
         rig.window.close()
         await asyncio.sleep(0)
         assert len(question(rig)) == 1, "asked once"

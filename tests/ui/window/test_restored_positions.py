@@ -23,12 +23,12 @@ def first_row(rig: WindowRig) -> tuple[RowKey, bool]:
     return board.model.raw_row(board.scroll_layout.anchor).key, board.is_following
 
 
-def chosen_words(rig: WindowRig) -> str:
+def selected_words(rig: WindowRig) -> str:
     """What is selected in the message field."""
     return rig.composer.editor.textCursor().selectedText()
 
 
-async def test_scroll_selection_and_page_come_back(qapp: QApplication, tmp_path: Path) -> None:
+async def test_scroll_selection_and_page_are_restored(qapp: QApplication, tmp_path: Path) -> None:
     async with open_window(qapp, tmp_path) as rig:
         rig.window.resize(900, 560)
         await rig.open_folder("project", {f"{name}.txt": "words" for name in "abc"})
@@ -52,7 +52,7 @@ async def test_scroll_selection_and_page_come_back(qapp: QApplication, tmp_path:
         assert first_row_count(rig) == 0
         await rig.wiring.workspace_controller.open_session(session)
         assert first_row(rig) == place
-        assert chosen_words(rig) == TEXT[:4]
+        assert selected_words(rig) == TEXT[:4]
         rig.window.show_page("cache")
 
     async with open_window(qapp, tmp_path) as rig:
@@ -60,7 +60,7 @@ async def test_scroll_selection_and_page_come_back(qapp: QApplication, tmp_path:
         assert rig.conversation.session.id == session
         assert rig.window.page() == "cache"
         assert first_row(rig) == place
-        assert chosen_words(rig) == TEXT[:4]
+        assert selected_words(rig) == TEXT[:4]
         await until(lambda: rig.views.cache.table.current_digest() == digest, "the entry selected again")
         views = rig.wiring.services.view_states
         views.put(session, msgspec.structs.replace(views.get(session), card=3))
@@ -74,7 +74,7 @@ def first_row_count(rig: WindowRig) -> int:
     return len(rig.chat.model)
 
 
-def test_the_last_sessions_are_kept_and_a_damaged_file_costs_the_places_only(tmp_path: Path) -> None:
+def test_the_last_sessions_are_stored_and_a_damaged_file_loses_only_the_positions(tmp_path: Path) -> None:
     place = tmp_path / VIEWS_FILE
     states = ViewStates(place)
     for number in range(400):

@@ -55,18 +55,18 @@ def _badges(rig: WindowRig) -> dict[str, str]:
     return {row.target: row.badge for row in rig.rows(ToolRow)}
 
 
-async def test_a_sweep_and_its_undo_show_on_every_screen(qapp: QApplication, tmp_path: Path) -> None:
+async def test_a_sweep_and_its_undo_appear_on_every_page(qapp: QApplication, tmp_path: Path) -> None:
     sweeps = {"protect_steps": 2, "protect_tokens": 2_500, "sweep": "at once", "handover_at": 0.95}
     async with reads_all() as server, open_window(qapp, tmp_path) as rig:
         await _read_all(rig, server, **sweeps)
-        swept = rig.events(SweepMade)[0]
+        sweep = rig.events(SweepMade)[0]
         sent = rig.conversation.measure()[0]
         assert _badges(rig)["part0.txt"] == "cached"
         assert _badges(rig)["part7.txt"] == "in window"
         assert (await _states(rig))["part0.txt"] == "marker"
         divider = rig.rows(DividerRow)[0]
         assert action_names(divider) == ("view", "undo")
-        assert f"{len(swept.masked)} output" in divider.text
+        assert f"{len(sweep.masked)} output" in divider.text
 
         press_action(rig.chat.view, divider, "undo")
         await until(lambda: rig.rows(DividerRow)[0].is_undone, "the sweep undone in the chat")
@@ -84,7 +84,7 @@ async def test_a_sweep_and_its_undo_show_on_every_screen(qapp: QApplication, tmp
         assert await rig.stored_events() == rig.conversation.session.log
 
 
-async def test_a_handover_by_hand_its_undo_and_its_sources(qapp: QApplication, tmp_path: Path) -> None:
+async def test_a_manual_handover_its_undo_and_its_sources(qapp: QApplication, tmp_path: Path) -> None:
     async with reads_all() as server, open_window(qapp, tmp_path) as rig:
         await _read_all(rig, server, **BY_HAND)
         await rig.run_turn("And now?")
@@ -118,7 +118,7 @@ async def test_a_handover_by_hand_its_undo_and_its_sources(qapp: QApplication, t
         assert rig.conversation.measure()[0] == after[0]
 
 
-async def test_recall_goes_along_with_the_message_whole_or_by_lines(
+async def test_recall_is_attached_to_the_message_complete_or_by_lines(
     qapp: QApplication, tmp_path: Path
 ) -> None:
     async with reads_all() as server, open_window(qapp, tmp_path) as rig:
@@ -131,11 +131,11 @@ async def test_recall_goes_along_with_the_message_whole_or_by_lines(
         await until(lambda: rig.window.page() == "chat", "back in the chat")
         await until(rig.composer.editor.hasFocus, "ready to type")
         await rig.run_turn("These lines?")
-        said = rig.events(UserSpoke)[-1]
-        assert len(said.attachments) == 1
-        assert said.attachments[0].text == "\n".join(["line of part 7 with some words"] * 3)
+        event = rig.events(UserSpoke)[-1]
+        assert len(event.attachments) == 1
+        assert event.attachments[0].text == "\n".join(["line of part 7 with some words"] * 3)
         assert "lines 2-4" in rig.rows(UserRow)[-1].attachments[0]
-        assert said.attachments[0].text in server.bodies[-1]["messages"][-1]["content"]
+        assert event.attachments[0].text in server.bodies[-1]["messages"][-1]["content"]
 
         rig.views.cache.entry_actions.recall_requested.emit(digest, 0, 0)
         await until(rig.attachment_labels, "the chip")
@@ -144,7 +144,7 @@ async def test_recall_goes_along_with_the_message_whole_or_by_lines(
         assert not rig.attachment_labels()
 
 
-async def test_verify_tells_its_outcome(qapp: QApplication, tmp_path: Path) -> None:
+async def test_verify_reports_its_result(qapp: QApplication, tmp_path: Path) -> None:
     async with reads_all() as server, open_window(qapp, tmp_path) as rig:
         await _read_all(rig, server)
         entries = (await rig.workspace.store.totals()).entries
@@ -152,7 +152,7 @@ async def test_verify_tells_its_outcome(qapp: QApplication, tmp_path: Path) -> N
         await until(lambda: f"All {entries} entries are sound" in rig.banner_text(), "the outcome")
 
 
-async def test_three_failed_handovers_raise_a_banner_that_goes_with_the_next_good_one(
+async def test_three_failed_handovers_raise_a_banner_until_the_next_success(
     qapp: QApplication, tmp_path: Path
 ) -> None:
     async with reads_all() as server, open_window(qapp, tmp_path) as rig:
@@ -179,10 +179,10 @@ async def test_the_preview_is_the_request(qapp: QApplication, tmp_path: Path) ->
     async with reads_all() as server, open_window(qapp, tmp_path) as rig:
         await _read_all(rig, server, **sweeps)
         rig.views.inspector.preview_requested.emit()
-        shown = rig.views.inspector.page.text
+        text = rig.views.inspector.page.text
         masked = rig.conversation.session.transcript.item(rig.events(SweepMade)[0].masked[0])
         assert masked is not None
         assert isinstance(masked.event, ToolAnswered)
         marker = output_marker(masked.event)
-        await until(lambda: marker in shown.toPlainText(), "the marker in the request")
-        assert "== system" in shown.toPlainText()
+        await until(lambda: marker in text.toPlainText(), "the marker in the request")
+        assert "== system" in text.toPlainText()

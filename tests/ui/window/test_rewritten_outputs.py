@@ -57,13 +57,13 @@ def card(rig: WindowRig, target: str) -> ToolRow:
     return next(row for row in rig.rows(ToolRow) if row.target == target)
 
 
-async def test_a_fold_shows_and_its_undo_brings_the_steps_back(qapp: QApplication, tmp_path: Path) -> None:
+async def test_a_fold_appears_and_its_undo_restores_the_steps(qapp: QApplication, tmp_path: Path) -> None:
     async with works() as server, open_window(qapp, tmp_path) as rig:
         await _work(rig, server, **FOLDS)
-        made = rig.events(FoldMade)
-        assert made
+        folds = rig.events(FoldMade)
+        assert folds
         divider = next(row for row in rig.rows(DividerRow) if row.kind == "fold")
-        assert f"{made[0].steps} step" in divider.text
+        assert f"{folds[0].steps} step" in divider.text
         assert action_names(divider) == ("view", "undo")
         assert card(rig, "part0.txt").badge == "folded"
         folded = rig.conversation.measure()[0]
@@ -76,12 +76,12 @@ async def test_a_fold_shows_and_its_undo_brings_the_steps_back(qapp: QApplicatio
         assert rig.conversation.measure()[0] == folded
 
 
-async def test_a_card_leads_to_what_became_of_it(qapp: QApplication, tmp_path: Path) -> None:
+async def test_a_card_links_to_its_rewrite(qapp: QApplication, tmp_path: Path) -> None:
     async with works() as server, open_window(qapp, tmp_path) as rig:
         await _work(rig, server, **FOLDS)
         press_action(rig.chat.view, card(rig, "part0.txt"), "timeline")
         assert rig.window.page() == "timeline"
-        seq = next(one.seq for one in rig.conversation.session.log if isinstance(one.event, FoldMade))
+        seq = next(entry.seq for entry in rig.conversation.session.log if isinstance(entry.event, FoldMade))
         await until(lambda: rig.views.timeline.card_widget(seq), "the fold's card")
 
         press_action(rig.chat.view, card(rig, "part0.txt"), "cache")
@@ -93,7 +93,7 @@ async def test_a_card_leads_to_what_became_of_it(qapp: QApplication, tmp_path: P
         assert "part1.txt" in rig.attachment_labels()[0]
 
 
-async def test_a_pin_brings_a_folded_output_back_and_taking_it_off_lets_it_go(
+async def test_a_pin_restores_a_folded_output_and_unpinning_releases_it(
     qapp: QApplication, tmp_path: Path
 ) -> None:
     async with works() as server, open_window(qapp, tmp_path) as rig:
@@ -102,9 +102,11 @@ async def test_a_pin_brings_a_folded_output_back_and_taking_it_off_lets_it_go(
         press_action(rig.chat.view, card(rig, "part0.txt"), "pin")
         await until(lambda: card(rig, "part0.txt").badge == "pinned", "the pin on the card")
         copies = [
-            one for one in rig.conversation.session.transcript.window_entries() if isinstance(one, PinnedCopy)
+            entry
+            for entry in rig.conversation.session.transcript.window_entries()
+            if isinstance(entry, PinnedCopy)
         ]
-        assert [one.item.seq for one in copies] == [card(rig, "part0.txt").answer_seq]
+        assert [copy.item.seq for copy in copies] == [card(rig, "part0.txt").answer_seq]
         pinned = rig.rows(DividerRow)[-1]
         assert (pinned.kind, pinned.actions) == ("pin", (ShowInChat(card(rig, "part0.txt").answer_seq),))
         rig.window.show_page("cache")
@@ -130,18 +132,20 @@ async def test_arguments_that_became_markers_show_on_their_call(qapp: QApplicati
         await rig.wait_for_turn_end()
         row = card(rig, "new.py")
         assert row.arguments_cached
-        sweep = next(one for one in rig.rows(DividerRow) if "arguments" in one.text)
+        sweep = next(row for row in rig.rows(DividerRow) if "arguments" in row.text)
         assert sweep.kind == "sweep"
         press_action(rig.chat.view, row, f"argument:{row.arguments[0]}")
         await until(lambda: rig.views.cache.preview.digest == row.arguments[0], "the argument in the cache")
         assert (await rig.workspace.store.get(row.arguments[0])).decode() == BODY
 
-        for made in [one for one in rig.conversation.session.log if isinstance(one.event, SweepMade)]:
-            rig.wiring.rewrites.undo(made.seq)
+        for sweep_entry in [
+            entry for entry in rig.conversation.session.log if isinstance(entry.event, SweepMade)
+        ]:
+            rig.wiring.rewrites.undo(sweep_entry.seq)
         await until(lambda: not card(rig, "new.py").arguments_cached, "the arguments back")
 
 
-async def test_an_output_shown_in_part_opens_onto_its_original(qapp: QApplication, tmp_path: Path) -> None:
+async def test_a_partial_output_opens_its_original(qapp: QApplication, tmp_path: Path) -> None:
     async with works() as server, open_window(qapp, tmp_path) as rig:
         await _work(
             rig, server, **(NO_FOLDS | {"intake_above": 300, "intake_ask": False, "preview_tokens": 120})
@@ -161,6 +165,6 @@ async def test_an_output_shown_in_part_opens_onto_its_original(qapp: QApplicatio
 
         rig.chat.view.action_triggered.emit(ReadOriginal(row.key, row.digest, in_full=True))
         await until(lambda: not card(rig, "part3.txt").original.head_and_tail.hidden_lines, "all lines")  # type: ignore[union-attr]  # it is there
-        answer = next(one for one in rig.events(ToolAnswered) if one.target == "part3.txt")
-        whole = (await rig.workspace.store.get(answer.digest)).decode()
-        assert card(rig, "part3.txt").original.head_and_tail.head == whole.removesuffix("\n")  # type: ignore[union-attr]  # it is there
+        answer = next(event for event in rig.events(ToolAnswered) if event.target == "part3.txt")
+        original_text = (await rig.workspace.store.get(answer.digest)).decode()
+        assert card(rig, "part3.txt").original.head_and_tail.head == original_text.removesuffix("\n")  # type: ignore[union-attr]  # it is there

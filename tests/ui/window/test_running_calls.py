@@ -48,14 +48,14 @@ def press_stop(rig: WindowRig) -> None:
     index = board.model.index_of(card(rig).key)
     assert index is not None
     hot = board.item(index).hit_area("stop:card")
-    placed = next(one for one in board.scroll_layout.placed if one.row_index == index)
+    placed = next(placed for placed in board.scroll_layout.placed if placed.row_index == index)
     assert hot is not None
     left, top = board.column.left, placed.y + board.item_cache.gap(index)
     point = QPoint(round(left + hot.rect.center().x()), round(top + hot.rect.center().y()))
     QTest.mouseClick(rig.chat.view.viewport(), Qt.MouseButton.LeftButton, pos=point)
 
 
-async def test_the_newest_lines_come_while_it_runs(qapp: QApplication, tmp_path: Path) -> None:
+async def test_the_newest_lines_appear_while_it_runs(qapp: QApplication, tmp_path: Path) -> None:
     async with runs("mkfifo go; " + WAITS) as server, open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
         await rig.use_server(server)
@@ -69,7 +69,7 @@ async def test_the_newest_lines_come_while_it_runs(qapp: QApplication, tmp_path:
         assert rig.last_output("run_command").text.endswith("first\nsecond\nthird\n")
 
 
-async def test_one_call_is_stopped_and_the_agent_goes_on(qapp: QApplication, tmp_path: Path) -> None:
+async def test_one_call_is_stopped_and_the_agent_continues(qapp: QApplication, tmp_path: Path) -> None:
     async with runs("mkfifo go; " + WAITS) as server, open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
         await rig.use_server(server)
@@ -83,11 +83,11 @@ async def test_one_call_is_stopped_and_the_agent_goes_on(qapp: QApplication, tmp
         assert "the user stopped it" in answer.text
         assert answer.text.endswith("first\nsecond\n")
         assert card(rig).state == "stopped"
-        assert [one.how for one in rig.events(TurnEnded)] == ["done"]
+        assert [event.how for event in rig.events(TurnEnded)] == ["done"]
         assert len(rig.events(ToolAnswered)) == 1
 
 
-async def test_a_call_at_work_is_seen_again_after_looking_elsewhere(
+async def test_a_running_call_is_still_displayed_after_switching_away(
     qapp: QApplication, tmp_path: Path
 ) -> None:
     async with runs("mkfifo go; " + WAITS) as server, open_window(qapp, tmp_path) as rig:
@@ -96,9 +96,9 @@ async def test_a_call_at_work_is_seen_again_after_looking_elsewhere(
         rig.type_message("Run it")
         await rig.answer_approval("once")
         await until(lambda: card(rig).running_output, "output")
-        talk = rig.conversation
+        conversation = rig.conversation
         await rig.wiring.session_controller.chat.show(None)
-        await rig.wiring.session_controller.chat.show(talk)
+        await rig.wiring.session_controller.chat.show(conversation)
         assert card(rig).running_output
         press_stop(rig)
         await rig.wait_for_turn_end()

@@ -49,7 +49,7 @@ async def test_the_sample_leads_from_one_message_to_the_next(qapp: QApplication,
         await until(lambda: rig.events(TurnEnded), "the turn ended")
         await rig.wait_for_turn_end()
 
-        assert [row.text for row in rig.rows(UserRow)] == [one.text for one in rig.events(UserSpoke)]
+        assert [row.text for row in rig.rows(UserRow)] == [event.text for event in rig.events(UserSpoke)]
         tools = rig.rows(ToolRow)
         assert len(tools) == len(rig.events(ToolAnswered)) > 15
         assert {row.state for row in tools} <= {"ok", "failed"}
@@ -70,7 +70,7 @@ async def test_numbers_agree_everywhere(qapp: QApplication, tmp_path: Path) -> N
         assert f" {format_tokens(used)} / " in rig.window.top_bar.gauge.accessibleName()
 
 
-async def test_an_answer_never_begins_with_the_words_of_a_former_one(
+async def test_an_answer_never_starts_with_the_text_of_a_previous_one(
     qapp: QApplication, tmp_path: Path
 ) -> None:
     go = [asyncio.Event() for _ in range(3)]
@@ -89,15 +89,15 @@ async def test_an_answer_never_begins_with_the_words_of_a_former_one(
         await rig.open_folder("project", {"a.txt": "words"})
         await rig.use_server(server)
         rig.type_message("Go")
-        for n, going_on in enumerate(go):
+        for n, release in enumerate(go):
             await _drawn(rig, f"Answer {n} begins")
             assert _last_words(rig).count("Answer") == 1
-            going_on.set()
+            release.set()
         await rig.wait_for_turn_end()
         assert len(rig.rows(AssistantRow)) == 3
 
 
-async def test_what_is_typed_meanwhile_is_shown_waiting_and_sent_afterwards(
+async def test_messages_typed_meanwhile_are_queued_and_sent_afterwards(
     qapp: QApplication, tmp_path: Path
 ) -> None:
     go = asyncio.Event()
@@ -120,11 +120,15 @@ async def test_what_is_typed_meanwhile_is_shown_waiting_and_sent_afterwards(
         assert rig.next_message_lines() == ()
         assert [row.text for row in rig.rows(UserRow)] == ["One", "Two"]
         assert len(rig.events(MessageQueued)) == 1
-        asked = [one["content"] for one in server.bodies[-1]["messages"] if one["role"] == "user"]
-        assert asked == ["One", "Two"]
+        contents = [
+            message["content"] for message in server.bodies[-1]["messages"] if message["role"] == "user"
+        ]
+        assert contents == ["One", "Two"]
 
 
-async def test_what_waits_after_a_stop_is_sent_with_one_click(qapp: QApplication, tmp_path: Path) -> None:
+async def test_messages_queued_after_a_stop_are_sent_with_one_click(
+    qapp: QApplication, tmp_path: Path
+) -> None:
     script = replies_in_order(
         StreamedReply(Text("Half an"), Wait(asyncio.Event())), text_reply("To the second")
     )
@@ -144,7 +148,9 @@ async def test_what_waits_after_a_stop_is_sent_with_one_click(qapp: QApplication
         await until(lambda: rig.next_message_lines() == (), "nothing waits")
 
 
-async def test_stop_keeps_what_was_said_and_the_next_turn_works(qapp: QApplication, tmp_path: Path) -> None:
+async def test_stop_keeps_the_partial_answer_and_the_next_turn_works(
+    qapp: QApplication, tmp_path: Path
+) -> None:
     script = replies_in_order(StreamedReply(Text("Half an"), Wait(asyncio.Event())), text_reply("Whole"))
     async with ChatServer(script) as server, open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
@@ -163,7 +169,7 @@ async def test_stop_keeps_what_was_said_and_the_next_turn_works(qapp: QApplicati
 
 
 @pytest.mark.expect_errors("task record .* failed")
-async def test_a_message_that_cannot_be_kept_comes_back_into_the_composer(
+async def test_a_message_that_cannot_be_saved_returns_to_the_composer(
     qapp: QApplication, tmp_path: Path
 ) -> None:
     async with open_window(qapp, tmp_path) as rig:
@@ -190,7 +196,7 @@ async def test_a_message_larger_than_the_window_is_refused_and_kept(
         assert rig.events(TurnEnded)[-1].how == "done"
 
 
-async def test_retry_asks_the_same_turn_again(qapp: QApplication, tmp_path: Path) -> None:
+async def test_retry_repeats_the_same_turn(qapp: QApplication, tmp_path: Path) -> None:
     """No second copy of the user's message, and the failed attempt folds to one line."""
     script = replies_in_order(api_error(400, "no such option"), text_reply("Here"))
     async with ChatServer(script) as server, open_window(qapp, tmp_path) as rig:
@@ -229,11 +235,11 @@ async def test_a_server_that_is_down_is_waited_for(qapp: QApplication, tmp_path:
             press_action(rig.chat.view, notice, "try_now")
             await rig.wait_for_turn_end()
         assert rig.rows(AssistantRow)[-1].text == "Here"
-        assert [one.how for one in rig.events(TurnEnded)] == ["done"]
+        assert [event.how for event in rig.events(TurnEnded)] == ["done"]
         assert not rig.rows(NoticeRow)
 
 
-async def test_a_refused_key_leads_to_where_it_is_entered(qapp: QApplication, tmp_path: Path) -> None:
+async def test_a_refused_key_leads_to_its_settings(qapp: QApplication, tmp_path: Path) -> None:
     """The last part of an error is a button, in the chat and in a banner."""
     script = replies_in_order(api_error(401, "Incorrect API key provided"))
     async with ChatServer(script) as server, open_window(qapp, tmp_path) as rig:
@@ -267,7 +273,7 @@ async def test_stop_ends_the_wait_for_a_server(qapp: QApplication, tmp_path: Pat
         assert not rig.rows(NoticeRow)
 
 
-async def test_whoever_speaks_while_reading_above_sees_the_answer(qapp: QApplication, tmp_path: Path) -> None:
+async def test_sending_while_scrolled_up_displays_the_answer(qapp: QApplication, tmp_path: Path) -> None:
     lines = "\n\n".join(f"Line {number}" for number in range(60))
     async with ChatServer(replies_in_order(text_reply(lines))) as server, open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
@@ -285,11 +291,9 @@ async def test_whoever_speaks_while_reading_above_sees_the_answer(qapp: QApplica
         await rig.wait_for_turn_end()
 
 
-async def test_the_seconds_until_the_model_is_asked_again_are_counted_down(
-    qapp: QApplication, tmp_path: Path
-) -> None:
+async def test_the_seconds_until_the_retry_are_counted_down(qapp: QApplication, tmp_path: Path) -> None:
     busy = api_error(429, "Too many at once", headers={"retry-after": "2"})
-    told: list[str] = []
+    texts: list[str] = []
     async with (
         ChatServer(replies_in_order(busy, text_reply("Here"))) as server,
         open_window(qapp, tmp_path) as rig,
@@ -297,17 +301,17 @@ async def test_the_seconds_until_the_model_is_asked_again_are_counted_down(
         await rig.open_folder("project")
         await rig.use_server(server)
 
-        def look(_index: int) -> None:
-            told.extend(f"{row.what} {row.why}" for row in rig.rows(NoticeRow))
+        def check(_index: int) -> None:
+            texts.extend(f"{row.what} {row.why}" for row in rig.rows(NoticeRow))
 
-        rig.chat.model.row_appended.connect(look)
-        rig.chat.model.row_changed.connect(look)
+        rig.chat.model.row_appended.connect(check)
+        rig.chat.model.row_changed.connect(check)
         rig.type_message("Anybody?")
         await until(lambda: rig.events(TurnEnded), "the turn ended")
         await rig.wait_for_turn_end()
         assert rig.rows(AssistantRow)[-1].text == "Here"
         assert not rig.rows(NoticeRow)
-    counted = list(dict.fromkeys(told))
+    counted = list(dict.fromkeys(texts))
     assert counted[0].startswith("Retrying in 2 s (attempt 2)")
     assert "Too many at once" in counted[0]
     assert "in 1 s" in counted[1]

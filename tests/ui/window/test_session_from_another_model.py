@@ -26,14 +26,12 @@ async def answered(folder: Path, qapp: QApplication, server: ChatServer, label: 
         assert [row.text for row in rig.rows(AssistantRow)] == ["Here"]
 
 
-def asked(rig: WindowRig) -> bool:
+def is_question_open(rig: WindowRig) -> bool:
     """Whether the window asks which model goes on."""
     return "answered in this session" in rig.banner_text()
 
 
-async def test_it_is_shown_by_its_own_model_and_held_until_the_person_chose(
-    qapp: QApplication, tmp_path: Path
-) -> None:
+async def test_it_displays_its_own_model_and_waits_for_a_choice(qapp: QApplication, tmp_path: Path) -> None:
     async with ChatServer(replies_in_order(text_reply("Here"))) as server:
         await answered(tmp_path, qapp, server)
         async with open_window(qapp, tmp_path) as rig:
@@ -53,34 +51,34 @@ async def test_it_is_shown_by_its_own_model_and_held_until_the_person_chose(
             press(rig.window.banners, "go on")
             await until(lambda: not rig.conversation.model_choice.pending, "the choice")
             await until(lambda: rig.composer.model_button.text() == "Offline demo model", "the demo")
-            assert not asked(rig)
+            assert not is_question_open(rig)
             assert ModelNotChosen.WHAT not in rig.banner_text()
             await rig.wiring.workspace_controller.new_session()
             await rig.wiring.workspace_controller.restore_last()
-            assert not asked(rig)
+            assert not is_question_open(rig)
             assert len(server.bodies) == 1
 
 
-async def test_where_its_provider_is_set_up_it_goes_on_with_it(qapp: QApplication, tmp_path: Path) -> None:
+async def test_with_its_provider_set_up_it_continues(qapp: QApplication, tmp_path: Path) -> None:
     async with ChatServer(replies_in_order(text_reply("Here"), text_reply("Again"))) as server:
         await answered(tmp_path, qapp, server, "box/small")
         async with open_window(qapp, tmp_path) as rig:
             await rig.wiring.workspace_controller.restore_last()
             first = rig.conversation.session.id
             await rig.open_folder("other")
-            assert not asked(rig)
+            assert not is_question_open(rig)
             await rig.use_server(server)
             await rig.wiring.workspace_controller.open_folder(tmp_path / "project")
             assert rig.conversation.session.id == first
             assert "this workspace uses the offline demo model" in rig.banner_text()
             press(rig.window.banners, "back")
             await until(lambda: rig.conversation.model.label == "box/small", "its own model")
-            await until(lambda: not asked(rig), "no question any more")
+            await until(lambda: not is_question_open(rig), "no question any more")
             await rig.run_turn("And now?")
             assert [row.text for row in rig.rows(AssistantRow)] == ["Here", "Again"]
 
 
-async def test_choosing_a_model_for_the_workspace_settles_it(qapp: QApplication, tmp_path: Path) -> None:
+async def test_choosing_a_model_for_the_workspace_resolves_it(qapp: QApplication, tmp_path: Path) -> None:
     async with ChatServer(replies_in_order(text_reply("Here"), text_reply("Again"))) as server:
         await answered(tmp_path, qapp, server)
         async with open_window(qapp, tmp_path) as rig:
@@ -89,9 +87,9 @@ async def test_choosing_a_model_for_the_workspace_settles_it(qapp: QApplication,
             await until(rig.wiring.settings.dialog.isVisible, "the page of providers")
             rig.wiring.settings.dialog.hide()
             await rig.use_server(server)
-            assert asked(rig), "whoever sets up another model has not chosen it yet"
+            assert is_question_open(rig), "whoever sets up another model has not chosen it yet"
             rig.wiring.settings.dialog.providers.editor.use_requested.emit("box")
-            await until(lambda: not asked(rig), "the choice")
+            await until(lambda: not is_question_open(rig), "the choice")
             assert rig.window.top_bar.status() == "Ready · qwen3 so far, small next · 2 messages"
             await rig.run_turn("And now?")
             assert [row.text for row in rig.rows(AssistantRow)] == ["Here", "Again"]

@@ -24,16 +24,16 @@ async def _furnish(rig: WindowRig, server: ChatServer) -> None:
     await rig.open_folder("project")
     entries = tuple(ModelEntry(name=name, window=32_000, reserve=1_000) for name in ("large", "small"))
     box = Provider(name="box", base_url=server.base_url, models=entries, default_model="large")
-    desk = rig.wiring.services
-    await desk.save_settings(desk.settings.with_provider(box))
-    await desk.use_model(rig.workspace.id, "box/large")
+    services = rig.wiring.services
+    await services.save_settings(services.settings.with_provider(box))
+    await services.use_model(rig.workspace.id, "box/large")
     await rig.wiring.session_controller.show_model()
 
 
 async def _choose(rig: WindowRig, label: str) -> list[str]:
     """Choose in the menu behind the model's name; the names of what was checked before."""
     rig.composer.model_clicked.emit()
-    menu = next(one for one in rig.composer.findChildren(QMenu) if one.isVisible())
+    menu = next(menu for menu in rig.composer.findChildren(QMenu) if menu.isVisible())
     checked = [action.objectName() for action in menu.actions() if action.isChecked()]
     action = menu.findChild(QAction, f"model:{label}")
     assert isinstance(action, QAction)
@@ -47,7 +47,7 @@ async def _choose(rig: WindowRig, label: str) -> list[str]:
     return checked
 
 
-async def test_a_model_is_chosen_for_the_session_alone_and_kept(qapp: QApplication, tmp_path: Path) -> None:
+async def test_a_model_can_be_set_for_one_session_and_is_saved(qapp: QApplication, tmp_path: Path) -> None:
     async with ChatServer(replies_in_order(text_reply("ready"))) as server:
         async with open_window(qapp, tmp_path) as rig:
             await _furnish(rig, server)
@@ -79,27 +79,27 @@ async def test_a_model_is_chosen_for_the_session_alone_and_kept(qapp: QApplicati
             assert rig.events(ModelChosen) == [ModelChosen("box/small"), ModelChosen("")]
 
 
-async def test_a_chosen_model_that_is_gone_holds_the_session(qapp: QApplication, tmp_path: Path) -> None:
+async def test_a_missing_session_model_blocks_the_session(qapp: QApplication, tmp_path: Path) -> None:
     async with (
         ChatServer(replies_in_order(text_reply("ready"))) as server,
         open_window(qapp, tmp_path) as rig,
     ):
         await _furnish(rig, server)
         await _choose(rig, "box/small")
-        desk = rig.wiring.services
-        await desk.use_model(rig.workspace.id, "demo/offline")
-        before = desk.settings
-        await desk.save_settings(before.with_provider_removed("box"))
+        services = rig.wiring.services
+        await services.use_model(rig.workspace.id, "demo/offline")
+        before = services.settings
+        await services.save_settings(before.with_provider_removed("box"))
         await rig.wiring.session_controller.show_model()
         assert "box/small is chosen for this session, but isn't set up here." in rig.banner_text()
         assert rig.conversation.model_choice.pending == ModelChange("box/small", True, False)
 
-        await desk.save_settings(before)
+        await services.save_settings(before)
         await rig.wiring.session_controller.show_model()
         assert rig.conversation.model_choice.pending is None
         assert rig.conversation.model.label == "box/small"
 
-        await desk.save_settings(before.with_provider_removed("box"))
+        await services.save_settings(before.with_provider_removed("box"))
         await rig.wiring.session_controller.show_model()
         press(rig.window.banners, "go on")
         await until(lambda: not rig.conversation.model_choice.pending, "the choice")

@@ -27,43 +27,45 @@ def writes(request: dict[str, object]) -> Reply:
     return text_reply("Ended.")
 
 
-def shown(rig: WindowRig) -> str:
+def mode_text(rig: WindowRig) -> str:
     """The mode as a screen reader says it."""
     return rig.window.top_bar.mode.accessibleName()
 
 
-async def test_a_mode_is_chosen_told_and_kept(qapp: QApplication, tmp_path: Path) -> None:
+async def test_a_mode_is_selected_displayed_and_saved(qapp: QApplication, tmp_path: Path) -> None:
     async with ChatServer(writes) as server, open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
         await rig.use_server(server)
-        assert shown(rig) == "Mode: Ask"
+        assert mode_text(rig) == "Mode: Ask"
         QTest.keyClick(rig.composer.editor, Qt.Key.Key_Period, Qt.KeyboardModifier.ControlModifier)
-        await until(lambda: shown(rig) == "Mode: Plan", "mode plan")
+        await until(lambda: mode_text(rig) == "Mode: Plan", "mode plan")
         assert rig.window.commands.mode_plan.isChecked()
         await rig.run_turn("Go")
         assert [row.state for row in rig.rows(ToolRow)] == ["denied"]
         assert not list((tmp_path / "project").iterdir())
-        said = [one["content"] for one in server.bodies[0]["messages"] if one["role"] == "user"]
-        assert said[0].startswith("[Mode: plan]")
+        contents = [
+            message["content"] for message in server.bodies[0]["messages"] if message["role"] == "user"
+        ]
+        assert contents[0].startswith("[Mode: plan]")
         assert [row.text for row in rig.rows(DividerRow)] == [
             "Mode plan: the agent reads and plans, and changes nothing"
         ]
 
         rig.window.commands.mode_auto.trigger()
-        await until(lambda: shown(rig) == "Mode: Auto", "mode auto")
+        await until(lambda: mode_text(rig) == "Mode: Auto", "mode auto")
         await rig.run_turn("Go on")
         assert rig.rows(ToolRow)[-1].state == "ok"
         assert rig.rows(ApprovalRow) == []
-        assert [one.mode for one in rig.events(ModeChanged)] == ["plan", "auto"]
+        assert [event.mode for event in rig.events(ModeChanged)] == ["plan", "auto"]
 
         auto = rig.conversation.session.id
         await rig.wiring.workspace_controller.new_session()
-        assert shown(rig) == "Mode: Ask", "it is the session's"
+        assert mode_text(rig) == "Mode: Ask", "it is the session's"
         await rig.wiring.workspace_controller.open_session(auto)
-        assert shown(rig) == "Mode: Auto"
+        assert mode_text(rig) == "Mode: Auto"
     async with open_window(qapp, tmp_path) as rig:
         await rig.wiring.workspace_controller.restore_last()
-        assert shown(rig) == "Mode: Auto", "and stays with it"
+        assert mode_text(rig) == "Mode: Auto", "and stays with it"
 
 
 async def test_auto_answers_the_questions_that_wait(qapp: QApplication, tmp_path: Path) -> None:

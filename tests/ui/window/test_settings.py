@@ -32,8 +32,8 @@ pytestmark = pytest.mark.qt_loop
 
 
 def _form(server: ChatServer, **changed: str) -> ProviderForm:
-    given = {"id": "", "name": "My Box", "base_url": server.base_url, "model": "small", "key": "sesame"}
-    fields = {**given, **changed}
+    values = {"id": "", "name": "My Box", "base_url": server.base_url, "model": "small", "key": "sesame"}
+    fields = {**values, **changed}
     entry = ModelEntry(name=fields["model"], window=32_000, reserve=1_000)
     return ProviderForm(
         fields["id"],
@@ -56,7 +56,7 @@ def obliging(request: dict[str, Any]) -> StreamedReply:
 def _checks(rig: WindowRig) -> str:
     """The lines below the fields: name, state, what was found."""
     footer = rig.wiring.settings.dialog.providers.editor.footer
-    names = [one.accessibleName() for one in footer.findChildren(QWidget) if not one.isHidden()]
+    names = [widget.accessibleName() for widget in footer.findChildren(QWidget) if not widget.isHidden()]
     return "\n".join(name for name in names if ": " in name)
 
 
@@ -78,11 +78,13 @@ async def test_a_provider_is_listed_tested_saved_and_used(qapp: QApplication, tm
         assert "Key: ok. the key is accepted" in _checks(rig)
         assert "Streaming: ok" in _checks(rig)
         # A server is also asked, without a key, what it says of its models; when, nobody knows.
-        spoken = [
-            one for one in server.requests if one.method == "POST" and one.path.endswith("/completions")
+        requests = [
+            request
+            for request in server.requests
+            if request.method == "POST" and request.path.endswith("/completions")
         ]
-        assert spoken
-        assert {one.headers["authorization"] for one in spoken} == {"Bearer sesame"}
+        assert requests
+        assert {request.headers["authorization"] for request in requests} == {"Bearer sesame"}
 
         page.editor.saved.emit(_form(server))
         await until(lambda: "Saved: ok. my-box" in _checks(rig), "saved")
@@ -98,7 +100,7 @@ async def test_a_provider_is_listed_tested_saved_and_used(qapp: QApplication, tm
         assert rig.events(AssistantSpoke)[0].model == "my-box/small"
 
 
-async def test_a_provider_that_goes_leaves_no_workspace_without_a_model(
+async def test_a_removed_provider_leaves_no_workspace_without_a_model(
     qapp: QApplication, tmp_path: Path
 ) -> None:
     async with (
@@ -123,7 +125,9 @@ async def test_a_provider_that_goes_leaves_no_workspace_without_a_model(
         assert rig.conversation.model.demo
 
 
-async def test_a_wrong_key_a_taken_name_and_half_a_form_are_told(qapp: QApplication, tmp_path: Path) -> None:
+async def test_a_wrong_key_a_duplicate_name_and_an_incomplete_form_are_reported(
+    qapp: QApplication, tmp_path: Path
+) -> None:
     refusal = api_error(401, "Incorrect API key provided", "invalid_api_key")
     async with ChatServer(replies_in_order(refusal)) as server, open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
@@ -139,8 +143,8 @@ async def test_a_wrong_key_a_taken_name_and_half_a_form_are_told(qapp: QApplicat
         await until(lambda: "Give a web address" in _checks(rig), "the address is marked")
         editor.saved.emit(_form(server))
         await until(lambda: "Saved: ok" in _checks(rig), "saved")
-        for taken in ("my box", "demo"):
-            editor.saved.emit(_form(server, name=taken))
+        for name in ("my box", "demo"):
+            editor.saved.emit(_form(server, name=name))
             await until(lambda: "already" in _checks(rig), "the name is taken")
             editor.show_notices(())
 
@@ -164,7 +168,7 @@ async def test_a_test_can_be_stopped_and_is_over_at_once(qapp: QApplication, tmp
         assert "Reach: ok" in _checks(rig)
 
 
-async def test_a_local_server_is_found_when_somebody_looks_and_added_with_one_click(
+async def test_a_local_server_is_found_by_a_scan_and_added_with_one_click(
     qapp: QApplication, tmp_path: Path
 ) -> None:
     async with run_server(OLLAMA) as server, open_window(qapp, tmp_path) as rig:
@@ -195,7 +199,7 @@ async def test_a_local_server_is_found_when_somebody_looks_and_added_with_one_cl
         assert rig.conversation.model.window == 32_768
 
 
-async def test_a_policy_takes_effect_at_once_and_stays(qapp: QApplication, tmp_path: Path) -> None:
+async def test_a_policy_takes_effect_at_once_and_persists(qapp: QApplication, tmp_path: Path) -> None:
     async with open_window(qapp, tmp_path) as rig:
         identity = await rig.open_folder("project")
         await rig.wiring.settings.show("policy")
@@ -233,7 +237,7 @@ async def test_a_policy_takes_effect_at_once_and_stays(qapp: QApplication, tmp_p
         assert rig.workspace.policy == PROFILES["balanced"]
 
 
-async def test_theme_text_size_and_enter_are_kept(qapp: QApplication, tmp_path: Path) -> None:
+async def test_theme_text_size_and_enter_are_saved(qapp: QApplication, tmp_path: Path) -> None:
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
         rig.window.commands.theme_dark.trigger()

@@ -49,7 +49,7 @@ async def talked(rig: WindowRig, server: ChatServer, turns: int = 6) -> None:
         await rig.run_turn("Go on")
 
 
-async def test_the_question_stands_in_its_session_until_it_is_answered(
+async def test_the_approval_stays_in_its_session_until_it_is_answered(
     qapp: QApplication, tmp_path: Path
 ) -> None:
     """It survives a look at another session, blocks no turn, and its card then says what it took."""
@@ -68,16 +68,16 @@ async def test_the_question_stands_in_its_session_until_it_is_answered(
         click(rig, "spend-observations:allow")
         await until(lambda: "Update observations?" not in rig.banner_text(), "no question")
         await rig.wait_for_turn_end()
-        (made,) = rig.events(ObservationsMade)
+        (event,) = rig.events(ObservationsMade)
         rig.window.show_page("timeline")
-        took = cost_text(made.spent, made.cost)
+        expected_cost = cost_text(event.spent, event.cost)
         timeline = rig.views.timeline
         await until(lambda: timeline.findChildren(ObservationsView), "its card")
-        assert took.endswith("tokens · price unknown")
-        assert f"used {took}" in [one.text() for one in timeline.findChildren(Pill)]
+        assert expected_cost.endswith("tokens · price unknown")
+        assert f"used {expected_cost}" in [pill.text() for pill in timeline.findChildren(Pill)]
 
 
-async def test_the_dialog_says_what_a_handover_takes(qapp: QApplication, tmp_path: Path) -> None:
+async def test_the_dialog_displays_the_cost_of_a_handover(qapp: QApplication, tmp_path: Path) -> None:
     """Before anything is written, and again for another end; the same work then needs no question."""
     async with ChatServer(answers) as server, open_window(qapp, tmp_path) as rig:
         await talked(rig, server)

@@ -18,7 +18,7 @@ from tests.support.window.window_rig import open_window, until
 pytestmark = pytest.mark.qt_loop
 
 
-async def test_a_subagent_shows_while_it_works_and_its_session_leads_back(
+async def test_a_subagent_is_displayed_while_it_works_and_its_session_links_back(
     qapp: QApplication, tmp_path: Path
 ) -> None:
     go, scope = asyncio.Event(), TaskScope()

@@ -29,24 +29,22 @@ from tests.support.window.window_rig import open_window, until
 pytestmark = pytest.mark.qt_loop
 
 
-async def test_a_turn_goes_on_unseen_and_is_whole_when_one_comes_back(
-    qapp: QApplication, tmp_path: Path
-) -> None:
+async def test_a_turn_in_the_background_is_complete_on_return(qapp: QApplication, tmp_path: Path) -> None:
     go = asyncio.Event()
-    held = StreamedReply(Text("One "), Wait(go), Text("two"), Call("list_directory", "{}"))
+    reply = StreamedReply(Text("One "), Wait(go), Text("two"), Call("list_directory", "{}"))
     async with (
-        ChatServer(replies_in_order(held, text_reply("Three"))) as server,
+        ChatServer(replies_in_order(reply, text_reply("Three"))) as server,
         open_window(qapp, tmp_path) as rig,
     ):
         first = await rig.open_folder("first", {"a.txt": "words"})
         await rig.use_server(server)
         rig.type_message("Go")
         await until(lambda: rig.conversation.partial == "One ", "the beginning")
-        talk = rig.conversation
+        conversation = rig.conversation
         await rig.open_folder("second")
         assert not rig.rows(UserRow)
         assert not rig.composer.running
-        assert talk.is_running
+        assert conversation.is_running
 
         await rig.wiring.workspace_controller.open_workspace(first)
         assert rig.composer.running
@@ -54,34 +52,36 @@ async def test_a_turn_goes_on_unseen_and_is_whole_when_one_comes_back(
         assert [row.text for row in live] == ["One "]
 
         await rig.wiring.workspace_controller.open_workspace(
-            next(one.id for one in rig.wiring.services.registry.list_workspaces() if one.id != first)
+            next(
+                workspace.id
+                for workspace in rig.wiring.services.registry.list_workspaces()
+                if workspace.id != first
+            )
         )
         go.set()
-        await until(lambda: not talk.is_running, "the unseen turn ended")
+        await until(lambda: not conversation.is_running, "the unseen turn ended")
         await rig.wiring.workspace_controller.open_workspace(first)
         assert [row.text for row in rig.rows(AssistantRow)] == ["One two", "Three"]
         assert [row.state for row in rig.rows(ToolRow)] == ["ok"]
         assert not rig.composer.running
 
 
-async def test_a_retry_that_is_waited_for_is_still_told_when_one_comes_back(
-    qapp: QApplication, tmp_path: Path
-) -> None:
+async def test_a_pending_retry_is_still_displayed_on_return(qapp: QApplication, tmp_path: Path) -> None:
     go = asyncio.Event()
     busy = api_error(503, "busy", headers={"retry-after": "2"})
-    held = StreamedReply(Wait(go), Text("Here."))
-    async with ChatServer(replies_in_order(busy, held)) as server, open_window(qapp, tmp_path) as rig:
+    reply = StreamedReply(Wait(go), Text("Here."))
+    async with ChatServer(replies_in_order(busy, reply)) as server, open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
         await rig.use_server(server)
         rig.type_message("Go")
         await until(lambda: rig.rows(NoticeRow), "the announcement")
-        told, waiting = rig.rows(NoticeRow)[0], rig.conversation.session.id
+        notice, waiting = rig.rows(NoticeRow)[0], rig.conversation.session.id
         await rig.wiring.workspace_controller.new_session()
         assert not rig.rows(NoticeRow)
 
         await rig.wiring.workspace_controller.open_session(waiting)
         (again,) = rig.rows(NoticeRow)
-        assert again.why == told.why
+        assert again.why == notice.why
         assert again.what.startswith("Retrying ")
         await until(lambda: "Retrying now" in rig.rows(NoticeRow)[0].what, "the end of the wait")
 
@@ -93,19 +93,19 @@ async def test_a_retry_that_is_waited_for_is_still_told_when_one_comes_back(
         assert not rig.rows(NoticeRow)
 
 
-async def test_two_quick_switches_end_where_the_last_one_went(qapp: QApplication, tmp_path: Path) -> None:
+async def test_two_quick_switches_end_at_the_last_one(qapp: QApplication, tmp_path: Path) -> None:
     async with open_window(qapp, tmp_path) as rig:
         first = await rig.open_folder("first", {"README.md": "# First"})
         await rig.run_turn("What is the first?")
         second = await rig.open_folder("second", {"README.md": "# Second"})
         await rig.run_turn("What is the second?")
         shell = rig.wiring.workspace_controller
-        for wanted, words in ((first, "What is the first?"), (second, "What is the second?")):
-            other = second if wanted == first else first
+        for session, words in ((first, "What is the first?"), (second, "What is the second?")):
+            other = second if session == first else first
             await asyncio.gather(
-                shell.open_workspace(wanted), shell.open_workspace(other), shell.open_workspace(wanted)
+                shell.open_workspace(session), shell.open_workspace(other), shell.open_workspace(session)
             )
-            assert rig.workspace.id == wanted == rig.wiring.active_workspace.id
+            assert rig.workspace.id == session == rig.wiring.active_workspace.id
             assert [row.text for row in rig.rows(UserRow)] == [words]
             assert rig.window.sidebar.session_list.sessions()[0].title == words
 
@@ -124,7 +124,7 @@ async def test_drafts_belong_to_their_session_and_survive_a_restart(
         assert rig.composer.text() == ""
         await rig.wiring.workspace_controller.open_workspace(first)
         assert rig.composer.text() == "another"
-        saved = {one.title: one.id for one in await rig.workspace.sessions()}
+        saved = {session.title: session.id for session in await rig.workspace.sessions()}
         await rig.wiring.workspace_controller.open_session(saved["Hello"])
         assert rig.composer.text() == "half a thought"
         rig.context.appearance.set_mode("dark")
@@ -139,7 +139,7 @@ async def test_drafts_belong_to_their_session_and_survive_a_restart(
         assert (rig.window.width(), rig.window.height()) == (700, 600)
 
 
-async def test_words_typed_while_a_draft_loads_are_kept(qapp: QApplication, tmp_path: Path) -> None:
+async def test_text_typed_while_a_draft_loads_is_kept(qapp: QApplication, tmp_path: Path) -> None:
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("first")
         await rig.run_turn("Hello")
@@ -153,7 +153,7 @@ async def test_words_typed_while_a_draft_loads_are_kept(qapp: QApplication, tmp_
         assert rig.composer.text() == "draft typed"
 
 
-async def test_a_key_held_down_begins_one_session(qapp: QApplication, tmp_path: Path) -> None:
+async def test_a_held_key_starts_one_session(qapp: QApplication, tmp_path: Path) -> None:
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
         await asyncio.gather(*(rig.wiring.workspace_controller.new_session() for _ in range(5)))
@@ -163,7 +163,7 @@ async def test_a_key_held_down_begins_one_session(qapp: QApplication, tmp_path: 
         assert len(await rig.workspace.sessions()) == 2
 
 
-async def test_nothing_of_one_workspace_is_reached_from_the_other(qapp: QApplication, tmp_path: Path) -> None:
+async def test_no_data_of_one_workspace_is_reached_from_the_other(qapp: QApplication, tmp_path: Path) -> None:
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("first", {"README.md": "# Secret of the first"})
         await rig.run_turn("Look")
@@ -182,8 +182,8 @@ async def test_nothing_of_one_workspace_is_reached_from_the_other(qapp: QApplica
 async def test_closing_in_the_middle_of_a_turn_leaves_a_log_to_go_on_from(
     qapp: QApplication, tmp_path: Path
 ) -> None:
-    held = replies_in_order(StreamedReply(Text("Half"), Wait(asyncio.Event())))
-    async with ChatServer(held) as server, open_window(qapp, tmp_path) as rig:
+    script = replies_in_order(StreamedReply(Text("Half"), Wait(asyncio.Event())))
+    async with ChatServer(script) as server, open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
         await rig.use_server(server)
         rig.type_message("Go")
@@ -215,8 +215,8 @@ async def test_sessions_of_another_process_appear_and_go_by_themselves(
                     "of-a-guest", [user_message_event(1, "From outside")], summary=make_summary("of-a-guest")
                 )
             )
-            await until(lambda: "a title" in [one.title for one in listed.sessions()], "the session")
+            await until(lambda: "a title" in [session.title for session in listed.sessions()], "the session")
             await guest.retention.trash_session("of-a-guest")
-            await until(lambda: "a title" not in [one.title for one in listed.sessions()], "it gone")
+            await until(lambda: "a title" not in [session.title for session in listed.sessions()], "it gone")
         finally:
             await guest.close()

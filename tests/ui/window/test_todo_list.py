@@ -28,7 +28,7 @@ STEPS = ("Read it", "Write it", "Run it")
 def listed(done: int) -> StreamedReply:
     """A call that writes the list with so many items done."""
     status = ["done" if at < done else "in_progress" if at == done else "pending" for at in range(len(STEPS))]
-    items = [{"content": words, "status": one} for words, one in zip(STEPS, status, strict=True)]
+    items = [{"content": words, "status": state} for words, state in zip(STEPS, status, strict=True)]
     return StreamedReply(Call("todo", json.dumps({"items": items}), id=f"t{done}"))
 
 
@@ -42,9 +42,9 @@ def sheet(rig: WindowRig, number: int) -> TodoCard:
     board = rig.chat.view.chat_viewport
     index = board.model.index_of(rig.rows(ToolRow)[number].key)
     assert index is not None
-    found = board.item(index)
-    assert isinstance(found, TodoCard)
-    return found
+    item = board.item(index)
+    assert isinstance(item, TodoCard)
+    return item
 
 
 async def test_the_newest_list_is_open_and_stays_in_sight(qapp: QApplication, tmp_path: Path) -> None:
@@ -78,9 +78,9 @@ async def test_a_list_opens_with_a_click_and_so_does_the_line(qapp: QApplication
         await until(lambda: len(rig.rows(ToolRow)) == 3, "three calls")
         board = rig.chat.view.chat_viewport
         placed = next(
-            one
-            for one in board.scroll_layout.placed
-            if one.row_index == board.model.index_of(rig.rows(ToolRow)[0].key)
+            placed
+            for placed in board.scroll_layout.placed
+            if placed.row_index == board.model.index_of(rig.rows(ToolRow)[0].key)
         )
         point = QPointF(
             board.column.left + 40, placed.y + board.item_cache.gap(placed.row_index) + 20

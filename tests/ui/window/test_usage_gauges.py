@@ -56,7 +56,7 @@ def _true(rig: WindowRig) -> float:
     return rig.conversation.measure()[1].share
 
 
-async def test_the_sidebar_follows_each_change_and_keeps_it(qapp: QApplication, tmp_path: Path) -> None:
+async def test_the_sidebar_follows_and_stores_each_change(qapp: QApplication, tmp_path: Path) -> None:
     """Undo, redo, another policy and another model, and a restart."""
     async with _reads_all() as server:
         async with open_window(qapp, tmp_path) as rig:
@@ -64,12 +64,14 @@ async def test_the_sidebar_follows_each_change_and_keeps_it(qapp: QApplication, 
             await rig.use_server(server)
             await rig.change_policy(**SWEEPING)
             await rig.run_turn("Read everything")
-            swept = _true(rig)
-            assert sidebar_item(rig).used == swept
-            seq = next(one.seq for one in rig.conversation.session.log if isinstance(one.event, SweepMade))
+            sweep = _true(rig)
+            assert sidebar_item(rig).used == sweep
+            seq = next(
+                entry.seq for entry in rig.conversation.session.log if isinstance(entry.event, SweepMade)
+            )
             rig.wiring.rewrites.undo(seq)
             await until(
-                lambda: _true(rig) > swept and sidebar_item(rig).used == _true(rig), "the undo listed"
+                lambda: _true(rig) > sweep and sidebar_item(rig).used == _true(rig), "the undo listed"
             )
             session, used = rig.conversation.session.id, rig.conversation.measure()[1].used
             await rig.wiring.workspace_controller.new_session()
@@ -89,7 +91,7 @@ async def test_the_sidebar_follows_each_change_and_keeps_it(qapp: QApplication, 
             assert sidebar_item(rig).used == _true(rig) == used / 64_000
 
 
-async def test_what_an_older_version_stored_is_counted_again(qapp: QApplication, tmp_path: Path) -> None:
+async def test_counts_stored_by_an_older_version_are_refreshed(qapp: QApplication, tmp_path: Path) -> None:
     """Its figures are not believed: the log says how full the context is."""
     async with _reads_all() as server:
         async with open_window(qapp, tmp_path) as rig:
@@ -98,7 +100,7 @@ async def test_what_an_older_version_stored_is_counted_again(qapp: QApplication,
             await rig.run_turn("Read everything")
             session, true = rig.conversation.session.id, _true(rig)
             await rig.wiring.workspace_controller.new_session()
-            stored = next(one for one in await rig.workspace.sessions() if one.id == session)
+            stored = next(summary for summary in await rig.workspace.sessions() if summary.id == session)
 
             old = msgspec.structs.replace(stored, used=31_000, count=None)
             await rig.workspace.store.commit(Commit(session, summary=old))
@@ -107,7 +109,7 @@ async def test_what_an_older_version_stored_is_counted_again(qapp: QApplication,
             await rig.wiring.workspace_controller.open_workspace(identity)
             assert rig.workspace.find_open(session) is None
             await until(lambda: sidebar_item(rig, session).used == true, "the true figure")
-            (again,) = [one for one in await rig.workspace.sessions() if one.id == session]
+            (again,) = [summary for summary in await rig.workspace.sessions() if summary.id == session]
             assert again == stored
 
 
@@ -132,10 +134,10 @@ class _Play:
         )
         usage = TokenCounts(round(self.factor * tokens), 5)
         self._reported.add(request["model"])
-        asked = messages[-1]["content"]
-        if messages[-1]["role"] == "user" and asked.startswith(OPENING):
+        prompt = messages[-1]["content"]
+        if messages[-1]["role"] == "user" and prompt.startswith(OPENING):
             return StreamedReply(Text(SUMMARY), usage=usage)
-        if messages[-1]["role"] == "user" and asked.startswith((OBSERVE, REFINE)):
+        if messages[-1]["role"] == "user" and prompt.startswith((OBSERVE, REFINE)):
             return StreamedReply(Text(OBSERVATIONS), usage=usage)
         if messages[-1]["role"] == "user":
             part = next(self._parts) % len(FILES)
@@ -152,16 +154,18 @@ class _Play:
     async def step(self, what: str) -> None:
         """Do one thing, then compare every place with every other and with an own count."""
         before = self.rig.conversation.measure()[1].used
-        made = len(self.rig.events(HandoverMade))
+        handover_count = len(self.rig.events(HandoverMade))
         await getattr(self, f"_{what}")()
         await self.rig.wait_for_turn_end()
-        known = self.rig.conversation.model.label.partition("/")[2] in self._reported
-        gauge = await check_gauge_accuracy(self.rig, self.factor if known else 1.0)
+        is_reported = self.rig.conversation.model.label.partition("/")[2] in self._reported
+        gauge = await check_gauge_accuracy(self.rig, self.factor if is_reported else 1.0)
         await check_usage_displays(self.rig)
         self.fixed.add(tuple(row.tokens for row in inspector_rows(self.rig) if row.kind in FIXED_ROW_KINDS))
-        if len(self.rig.events(HandoverMade)) > made:
-            told = self.rig.events(HandoverMade)[-1]
-            assert (told.before, told.after) == (before, gauge.used), "what the command line's timeline says"
+        if len(self.rig.events(HandoverMade)) > handover_count:
+            handover = self.rig.events(HandoverMade)[-1]
+            assert (handover.before, handover.after) == (before, gauge.used), (
+                "what the command line's timeline says"
+            )
 
     def steps(self, times: int) -> list[str]:
         """A run that has everything in it."""
@@ -181,9 +185,9 @@ class _Play:
             self.rig.conversation.observe()
 
     async def _undo(self) -> None:
-        known = self.rig.conversation.session.transcript
-        if held := [seq for seq in known.rewrites.by_seq if known.can_undo(seq)]:
-            await self.rig.conversation.undo(self._random.choice(held))
+        transcript = self.rig.conversation.session.transcript
+        if undoable := [seq for seq in transcript.rewrites.by_seq if transcript.can_undo(seq)]:
+            await self.rig.conversation.undo(self._random.choice(undoable))
 
     async def _redo(self) -> None:
         if undone := sorted(self.rig.conversation.session.transcript.rewrites.undone):
@@ -191,7 +195,7 @@ class _Play:
 
     def _output(self) -> int:
         answers = [
-            one.seq for one in self.rig.conversation.session.log if isinstance(one.event, ToolAnswered)
+            entry.seq for entry in self.rig.conversation.session.log if isinstance(entry.event, ToolAnswered)
         ]
         return self._random.choice(answers)
 
@@ -219,7 +223,7 @@ class _Play:
 
 
 @pytest.mark.parametrize(("seed", "factor"), [(1, 1.0), (2, 1.25)])
-async def test_every_place_shows_what_the_next_request_contains(
+async def test_every_gauge_matches_the_next_request(
     qapp: QApplication, tmp_path: Path, seed: int, factor: float
 ) -> None:
     """After each of many turns, rewrites, undos and changes of policy and model; also after a restart."""
@@ -236,7 +240,7 @@ async def test_every_place_shows_what_the_next_request_contains(
                 await play.step(what)
             assert len(play.fixed) == 1, "the system prompt and the tools keep their count"
             session, share = rig.conversation.session.id, rig.conversation.measure()[1].share
-            said = await check_cache_totals(rig)
+            totals = await check_cache_totals(rig)
             await rig.wiring.workspace_controller.new_session()
 
     async with open_window(qapp, tmp_path) as rig:
@@ -247,9 +251,11 @@ async def test_every_place_shows_what_the_next_request_contains(
         assert sidebar_item(rig).used == rig.conversation.measure()[1].share == share
         events = msgspec.json.decode(msgspec.json.encode(await rig.stored_events()))
 
-    told = await cli("cache", "list", "--workspace", "ws")
-    assert told.err.splitlines()[-1] == said
+    cache_list = await cli("cache", "list", "--workspace", "ws")
+    assert cache_list.err.splitlines()[-1] == totals
     timeline = await cli("timeline", "--workspace", "ws", "--json")
-    (listing,) = [one for one in timeline.json if one["session"] == session]
-    assert listing["events"] == [one for one in events if one in listing["events"]]
+    (listing,) = [
+        session_timeline for session_timeline in timeline.json if session_timeline["session"] == session
+    ]
+    assert listing["events"] == [event for event in events if event in listing["events"]]
     assert len(listing["events"]) > 4

@@ -18,15 +18,15 @@ from tests.support.window.window_rig import WindowRig, open_window, until
 pytestmark = pytest.mark.qt_loop
 
 
-def asked(rig: WindowRig) -> TrustDialog | None:
+def trust_dialog(rig: WindowRig) -> TrustDialog | None:
     """The question on screen."""
-    return next((one for one in rig.window.findChildren(TrustDialog) if one.isVisible()), None)
+    return next((dialog for dialog in rig.window.findChildren(TrustDialog) if dialog.isVisible()), None)
 
 
 async def _added(rig: WindowRig, folder: Path) -> TrustDialog:
     await rig.wiring.workspace_controller.open_folder(folder)
-    await until(lambda: asked(rig), "the question")
-    dialog = asked(rig)
+    await until(lambda: trust_dialog(rig), "the question")
+    dialog = trust_dialog(rig)
     assert dialog is not None
     return dialog
 
@@ -38,14 +38,14 @@ async def test_nothing_is_sent_until_the_folder_is_trusted(qapp: QApplication, t
     (folder / ".mcp.json").write_text("{}", encoding="utf-8")
     async with ChatServer(lambda _: text_reply("Hello.")) as server, open_window(qapp, tmp_path) as rig:
         dialog = await _added(rig, folder)
-        words = "\n".join(one.text() for one in dialog.findChildren(QLabel))
+        words = "\n".join(label.text() for label in dialog.findChildren(QLabel))
         assert dialog.windowTitle() == "Trust this folder?"
         QTest.keyClick(dialog, Qt.Key.Key_Return)
-        assert asked(rig) is dialog, "Enter decides nothing"
-        for said in (str(folder), ".git/hooks", "post-checkout", ".mcp.json"):
-            assert said in words
+        assert trust_dialog(rig) is dialog, "Enter decides nothing"
+        for expected in (str(folder), ".git/hooks", "post-checkout", ".mcp.json"):
+            assert expected in words
         press(dialog, "decline")
-        await until(lambda: asked(rig) is None, "the question gone")
+        await until(lambda: trust_dialog(rig) is None, "the question gone")
         await rig.wiring.workspace_controller.new_session()
         await rig.use_server(server)
 
@@ -58,8 +58,8 @@ async def test_nothing_is_sent_until_the_folder_is_trusted(qapp: QApplication, t
         assert rig.composer.text() == "Sent all the same", "nothing typed is lost"
 
         press(rig.chat.trust_strip, "strip_action")
-        await until(lambda: asked(rig), "the question again")
-        again = asked(rig)
+        await until(lambda: trust_dialog(rig), "the question again")
+        again = trust_dialog(rig)
         assert again is not None
         press(again, "trust")
         await until(lambda: not rig.chat.trust_strip.isVisible(), "the strip gone")
@@ -69,7 +69,7 @@ async def test_nothing_is_sent_until_the_folder_is_trusted(qapp: QApplication, t
         assert len(server.bodies) == 1
 
 
-async def test_trust_is_kept_and_not_asked_again(qapp: QApplication, tmp_path: Path) -> None:
+async def test_trust_is_saved_and_not_requested_again(qapp: QApplication, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     async with open_window(qapp, tmp_path) as rig:
         dialog = await _added(rig, tmp_path / "mine")
@@ -81,10 +81,10 @@ async def test_trust_is_kept_and_not_asked_again(qapp: QApplication, tmp_path: P
         await rig.wiring.workspace_controller.new_session()
         assert rig.workspace.id == identity
         assert rig.composer.isEnabled()
-        assert asked(rig) is None
+        assert trust_dialog(rig) is None
 
 
-async def test_trust_taken_back_stops_what_runs(qapp: QApplication, tmp_path: Path) -> None:
+async def test_revoked_trust_stops_running_work(qapp: QApplication, tmp_path: Path) -> None:
     never = asyncio.Event()
     async with (
         ChatServer(lambda _: StreamedReply(Wait(never))) as server,

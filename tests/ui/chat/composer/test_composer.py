@@ -49,7 +49,7 @@ def test_enter_sends_and_shift_enter_breaks_the_line(qtbot: QtBot, composer: Com
     assert composer.text() == ""
 
 
-def test_enter_breaks_the_line_when_the_person_chose_so(qtbot: QtBot, composer: Composer) -> None:
+def test_enter_breaks_the_line_when_configured(qtbot: QtBot, composer: Composer) -> None:
     composer.enter_sends = False
     QTest.keyClicks(composer.editor, "a")
     QTest.keyClick(composer.editor, Qt.Key.Key_Return)
@@ -58,7 +58,7 @@ def test_enter_breaks_the_line_when_the_person_chose_so(qtbot: QtBot, composer: 
         QTest.keyClick(composer.editor, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
 
 
-def test_nothing_is_sent_while_an_input_method_composes(qtbot: QtBot, composer: Composer) -> None:
+def test_nothing_is_sent_during_input_method_composition(qtbot: QtBot, composer: Composer) -> None:
     sent: list[str] = []
     composer.submitted.connect(sent.append)
     composer.set_text("ni")
@@ -87,7 +87,7 @@ def test_an_empty_text_is_not_sent_but_an_attachment_is(qtbot: QtBot, composer: 
 
 def test_while_running_send_is_stop_and_text_is_queued(qtbot: QtBot, composer: Composer) -> None:
     composer.set_running(True)
-    assert not any(one.isVisible() for one in find_buttons(composer, "queue"))
+    assert not any(button.isVisible() for button in find_buttons(composer, "queue"))
     with qtbot.waitSignal(composer.stop_requested):
         press(composer, "send")
     QTest.keyClicks(composer.editor, "next")
@@ -97,23 +97,23 @@ def test_while_running_send_is_stop_and_text_is_queued(qtbot: QtBot, composer: C
     assert sent.args == ["next"]
 
 
-def test_a_pause_tells_the_draft(qtbot: QtBot, composer: Composer) -> None:
+def test_a_pause_saves_the_draft(qtbot: QtBot, composer: Composer) -> None:
     with qtbot.waitSignal(composer.text_paused, timeout=3_000) as paused:
         QTest.keyClicks(composer.editor, "draft")
     assert paused.args == ["draft"]
 
 
 def test_grows_to_eight_lines_and_no_further(composer: Composer) -> None:
-    one = composer.editor.height()
+    height = composer.editor.height()
     composer.set_text("\n".join("abc"))
     three = composer.editor.height()
     composer.set_text("\n".join("abcdefgh"))
     eight = composer.editor.height()
     composer.set_text("\n".join("abcdefghijklmnop"))
-    assert one < three < eight == composer.editor.height()
+    assert height < three < eight == composer.editor.height()
 
 
-def test_chips_can_be_taken_away(qtbot: QtBot, composer: Composer) -> None:
+def test_chips_can_be_removed(qtbot: QtBot, composer: Composer) -> None:
     composer.set_attachments((("k1", "one"), ("k2", "two")))
     chips = composer._chips
     with qtbot.waitSignal(composer.attachment_removed) as removed:
@@ -123,7 +123,7 @@ def test_chips_can_be_taken_away(qtbot: QtBot, composer: Composer) -> None:
     assert chips.height() == 0
 
 
-def test_a_long_name_never_hides_what_a_chip_costs(composer: Composer) -> None:
+def test_a_long_name_never_hides_the_cost_on_a_chip(composer: Composer) -> None:
     name = "config/very/deep/folder/with/a/long/name/settings.production.toml, lines 1–80"
     composer.set_attachments([("a", f"{name} · 12.4k tokens"), ("b", "a.txt · 9 tokens")])
 
@@ -133,7 +133,7 @@ def test_a_long_name_never_hides_what_a_chip_costs(composer: Composer) -> None:
     assert short.visible_label() == "a.txt · 9 tokens"
 
 
-def test_estimate_model_and_theme_are_shown(composer: Composer) -> None:
+def test_estimate_model_and_theme_are_displayed(composer: Composer) -> None:
     composer.set_estimate("≈ 12 tokens")
     composer.set_model("Opus")
     composer.set_theme(DARK)

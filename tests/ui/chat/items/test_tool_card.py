@@ -42,13 +42,13 @@ def _fonts(qapp: object) -> None:
 
 @pytest.fixture
 def view(qtbot: QtBot) -> Iterator[ChatView]:
-    shown = ChatView(ChatModel(), LIGHT)
-    qtbot.addWidget(shown)
-    shown.resize(800, 600)
-    with qtbot.waitExposed(shown):
-        shown.show()
-    yield shown
-    shown.highlighter.finish()
+    chat_view = ChatView(ChatModel(), LIGHT)
+    qtbot.addWidget(chat_view)
+    chat_view.resize(800, 600)
+    with qtbot.waitExposed(chat_view):
+        chat_view.show()
+    yield chat_view
+    chat_view.highlighter.finish()
 
 
 def sheet(view: ChatView) -> RowItem:
@@ -74,50 +74,50 @@ def words(view: ChatView) -> str:
 
 def menus(view: ChatView) -> list[QMenu]:
     """The menus that are open."""
-    return [one for one in view.findChildren(QMenu) if one.isVisible()]
+    return [menu for menu in view.findChildren(QMenu) if menu.isVisible()]
 
 
-def chosen_in(view: ChatView, menu: QMenu, name: str) -> list[SessionAction]:
+def chosen_forms(view: ChatView, menu: QMenu, name: str) -> list[SessionAction]:
     """Choose an entry of a menu; what the view was told."""
-    told: list[SessionAction] = []
-    view.action_triggered.connect(told.append)
+    signals: list[SessionAction] = []
+    view.action_triggered.connect(signals.append)
     trigger(menu, name)
     menu.close()
-    return told
+    return signals
 
 
 @pytest.mark.parametrize("badge", ["cached", "folded", "left out", "observed", "handed over", "pinned"])
-def test_an_open_card_says_where_its_output_stands(view: ChatView, badge: Badge) -> None:
+def test_an_open_card_states_where_its_output_is(view: ChatView, badge: Badge) -> None:
     view.chat_viewport.model.reset([replace(CARD, badge=badge)])
     press(view, "open:card")
-    said = words(view)
-    assert "window" in said.split("\n")[0]
-    assert said.endswith("\nhead line\ntail line")
+    text = words(view)
+    assert "window" in text.split("\n")[0]
+    assert text.endswith("\nhead line\ntail line")
     assert badge in widget(view).accessibleName()
 
 
-def test_every_standing_has_a_sentence_of_its_own(view: ChatView) -> None:
-    said = set()
+def test_every_state_has_its_own_sentence(view: ChatView) -> None:
+    sentences = set()
     badges: tuple[Badge, ...] = ("cached", "folded", "left out", "observed", "handed over", "pinned")
     for badge in badges:
         view.chat_viewport.model.reset([replace(CARD, badge=badge)])
         press(view, "open:card")
-        said.add(words(view))
-    assert len(said) == len(badges)
+        sentences.add(words(view))
+    assert len(sentences) == len(badges)
 
 
-def test_a_whole_output_in_the_window_needs_no_cache(qtbot: QtBot, view: ChatView) -> None:
+def test_a_complete_output_in_the_window_needs_no_cache(qtbot: QtBot, view: ChatView) -> None:
     view.chat_viewport.model.reset([CARD])
     with qtbot.assertNotEmitted(view.action_triggered):
         press(view, "open:card")
     assert words(view) == "head line\ntail line"
 
 
-def test_a_card_shown_in_part_asks_for_its_original_once(qtbot: QtBot, view: ChatView) -> None:
+def test_a_partial_card_requests_its_original_once(qtbot: QtBot, view: ChatView) -> None:
     view.chat_viewport.model.reset([PREVIEW])
-    with qtbot.waitSignal(view.action_triggered) as wanted:
+    with qtbot.waitSignal(view.action_triggered) as blocker:
         press(view, "open:card")
-    assert wanted.args == [ReadOriginal(row_key("t"), DIGEST)]
+    assert blocker.args == [ReadOriginal(row_key("t"), DIGEST)]
     view.chat_viewport.model.replace(row_key("t"), replace(PREVIEW, original=ORIGINAL))
     assert [line for line in words(view).split("\n") if line.endswith(("line", "all"))] == [
         "head line",
@@ -130,12 +130,12 @@ def test_a_card_shown_in_part_asks_for_its_original_once(qtbot: QtBot, view: Cha
         press(view, "open:card")
 
 
-def test_all_lines_are_asked_for_where_they_fit(qtbot: QtBot, view: ChatView) -> None:
+def test_all_lines_are_requested_where_they_fit(qtbot: QtBot, view: ChatView) -> None:
     view.chat_viewport.model.reset([CARD])
     press(view, "open:card")
-    with qtbot.waitSignal(view.action_triggered) as wanted:
+    with qtbot.waitSignal(view.action_triggered) as blocker:
         press(view, "whole:card")
-    assert wanted.args == [ReadOriginal(row_key("t"), DIGEST, in_full=True)]
+    assert blocker.args == [ReadOriginal(row_key("t"), DIGEST, in_full=True)]
     every = "\n".join(f"line {n}" for n in range(900))
     view.chat_viewport.model.replace(
         row_key("t"), replace(CARD, original=OriginalOutput(HeadAndTail(every, "", 900), 2_400))
@@ -152,7 +152,7 @@ def test_a_huge_original_is_left_to_the_cache_browser(view: ChatView) -> None:
     assert sheet(view).hit_area("cache:open") is not None
 
 
-def test_an_original_that_cannot_be_read_says_so_and_keeps_what_was_shown(view: ChatView) -> None:
+def test_an_unreadable_original_is_reported_and_the_card_stays(view: ChatView) -> None:
     view.chat_viewport.model.reset([replace(CARD, original=OriginalOutput(problem="It is damaged."))])
     press(view, "open:card")
     assert words(view) == "head line\ntail line"
@@ -163,7 +163,7 @@ def test_an_original_that_cannot_be_read_says_so_and_keeps_what_was_shown(view: 
     assert sheet(view).hit_area("cache:open") is not None
 
 
-def test_who_chose_a_form_and_what_was_asked_for_stand_in_the_card(view: ChatView) -> None:
+def test_the_card_names_who_chose_a_form_and_the_prompt(view: ChatView) -> None:
     view.chat_viewport.model.reset([replace(COMPACT, original=ORIGINAL)])
     press(view, "open:card")
     assert "The agent chose this form." in words(view)
@@ -171,13 +171,13 @@ def test_who_chose_a_form_and_what_was_asked_for_stand_in_the_card(view: ChatVie
     assert "compact" in widget(view).accessibleName()
     view.chat_viewport.model.replace(row_key("t"), replace(COMPACT, chosen_by="user", original=ORIGINAL))
     assert "You chose this form." in words(view)
-    told = replace(
+    row = replace(
         COMPACT,
         form_note="The extract was too long.",
         form_cost="1.2k tokens, 0.8 s, fast",
         original=ORIGINAL,
     )
-    view.chat_viewport.model.replace(row_key("t"), told)
+    view.chat_viewport.model.replace(row_key("t"), row)
     assert "The extract was too long. It took 1.2k tokens, 0.8 s, fast." in words(view)
 
 
@@ -201,7 +201,7 @@ def test_who_chose_a_form_and_what_was_asked_for_stand_in_the_card(view: ChatVie
         (ToolRow(row_key("t"), "bash", "ls", "denied"), ""),
     ],
 )
-def test_the_menu_offers_what_can_be_done(row: ToolRow, names: str) -> None:
+def test_the_menu_offers_the_available_actions(row: ToolRow, names: str) -> None:
     groups = ([entry.name for entry in group] for group in menu_groups(row))
     assert " | ".join(" ".join(group) for group in groups) == names
 
@@ -217,13 +217,13 @@ def test_the_menu_opens_with_keys_and_with_a_right_click(qtbot: QtBot, view: Cha
     assert places == ["open:card"]
     QTest.keyClick(widget(view), Qt.Key.Key_Return)
     assert len(menus(view)) == 1
-    assert chosen_in(view, menus(view)[0], "pin") == [Pin(7)]
+    assert chosen_forms(view, menus(view)[0], "pin") == [Pin(7)]
 
     at = sheet(view).hit_areas[0].rect.center().toPoint()
     point = widget(view).mapTo(view.viewport(), at)
     event = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, point, view.viewport().mapToGlobal(point))
     view.contextMenuEvent(event)
-    assert chosen_in(view, menus(view)[0], "recall")[-1] == Recall(DIGEST)
+    assert chosen_forms(view, menus(view)[0], "recall")[-1] == Recall(DIGEST)
 
 
 def test_a_card_without_output_has_no_menu(view: ChatView) -> None:
@@ -232,22 +232,22 @@ def test_a_card_without_output_has_no_menu(view: ChatView) -> None:
 
 
 @pytest.mark.parametrize("width", [360, 500, 700, 1_200])
-def test_nothing_on_the_bar_overlaps_however_narrow(view: ChatView, width: int) -> None:
+def test_bar_items_never_overlap_at_any_width(view: ChatView, width: int) -> None:
     full = replace(
         COMPACT, badge="handed over", arguments=(ARGUMENT,), arguments_cached=True,
         target="tests/integration/providers/test_openai_stream_with_a_long_name.py",
     )  # fmt: skip
     view.chat_viewport.model.reset([full])
     view.resize(width, 600)
-    shown = sheet(view)
-    chips = [hot.rect for hot in shown.hit_areas if hot.name != "open:card"]
-    for at, one in enumerate(chips):
-        assert one.left() >= 0
-        assert one.right() <= shown.width
-        assert not any(one.intersects(other) for other in chips[at + 1 :])
+    card = sheet(view)
+    chips = [hot.rect for hot in card.hit_areas if hot.name != "open:card"]
+    for at, chip in enumerate(chips):
+        assert chip.left() >= 0
+        assert chip.right() <= card.width
+        assert not any(chip.intersects(other) for other in chips[at + 1 :])
 
 
-def test_quiet_dividers_stand_back_in_both_themes(view: ChatView) -> None:
+def test_quiet_dividers_are_less_prominent_in_both_themes(view: ChatView) -> None:
     loud = DividerRow(
         row_key("e1"),
         "fold",

@@ -25,14 +25,15 @@ from tests.support.window.chat_geometry import row_key
 
 @pytest.fixture
 def view(qtbot: QtBot) -> Iterator[ChatView]:
-    shown = ChatView(ChatModel(), LIGHT)
-    qtbot.addWidget(shown)
-    shown.chat_viewport.slice_s = float("inf")  # what is in sight is built at once, however busy the machine
-    shown.resize(800, 600)
-    with qtbot.waitExposed(shown):
-        shown.show()
-    yield shown
-    shown.close()
+    chat_view = ChatView(ChatModel(), LIGHT)
+    qtbot.addWidget(chat_view)
+    # what is in sight is built at once, however busy the machine
+    chat_view.chat_viewport.slice_s = float("inf")
+    chat_view.resize(800, 600)
+    with qtbot.waitExposed(chat_view):
+        chat_view.show()
+    yield chat_view
+    chat_view.close()
 
 
 def _children(node: QAccessibleInterface) -> list[QAccessibleInterface]:
@@ -52,10 +53,10 @@ def _texts(view: ChatView) -> list[str]:
     """What is read of each row beside its name and its buttons."""
     area = QAccessible.queryAccessibleInterface(view.viewport())
     return [
-        one.text(QAccessible.Text.Name)
+        child.text(QAccessible.Text.Name)
         for row in _children(area)
-        for one in _children(row)
-        if one.object().objectName() == "row_text" and not one.state().invisible
+        for child in _children(row)
+        if child.object().objectName() == "row_text" and not child.state().invisible
     ]
 
 
@@ -87,12 +88,12 @@ def test_the_list_to_do_can_be_read_and_scrolled_with_keys(
     panel.set_running(True)
     items = tuple(TodoItem(f"Step {number}", "done") for number in range(count))
     model.reset([ToolRow(row_key("t"), "todo", state="ok", todo=items, is_newest=True)])
-    shown = panel.findChild(QScrollArea, "todo_items")
-    assert shown is not None
-    assert shown.focusPolicy() is policy, "only what overflows takes the keyboard"
-    lines = [line.accessibleName() for line in shown.findChildren(TextLine)]
+    scroll_area = panel.findChild(QScrollArea, "todo_items")
+    assert scroll_area is not None
+    assert scroll_area.focusPolicy() is policy, "only what overflows takes the keyboard"
+    lines = [line.accessibleName() for line in scroll_area.findChildren(TextLine)]
     assert lines == [f"Done: Step {number}" for number in range(count)]
-    node = QAccessible.queryAccessibleInterface(shown)
+    node = QAccessible.queryAccessibleInterface(scroll_area)
     assert (node.role(), node.text(QAccessible.Text.Name)) == (QAccessible.Role.Grouping, "To do")
 
 
@@ -103,21 +104,23 @@ def test_rows_are_a_list_with_text_and_buttons(qtbot: QtBot, view: ChatView) -> 
     area = QAccessible.queryAccessibleInterface(view.viewport())
     assert area.role() == QAccessible.Role.List
     answer, tool = _children(area)
-    assert [area.indexOfChild(one) for one in (answer, tool)] == [0, 1]
+    assert [area.indexOfChild(row) for row in (answer, tool)] == [0, 1]
     name, item = QAccessible.Text.Name, QAccessible.Role.ListItem
     assert (answer.role(), answer.text(name)) == (item, "Opus")
     assert (tool.role(), tool.text(name)) == (item, "Tool bash ls, done, cached")
-    assert [one.text(name) for one in _children(answer)] == ["Some words."]
-    button = next(one for one in _children(tool) if one.object().objectName() == "open:card")
+    assert [child.text(name) for child in _children(answer)] == ["Some words."]
+    button = next(child for child in _children(tool) if child.object().objectName() == "open:card")
     assert (button.role(), button.text(name)) == (QAccessible.Role.Button, "Show the output of bash ls")
     button.actionInterface().doAction(QAccessibleActionInterface.pressAction())
     qtbot.waitUntil(lambda: view.chat_viewport.item_cache.is_open(row_key("t"), "card"))
     view.chat_viewport.model.reset([AssistantRow(row_key("b"), "Other words.", model="Opus")])
-    assert [one.object() for one in _children(area)] == [view.chat_viewport.widget_pool.visible[row_key("b")]]
+    assert [child.object() for child in _children(area)] == [
+        view.chat_viewport.widget_pool.visible[row_key("b")]
+    ]
     view.announce("Reply finished")
 
 
-def test_tab_puts_the_keyboard_on_a_button_that_can_be_named(qtbot: QtBot, view: ChatView) -> None:
+def test_tab_moves_the_focus_to_a_named_button(qtbot: QtBot, view: ChatView) -> None:
     view.chat_viewport.model.reset(
         [ToolRow(row_key("t"), "bash", "ls", "ok", "x", digest=DIGEST, badge="cached")]
     )

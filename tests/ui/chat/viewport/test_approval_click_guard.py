@@ -36,14 +36,15 @@ def clock() -> Seconds:
 
 @pytest.fixture
 def view(qtbot: QtBot, clock: Seconds) -> Iterator[ChatView]:
-    shown = ChatView(ChatModel(), LIGHT, now=clock)
-    qtbot.addWidget(shown)
-    shown.chat_viewport.slice_s = float("inf")  # what is in sight is built at once, however busy the machine
-    shown.resize(800, 600)
-    with qtbot.waitExposed(shown):
-        shown.show()
-    yield shown
-    shown.close()
+    chat_view = ChatView(ChatModel(), LIGHT, now=clock)
+    qtbot.addWidget(chat_view)
+    # what is in sight is built at once, however busy the machine
+    chat_view.chat_viewport.slice_s = float("inf")
+    chat_view.resize(800, 600)
+    with qtbot.waitExposed(chat_view):
+        chat_view.show()
+    yield chat_view
+    chat_view.close()
 
 
 def _click(view: ChatView, key: str, hot: str) -> None:
@@ -54,7 +55,7 @@ def _question(key: str) -> ApprovalRow:
     return ApprovalRow(row_key(key), "bash", "Run it", "make", ("bash: make",))
 
 
-def test_a_card_takes_no_answer_in_the_moment_it_arrives(view: ChatView, clock: Seconds) -> None:
+def test_a_card_ignores_clicks_at_the_moment_it_appears(view: ChatView, clock: Seconds) -> None:
     """By mouse or keyboard: what was meant for something else must not approve a command."""
     decided: list[str] = []
     view.action_triggered.connect(lambda action: decided.append(action.call_id))
@@ -72,7 +73,7 @@ def test_a_card_takes_no_answer_in_the_moment_it_arrives(view: ChatView, clock: 
     assert decided == ["p"]
 
 
-def test_a_card_that_moves_under_the_pointer_takes_no_answer(view: ChatView, clock: Seconds) -> None:
+def test_a_card_that_moves_under_the_pointer_ignores_clicks(view: ChatView, clock: Seconds) -> None:
     """A double click on the first of two cards answers the first alone."""
     decided: list[str] = []
     view.action_triggered.connect(lambda action: decided.append(action.call_id))

@@ -23,14 +23,15 @@ def _fonts(qapp: object) -> None:
 
 @pytest.fixture
 def view(qtbot: QtBot) -> Iterator[ChatView]:
-    shown = ChatView(ChatModel(), LIGHT)
-    qtbot.addWidget(shown)
-    shown.chat_viewport.slice_s = float("inf")  # what is in sight is built at once, however busy the machine
-    shown.resize(800, 600)
-    with qtbot.waitExposed(shown):
-        shown.show()
-    yield shown
-    shown.close()
+    chat_view = ChatView(ChatModel(), LIGHT)
+    qtbot.addWidget(chat_view)
+    # what is in sight is built at once, however busy the machine
+    chat_view.chat_viewport.slice_s = float("inf")
+    chat_view.resize(800, 600)
+    with qtbot.waitExposed(chat_view):
+        chat_view.show()
+    yield chat_view
+    chat_view.close()
 
 
 def _pairs(count: int) -> list[Row]:
@@ -43,21 +44,21 @@ def _pairs(count: int) -> list[Row]:
     return rows
 
 
-def test_find_goes_around_and_opens_what_hides_the_words(qtbot: QtBot, view: ChatView) -> None:
+def test_find_wraps_around_and_opens_collapsed_matches(qtbot: QtBot, view: ChatView) -> None:
     rows = _pairs(50)
     rows[20] = ToolRow(row_key("t"), "bash", "x", "ok", "a needle here", "", 1)
     rows[70] = AssistantRow(row_key("n"), "another needle and needle")
     view.chat_viewport.model.reset(rows)
     view.jump_to(row_key("u0"))
-    seen = []
+    hits = []
     for _ in range(4):
         with qtbot.waitSignal(view.find_finished) as done:
             view.find_text("Needle")
         assert done.args == [True]
         assert view.finder.current is not None
-        seen.append((view.finder.current[0].row, view.finder.current[0].position))
-    assert [row for row, _ in seen] == [20, 70, 70, 20]
-    assert seen[1] != seen[2]
+        hits.append((view.finder.current[0].row, view.finder.current[0].position))
+    assert [row for row, _ in hits] == [20, 70, 70, 20]
+    assert hits[1] != hits[2]
     assert view.chat_viewport.item_cache.is_open(row_key("t"), "card")
     with qtbot.waitSignal(view.find_finished):
         view.find_text("needle", -1)
@@ -68,7 +69,7 @@ def test_find_goes_around_and_opens_what_hides_the_words(qtbot: QtBot, view: Cha
     assert none.args == [False]
 
 
-def _found(qtbot: QtBot, view: ChatView, words: str, direction: int = 1) -> tuple[int | None, int]:
+def _find(qtbot: QtBot, view: ChatView, words: str, direction: int = 1) -> tuple[int | None, int]:
     """The position of the next hit and the number of all, once all are counted."""
     with qtbot.waitSignal(view.find_finished):
         view.find_text(words, direction)
@@ -76,7 +77,7 @@ def _found(qtbot: QtBot, view: ChatView, words: str, direction: int = 1) -> tupl
     return view.finder.position, view.finder.counter.total
 
 
-def test_find_counts_every_hit_once_and_says_which_is_shown(qtbot: QtBot, view: ChatView) -> None:
+def test_find_counts_every_hit_once_and_numbers_the_current_one(qtbot: QtBot, view: ChatView) -> None:
     """Also those behind folds and marks; markup that is not shown is no hit."""
     rows = _pairs(40)
     rows[10] = ToolRow(row_key("t"), "needle", "needle.py", "ok", "a needle here, a needle there", "", 1)
@@ -86,12 +87,12 @@ def test_find_counts_every_hit_once_and_says_which_is_shown(qtbot: QtBot, view: 
     rows[50] = UserRow(row_key("m"), "needleneedle")
     view.chat_viewport.model.reset(rows)
     view.jump_to(row_key("u0"))
-    seen = [_found(qtbot, view, "Needle") for _ in range(8)]
-    assert seen == [(place, 7) for place in (1, 2, 3, 4, 5, 6, 7, 1)]
-    assert _found(qtbot, view, "needle", -1) == (7, 7)
+    hits = [_find(qtbot, view, "Needle") for _ in range(8)]
+    assert hits == [(place, 7) for place in (1, 2, 3, 4, 5, 6, 7, 1)]
+    assert _find(qtbot, view, "needle", -1) == (7, 7)
     view.chat_viewport.model.append(AssistantRow(row_key("late"), "One more needle."))
     qtbot.waitUntil(lambda: view.finder.counter.total == 8)
-    assert _found(qtbot, view, "not there at all") == (None, 0)
+    assert _find(qtbot, view, "not there at all") == (None, 0)
 
 
 def test_hits_in_100_000_messages_are_counted_without_holding_up_the_window(
@@ -100,8 +101,8 @@ def test_hits_in_100_000_messages_are_counted_without_holding_up_the_window(
     """Other work comes between its slices."""
     view.chat_viewport.model.reset(_pairs(50_000))
     view.find_text("question 4", -1)
-    seen: list[int] = []
-    view.finder.counter.changed.connect(lambda: seen.append(view.finder.counter.total))
+    counts: list[int] = []
+    view.finder.counter.changed.connect(lambda: counts.append(view.finder.counter.total))
     qtbot.waitUntil(lambda: view.finder.counter.is_done, timeout=30_000)
-    assert len(seen) > 3
-    assert (view.finder.position, seen[-1]) == (11_111, 11_111)
+    assert len(counts) > 3
+    assert (view.finder.position, counts[-1]) == (11_111, 11_111)

@@ -54,19 +54,21 @@ def _fonts(qapp: object) -> None:
 
 @pytest.fixture
 def view(qtbot: QtBot) -> Iterator[ChatView]:
-    shown = ChatView(ChatModel(), LIGHT)
-    qtbot.addWidget(shown)
-    shown.resize(800, 600)
-    with qtbot.waitExposed(shown):
-        shown.show()
-    yield shown
-    shown.close()
+    chat_view = ChatView(ChatModel(), LIGHT)
+    qtbot.addWidget(chat_view)
+    chat_view.resize(800, 600)
+    with qtbot.waitExposed(chat_view):
+        chat_view.show()
+    yield chat_view
+    chat_view.close()
 
 
 def _sheet(text: str) -> AssistantMessageItem:
-    look = ChatStyle(LIGHT)
+    style = ChatStyle(LIGHT)
     sheet = AssistantMessageItem(
-        AssistantRow(row_key("a"), text), ItemContext(), ItemTools(look, DocumentWriter(look), Highlighter())
+        AssistantRow(row_key("a"), text),
+        ItemContext(),
+        ItemTools(style, DocumentWriter(style), Highlighter()),
     )
     sheet.layout(600.0)
     return sheet
@@ -83,26 +85,26 @@ def _picture(sheet: AssistantMessageItem) -> QImage:
 
 @settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 @given(_TEXTS, st.randoms(use_true_random=False))
-def test_slices_look_and_copy_as_what_is_built_at_once(text: str, chance: random.Random) -> None:
-    whole, sliced = _sheet(text), _sheet(text)
+def test_slices_render_and_copy_like_a_complete_build(text: str, chance: random.Random) -> None:
+    complete, sliced = _sheet(text), _sheet(text)
     before = [words[1:] for words in sliced.block_texts()]
     numbers = [words.number for words in sliced.block_texts()]
-    whole.build(0.0, _FOR_EVER, _FOR_EVER)
+    complete.build(0.0, _FOR_EVER, _FOR_EVER)
     for _ in range(6):
         top = chance.uniform(0, sliced.height)
         sliced.build(top, top + 200, _FOR_EVER, upwards=chance.random() < 0.5)
     sliced.build(0.0, _FOR_EVER, _FOR_EVER)
-    assert sliced.height == whole.height
-    assert [hot.rect for hot in sliced.hit_areas] == [hot.rect for hot in whole.hit_areas]
-    assert _picture(sliced) == _picture(whole)
-    assert [words[1:] for words in whole.block_texts()] == before
-    assert [text.number for text in whole.texts] == numbers
-    assert [text.text() for text in whole.texts] == [words[0] for words in before]
+    assert sliced.height == complete.height
+    assert [hot.rect for hot in sliced.hit_areas] == [hot.rect for hot in complete.hit_areas]
+    assert _picture(sliced) == _picture(complete)
+    assert [words[1:] for words in complete.block_texts()] == before
+    assert [text.number for text in complete.texts] == numbers
+    assert [text.text() for text in complete.texts] == [words[0] for words in before]
 
 
 @settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 @given(_TEXTS, st.randoms(use_true_random=False))
-def test_what_is_pinned_stays_while_more_is_built(text: str, chance: random.Random) -> None:
+def test_a_pinned_slice_stays_while_more_is_built(text: str, chance: random.Random) -> None:
     sheet = _sheet(text * 4)
     for _ in range(8):
         top = chance.uniform(0, sheet.height)
@@ -130,7 +132,7 @@ def _widget(view: ChatView, key: str) -> RowWidget:
     return view.chat_viewport.widget_pool.visible[row_key(key)]
 
 
-def test_only_what_is_near_is_built(qtbot: QtBot, view: ChatView) -> None:
+def test_only_visible_and_adjacent_slices_are_built(qtbot: QtBot, view: ChatView) -> None:
     view.chat_viewport.model.reset([AssistantRow(row_key("a"), _long(300))])
     qtbot.waitUntil(lambda: _built(view) > 5)
     assert _built(view) < 60
@@ -162,7 +164,7 @@ def test_small_steps_up_through_a_long_answer_are_exact(qtbot: QtBot, view: Chat
             assert abs(now[number] - where[number] - 37) < 1e-6
 
 
-def test_building_ahead_does_not_move_what_is_read(qtbot: QtBot, view: ChatView) -> None:
+def test_building_ahead_does_not_move_the_visible_text(qtbot: QtBot, view: ChatView) -> None:
     view.chat_viewport.model.reset([AssistantRow(row_key("a"), _long(200)), UserRow(row_key("u"), "x")])
     view.chat_viewport.scroll_layout.scroll_to(view.chat_viewport.scroll_layout.heights.total / 2)
     view.chat_viewport.set_following(False)
@@ -189,7 +191,7 @@ def test_building_ahead_does_not_move_what_is_read(qtbot: QtBot, view: ChatView)
     assert abs(first()[1] - where[1]) < 1e-6
 
 
-def test_a_theme_switch_inside_a_long_answer_keeps_the_place(view: ChatView) -> None:
+def test_a_theme_switch_inside_a_long_answer_keeps_the_position(view: ChatView) -> None:
     view.chat_viewport.model.reset([AssistantRow(row_key("a"), _long(200)), UserRow(row_key("u"), "x")])
     view.chat_viewport.show_row(0, -3_000.0)
     for _ in range(30):
@@ -201,7 +203,7 @@ def test_a_theme_switch_inside_a_long_answer_keeps_the_place(view: ChatView) -> 
     assert abs(view.chat_viewport.scroll_layout.position - before) < 2
 
 
-def test_all_of_a_long_answer_is_copied_and_heard_without_being_built(view: ChatView) -> None:
+def test_a_long_answer_is_copied_and_read_aloud_without_building_all(view: ChatView) -> None:
     text = _long(200) + "\n\n```\n" + "q" * 50_000 + "\nend\n```\n"
     view.chat_viewport.model.reset([AssistantRow(row_key("a"), text)])
     view.select_all()
@@ -213,7 +215,7 @@ def test_all_of_a_long_answer_is_copied_and_heard_without_being_built(view: Chat
     assert _widget(view, "a").text().count("Paragraph") == 200
 
 
-def test_words_far_away_in_a_long_answer_are_found(qtbot: QtBot, view: ChatView) -> None:
+def test_distant_words_in_a_long_answer_are_found(qtbot: QtBot, view: ChatView) -> None:
     view.chat_viewport.model.reset([AssistantRow(row_key("a"), _long(200))])
     for words, number in (("paragraph 3 has", 3), ("paragraph 150 has", 150)):
         with qtbot.waitSignal(view.find_finished) as done:
@@ -228,7 +230,7 @@ def test_words_far_away_in_a_long_answer_are_found(qtbot: QtBot, view: ChatView)
     assert _built(view) < 90
 
 
-def test_copy_takes_the_whole_of_code_that_is_cut(qtbot: QtBot, view: ChatView) -> None:
+def test_copy_returns_the_full_code_of_a_cut_block(qtbot: QtBot, view: ChatView) -> None:
     code = "\n".join(f"line {n}" for n in range(500))
     view.chat_viewport.model.reset([AssistantRow(row_key("a"), f"```py\n{code}\n```")])
     view.chat_viewport.show_row(0)
@@ -237,7 +239,7 @@ def test_copy_takes_the_whole_of_code_that_is_cut(qtbot: QtBot, view: ChatView) 
     assert len(hots) == 1
 
 
-def test_long_strings_in_cut_code_are_coloured_from_where_they_begin(qtbot: QtBot, view: ChatView) -> None:
+def test_long_strings_in_cut_code_are_colored_from_their_start(qtbot: QtBot, view: ChatView) -> None:
     code = 'x = """' + "\nwords in a string" * 300 + '"""'
     view.chat_viewport.model.reset([AssistantRow(row_key("a"), f"```python\n{code}\n```")])
     last = view.chat_viewport.item(0).texts[-1].document.firstBlock()
@@ -245,7 +247,7 @@ def test_long_strings_in_cut_code_are_coloured_from_where_they_begin(qtbot: QtBo
     assert last.layout().formats()[0].format.foreground().color().name() == LIGHT.code.string
 
 
-def test_an_answer_that_streams_on_after_opening_keeps_all(qtbot: QtBot, view: ChatView) -> None:
+def test_an_answer_that_streams_on_after_opening_stays_complete(qtbot: QtBot, view: ChatView) -> None:
     model = view.chat_viewport.model
     model.reset([AssistantRow(row_key("s"), _long(100), streaming=True)])
     model.stream(row_key("s"), " And more.\n\nLast **words**.")
@@ -266,7 +268,7 @@ def test_the_end_of_a_very_long_answer_is_in_sight_at_once(qtbot: QtBot, view: C
     assert view.chat_viewport.is_at_end
 
 
-def test_tab_goes_to_every_copy_button_of_a_long_answer(qtbot: QtBot, view: ChatView) -> None:
+def test_tab_reaches_every_copy_button_of_a_long_answer(qtbot: QtBot, view: ChatView) -> None:
     text = "\n\n".join(f"{_long(12)}\n\n```py\nx = {n}\n```" for n in range(6))
     view.chat_viewport.model.reset([UserRow(row_key("u"), "go"), AssistantRow(row_key("a"), text)])
     view.chat_viewport.show_row(0)

@@ -28,13 +28,13 @@ NOTICE = NoticeRow(
 
 @pytest.fixture
 def view(qtbot: QtBot) -> Iterator[ChatView]:
-    shown = ChatView(ChatModel(), LIGHT)
-    qtbot.addWidget(shown)
-    shown.resize(800, 600)
-    with qtbot.waitExposed(shown):
-        shown.show()
-    yield shown
-    shown.close()
+    chat_view = ChatView(ChatModel(), LIGHT)
+    qtbot.addWidget(chat_view)
+    chat_view.resize(800, 600)
+    with qtbot.waitExposed(chat_view):
+        chat_view.show()
+    yield chat_view
+    chat_view.close()
 
 
 def drag(view: ChatView, start: str, end: str) -> None:
@@ -59,7 +59,7 @@ def numbers(view: ChatView) -> list[int]:
         ("refused", "Set another", "refused.\n\nThe key has expired.\n\nSet another"),
     ],
 )
-def test_the_selection_stands_in_the_text_it_was_made_in(
+def test_the_selection_stays_in_its_original_text(
     view: ChatView, start: str, end: str, selected: str
 ) -> None:
     view.chat_viewport.model.reset([NOTICE])

@@ -67,14 +67,15 @@ def _fonts(qapp: object) -> None:
 @pytest.fixture
 def view(qtbot: QtBot) -> Iterator[ChatView]:
     model = ChatModel()
-    shown = ChatView(model, LIGHT, now=partial(next, count(0.0, 60.0)))  # each look is a minute later
-    qtbot.addWidget(shown)
-    shown.chat_viewport.slice_s = float("inf")  # what is in sight is built at once, however busy the machine
-    shown.resize(800, 600)
-    with qtbot.waitExposed(shown):
-        shown.show()
-    yield shown
-    shown.close()
+    chat_view = ChatView(model, LIGHT, now=partial(next, count(0.0, 60.0)))  # each look is a minute later
+    qtbot.addWidget(chat_view)
+    # what is in sight is built at once, however busy the machine
+    chat_view.chat_viewport.slice_s = float("inf")
+    chat_view.resize(800, 600)
+    with qtbot.waitExposed(chat_view):
+        chat_view.show()
+    yield chat_view
+    chat_view.close()
 
 
 def _pairs(count: int) -> list[Row]:
@@ -128,7 +129,7 @@ def test_scroll_bar_up_stops_following_and_its_end_starts_it(view: ChatView) -> 
     assert view.is_following
 
 
-def test_a_streaming_answer_does_not_move_what_is_read(qtbot: QtBot, view: ChatView) -> None:
+def test_a_streaming_answer_does_not_move_the_visible_text(qtbot: QtBot, view: ChatView) -> None:
     model = view.chat_viewport.model
     model.reset([*_pairs(20), AssistantRow(row_key("s"), "", streaming=True)])
     view.chat_viewport.show_row(4)
@@ -190,7 +191,7 @@ def test_a_double_click_selects_a_word(qtbot: QtBot, view: ChatView) -> None:
     assert view.selected_text() == "handover"
 
 
-def test_select_all_takes_the_message_first_then_everything(qtbot: QtBot, view: ChatView) -> None:
+def test_select_all_selects_the_message_first_then_everything(qtbot: QtBot, view: ChatView) -> None:
     view.chat_viewport.model.reset(
         [
             UserRow(row_key("u"), "ask"),
@@ -204,7 +205,7 @@ def test_select_all_takes_the_message_first_then_everything(qtbot: QtBot, view: 
     assert view.selected_text().startswith("ask\n\nreply")
 
 
-def test_copying_a_thousand_messages_takes_their_source(view: ChatView) -> None:
+def test_copying_a_thousand_messages_copies_their_source(view: ChatView) -> None:
     view.chat_viewport.model.reset(_pairs(500))
     view.select_all()
     text = view.selected_text()
@@ -227,7 +228,7 @@ def test_links_open_only_on_a_click_and_show_their_target(qtbot: QtBot, view: Ch
     assert opened == ["https://example.org/x"]
 
 
-def test_documents_hold_no_image_and_no_foreign_link(view: ChatView) -> None:
+def test_documents_contain_no_image_and_no_foreign_link(view: ChatView) -> None:
     hostile = (
         "<img src='file:///etc/passwd'>\n\n![x](file:///etc/passwd) [y](javascript:alert(1))\n\n"
         "![z](https://evil.example/leak.png)\n\n<script>steal()</script>\n\nafter"
@@ -252,9 +253,9 @@ def test_tool_card_opens_with_a_click_and_with_keys(qtbot: QtBot, view: ChatView
     _click(qtbot, view, "t", "open:card")
     words = [text.text() for text in _widget(view, "t").item.texts]  # type: ignore[union-attr]  # it is shown
     assert words[-2:] == ["head line", "tail line"]
-    with qtbot.waitSignal(view.action_triggered) as asked:
+    with qtbot.waitSignal(view.action_triggered) as blocker:
         _click(qtbot, view, "t", "cache:open")
-    assert asked.args == [OpenCacheEntry(DIGEST)]
+    assert blocker.args == [OpenCacheEntry(DIGEST)]
     view.setFocus()
     QTest.keyClick(view, Qt.Key.Key_Tab)
     widget = _widget(view, "t")
@@ -289,7 +290,7 @@ def test_enter_never_decides_an_approval(qtbot: QtBot, view: ChatView) -> None:
     assert "bash: rm *" in words
 
 
-def test_the_rule_that_an_answer_saves_is_chosen_by_mouse_or_keyboard(qtbot: QtBot, view: ChatView) -> None:
+def test_the_rule_to_save_is_selected_by_mouse_or_keyboard(qtbot: QtBot, view: ChatView) -> None:
     offers = ("Run: git log -3", "Run commands like: git log *, in the sandbox")
     row = ApprovalRow(
         row_key("p"), "run_command", "Run it", "git log -3", offers, "command", is_sandboxed=True
@@ -325,7 +326,7 @@ def test_actions_say_what_they_are_about(qtbot: QtBot, view: ChatView) -> None:
     assert done == [Undo(1), ControlTurn("retry")]
 
 
-def test_copy_button_takes_the_code_as_it_was_written(qtbot: QtBot, view: ChatView) -> None:
+def test_copy_button_copies_the_code_verbatim(qtbot: QtBot, view: ChatView) -> None:
     line = "x" * 5_000
     view.chat_viewport.model.reset([AssistantRow(row_key("a"), f"```\n{line}\n\tend\n```")])
     view.chat_viewport.show_row(0)
@@ -355,7 +356,7 @@ def _plain(document: QTextDocument) -> str:
     return document.toHtml()
 
 
-def test_a_stream_ends_as_it_would_have_been_rendered_at_once(view: ChatView) -> None:
+def test_a_finished_stream_renders_like_a_complete_answer(view: ChatView) -> None:
     text = MARKDOWN + "\n\n```bash\nls -l\n" + "echo 1\n" * 40 + "```\n1. last\n   ```py\n   x\n   ```\n"
     model = view.chat_viewport.model
     model.reset([AssistantRow(row_key("s"), "", streaming=True)])
@@ -376,7 +377,7 @@ def test_streamed_text_arrives_by_itself_at_the_flush(qtbot: QtBot, view: ChatVi
     qtbot.waitUntil(lambda: [text.text() for text in view.chat_viewport.item(0).texts] == ["Hello you"])
 
 
-def test_an_evicted_stream_loses_and_doubles_nothing(view: ChatView) -> None:
+def test_an_evicted_stream_loses_and_repeats_nothing(view: ChatView) -> None:
     model = view.chat_viewport.model
     model.reset([AssistantRow(row_key("s"), "a", streaming=True)])
     model.stream(row_key("s"), "b")
@@ -387,7 +388,7 @@ def test_an_evicted_stream_loses_and_doubles_nothing(view: ChatView) -> None:
     assert [text.text() for text in view.chat_viewport.item(0).texts] == ["abc"]
 
 
-def test_theme_switch_keeps_the_place_and_recolours(view: ChatView) -> None:
+def test_theme_switch_keeps_the_position_and_recolors(view: ChatView) -> None:
     view.chat_viewport.model.reset(_pairs(100))
     view.jump_to(row_key("a40"))
     before = view.chat_viewport.scroll_layout.placed[0]
@@ -397,7 +398,7 @@ def test_theme_switch_keeps_the_place_and_recolours(view: ChatView) -> None:
     assert picture.pixelColor(2, 300).lightness() < 60
 
 
-def test_code_is_coloured_after_it_is_shown(qtbot: QtBot, view: ChatView) -> None:
+def test_code_is_colored_after_it_appears(qtbot: QtBot, view: ChatView) -> None:
     view.chat_viewport.model.reset([AssistantRow(row_key("a"), "```python\ndef f():\n    return 1\n```")])
     block = view.chat_viewport.item(0).texts[0].document.begin()
     assert block.layout().formats() == []
@@ -405,7 +406,7 @@ def test_code_is_coloured_after_it_is_shown(qtbot: QtBot, view: ChatView) -> Non
     assert block.layout().formats()[0].format.foreground().color().name() == LIGHT.code.keyword
 
 
-def test_a_theme_switch_while_code_waits_for_its_colours(qtbot: QtBot, view: ChatView) -> None:
+def test_a_theme_switch_while_code_waits_for_its_colors(qtbot: QtBot, view: ChatView) -> None:
     text = "```python\n" + "def f():\n    return 1\n" * 300 + "```"
     view.chat_viewport.model.reset([AssistantRow(row_key("a"), text)])
     view.chat_viewport.item(0)
@@ -424,7 +425,7 @@ def test_tab_leaves_the_conversation_after_its_last_button(qtbot: QtBot, view: C
     assert not _widget(view, "t").has_keyboard()
 
 
-def test_a_row_removed_above_does_not_move_what_is_read(view: ChatView) -> None:
+def test_a_row_removed_above_does_not_move_the_visible_text(view: ChatView) -> None:
     view.chat_viewport.model.reset(_pairs(40))
     view.chat_viewport.show_row(40, 30.0)
     key, top = view.chat_viewport.model.raw_row(40).key, view.chat_viewport.scroll_layout.placed[-1].y
@@ -433,7 +434,7 @@ def test_a_row_removed_above_does_not_move_what_is_read(view: ChatView) -> None:
     assert view.chat_viewport.scroll_layout.placed[-1].y == top
 
 
-def test_rows_come_change_and_go(view: ChatView) -> None:
+def test_rows_are_added_changed_and_removed(view: ChatView) -> None:
     model = view.chat_viewport.model
     model.reset([])
     model.append(UserRow(row_key("u"), "hi"))
