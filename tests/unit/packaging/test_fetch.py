@@ -1,4 +1,4 @@
-"""What builds fetch is one exact file, or nothing."""
+"""A build fetches exactly the pinned file, or nothing."""
 
 from __future__ import annotations
 
@@ -11,29 +11,31 @@ from release import fetch
 GOOD = hashlib.sha256(b"good").hexdigest()
 
 
-def listed(folder: Path, url: str = "https://helix-desktop.invalid/thing.zip", sha256: str = GOOD) -> Path:
+def write_list(
+    folder: Path, url: str = "https://helix-desktop.invalid/thing.zip", sha256: str = GOOD
+) -> Path:
     """Write a list with one file in it."""
     path = folder / "fetched.toml"
     path.write_text(f'[thing]\nurl = "{url}"\nsha256 = "{sha256}"\n', encoding="utf-8")
     return path
 
 
-def test_what_is_there_already_and_right_is_not_fetched_again(tmp_path: Path) -> None:
+def test_a_valid_local_file_is_not_fetched_again(tmp_path: Path) -> None:
     """The tests have no network: a fetch would fail here."""
     (tmp_path / "thing.zip").write_bytes(b"good")
-    assert fetch.fetch(fetch.wanted("thing", listed(tmp_path)), tmp_path).read_bytes() == b"good"
+    assert fetch.fetch(fetch.wanted("thing", write_list(tmp_path)), tmp_path).read_bytes() == b"good"
 
 
-def test_what_is_there_and_wrong_is_not_taken(tmp_path: Path) -> None:
-    """It is fetched anew; without a network that is an error with the address in it."""
+def test_an_invalid_local_file_is_not_used(tmp_path: Path) -> None:
+    """It is fetched again; without a network that is an error with the URL in it."""
     (tmp_path / "thing.zip").write_bytes(b"bad")
-    where = f"file://{tmp_path}/source/thing.zip"
+    url = f"file://{tmp_path}/source/thing.zip"
     with pytest.raises(fetch.FetchFailed, match="cannot be fetched"):
-        fetch.fetch(fetch.Wanted(where, GOOD), tmp_path)
+        fetch.fetch(fetch.Wanted(url, GOOD), tmp_path)
 
 
-def test_what_comes_and_is_something_else_is_not_kept(tmp_path: Path) -> None:
-    """The digest that came is told, the file is not there."""
+def test_a_download_with_a_wrong_digest_is_not_kept(tmp_path: Path) -> None:
+    """The actual digest is reported, the file does not exist."""
     source = tmp_path / "source"
     source.mkdir()
     (source / "thing.zip").write_bytes(b"changed")
@@ -41,8 +43,8 @@ def test_what_comes_and_is_something_else_is_not_kept(tmp_path: Path) -> None:
         fetch.fetch(fetch.Wanted(f"file://{source}/thing.zip", GOOD), tmp_path / "kept")
     assert not (tmp_path / "kept").exists()
     (source / "thing.zip").write_bytes(b"good")
-    kept = fetch.fetch(fetch.Wanted(f"file://{source}/thing.zip", GOOD), tmp_path / "kept")
-    assert kept.read_bytes() == b"good"
+    fetched = fetch.fetch(fetch.Wanted(f"file://{source}/thing.zip", GOOD), tmp_path / "kept")
+    assert fetched.read_bytes() == b"good"
 
 
 @pytest.mark.parametrize(
@@ -53,19 +55,19 @@ def test_what_comes_and_is_something_else_is_not_kept(tmp_path: Path) -> None:
         ("https://x/a", ""),
     ],
 )
-def test_a_list_that_pins_nothing_is_refused(tmp_path: Path, url: str, sha256: str) -> None:
-    """An address without TLS, or no digest, could be anything."""
+def test_a_list_without_pins_is_refused(tmp_path: Path, url: str, sha256: str) -> None:
+    """A URL without TLS, or without a digest, could be anything."""
     with pytest.raises(fetch.FetchFailed, match="thing needs"):
-        fetch.wanted("thing", listed(tmp_path, url, sha256))
+        fetch.wanted("thing", write_list(tmp_path, url, sha256))
 
 
 @pytest.mark.parametrize("name", ["python-embed", "appimage-runtime"])
-def test_the_lists_own_entries_are_pinned(name: str) -> None:
+def test_the_entries_of_the_list_are_pinned(name: str) -> None:
     """Each names one version of one file."""
     assert fetch.wanted(name).url.startswith("https://")
 
 
-def test_an_unknown_name_is_refused_with_those_that_are_known(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_name_is_refused_with_the_known_ones(capsys: pytest.CaptureFixture[str]) -> None:
     """Exit 1 and one line."""
     assert fetch.main(["nothing"]) == 1
     assert "It names: appimage-runtime, python-embed." in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""What goes into the frozen app, what it asks of the system, and what its children get to see."""
+"""What goes into the frozen app, what it needs of the system, and what its child processes see."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ QT = "PySide6/Qt/plugins"
         "libxkbcommon.so.0",
     ],
 )
-def test_what_the_app_needs_comes_along(place: str) -> None:
-    """Displays, input methods, pictures, translations of dialogs, licences, libraries that systems lack."""
+def test_required_files_are_included(place: str) -> None:
+    """Displays, input methods, images, translations of dialogs, licenses, libraries that systems lack."""
     assert contents.is_wanted((place, "", "BINARY"), "linux")
 
 
@@ -58,8 +58,8 @@ def test_what_the_app_needs_comes_along(place: str) -> None:
         "libwayland-client.so.0",
     ],
 )
-def test_what_it_does_not_need_stays_out(place: str) -> None:
-    """Other displays and drivers, paths of the building machine, libraries that belong to the system."""
+def test_unneeded_files_are_excluded(place: str) -> None:
+    """Other displays and drivers, paths of the build machine, libraries that belong to the system."""
     assert not contents.is_wanted((place, "", "BINARY"), "linux")
 
 
@@ -68,21 +68,21 @@ def test_on_other_systems_no_library_is_left_to_the_system() -> None:
     assert contents.is_wanted(("libz.so.1", "", "BINARY"), "darwin")
 
 
-def test_libraries_that_nothing_asks_for_are_left_out() -> None:
-    """What plugins and modules ask for stays, at any depth; links to what went go, too."""
-    asked = {"/p": ["liba.so.1"], "/a": ["libb.so.1"]}
+def test_unreferenced_libraries_are_excluded() -> None:
+    """Dependencies of plugins and modules stay, at any depth; links to excluded files are dropped too."""
+    dependencies = {"/p": ["liba.so.1"], "/a": ["libb.so.1"]}
     plugin = (f"{QT}/platforms/libqxcb.so", "/p", "BINARY")
     first, second = ("liba.so.1", "/a", "BINARY"), ("lib/libb.so.1", "/b", "BINARY")
-    lonely, link = ("libc.so.1", "/c", "BINARY"), ("lib/libc.so", "../libc.so.1", "SYMLINK")
-    stays, gone = contents.reachable(
-        [plugin, first, second, lonely, link], lambda source: asked.get(source, [])
+    unreferenced, link = ("libc.so.1", "/c", "BINARY"), ("lib/libc.so", "../libc.so.1", "SYMLINK")
+    included, excluded = contents.reachable(
+        [plugin, first, second, unreferenced, link], lambda source: dependencies.get(source, [])
     )
-    assert (stays, gone) == ([plugin, first, second, link], ["libc.so.1"])
-    assert contents.without_dangling(stays, [one[0] for one in stays]) == [plugin, first, second]
+    assert (included, excluded) == ([plugin, first, second, link], ["libc.so.1"])
+    assert contents.without_dangling(included, [entry[0] for entry in included]) == [plugin, first, second]
 
 
-def test_children_get_the_persons_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the bootloader sets goes; what the person had comes back."""
+def test_child_processes_get_the_user_s_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bootloader's variables are removed; the user's are restored."""
     monkeypatch.setattr(sys, "_MEIPASS", "/usr/lib/helix-desktop/_internal", raising=False)
     inside = {
         "LD_LIBRARY_PATH": "/usr/lib/helix-desktop/_internal",
@@ -90,33 +90,36 @@ def test_children_get_the_persons_environment(monkeypatch: pytest.MonkeyPatch) -
         "A": "1",
     }
     assert start.restored(inside) == {"A": "1"}
-    had = {"LD_LIBRARY_PATH": "/usr/lib/helix-desktop/_internal:/opt/ada", "LD_LIBRARY_PATH_ORIG": "/opt/ada"}
-    assert start.restored(had) == {"LD_LIBRARY_PATH": "/opt/ada"}
+    environment = {
+        "LD_LIBRARY_PATH": "/usr/lib/helix-desktop/_internal:/opt/ada",
+        "LD_LIBRARY_PATH_ORIG": "/opt/ada",
+    }
+    assert start.restored(environment) == {"LD_LIBRARY_PATH": "/opt/ada"}
     assert start.restored({"LD_LIBRARY_PATH": "/opt/ada"}) == {"LD_LIBRARY_PATH": "/opt/ada"}
 
 
-def test_every_library_that_is_asked_for_is_found(tmp_path: Path) -> None:
-    """What a program asks for and the folder does not hold is a need of the system."""
+def test_every_needed_library_is_found(tmp_path: Path) -> None:
+    """A program's dependency that is not in the folder is a need of the system."""
     if not shutil.which("readelf"):
         pytest.skip("there is no readelf here")
     program = shutil.which("true") or "/bin/true"
     shutil.copy(program, tmp_path / "true")
-    found = libraries.needs(tmp_path)
-    assert found.libraries["libc.so.6"] == "true"
-    assert "GLIBC" in found.symbols
+    needs = libraries.needs(tmp_path)
+    assert needs.libraries["libc.so.6"] == "true"
+    assert "GLIBC" in needs.symbols
     (tmp_path / "libc.so.6").write_bytes(b"")
     assert "libc.so.6" not in libraries.needs(tmp_path).libraries
 
 
-def test_what_no_package_declares_fails_the_build() -> None:
-    """A library of nobody, and symbols that the oldest system does not have: each is named with who asks."""
-    found = libraries.Needs({"libc.so.6": "a", "libnowhere.so.1": "plugins/b.so"}, {"GLIBC": "2.99"})
-    library, symbol = libraries.complaints(found)
+def test_undeclared_needs_fail_the_build() -> None:
+    """An unknown library, and symbols that the oldest system lacks: each is named with its user."""
+    needs = libraries.Needs({"libc.so.6": "a", "libnowhere.so.1": "plugins/b.so"}, {"GLIBC": "2.99"})
+    library, symbol = libraries.complaints(needs)
     assert "libnowhere.so.1 (asked for by plugins/b.so)" in library
     assert "GLIBC_2.99 is newer" in symbol
 
 
-def test_licences_are_found_by_what_is_there(tmp_path: Path) -> None:
+def test_licenses_are_found_by_existing_files(tmp_path: Path) -> None:
     """A distribution's list names its metadata and no file that was left out."""
     folder = tmp_path / "tiny-1.0.dist-info"
     (folder / "licenses").mkdir(parents=True)
@@ -128,7 +131,7 @@ def test_licences_are_found_by_what_is_there(tmp_path: Path) -> None:
     assert {file.name for file in files} == {"METADATA", "LICENSE", "RECORD"}
 
 
-def test_a_build_says_which_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_build_has_its_identity(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Version, commit, date, target and Python, as TOML; without git the commit is unknown."""
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
     (tmp_path / "helix_desktop").mkdir()
@@ -136,12 +139,12 @@ def test_a_build_says_which_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     (tmp_path / "resources").mkdir()
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
     build_identity.write_identity(tmp_path, tmp_path / "resources", "deb", "3.11.2")
-    told = tomllib.loads((tmp_path / "resources" / "build.toml").read_text(encoding="utf-8"))
-    wanted = {"version": "1.2.3", "commit": "unknown", "date": "2023-11-14T22:13:20Z", "target": "deb"}
-    assert told == {**told, **wanted, "python": "3.11.2"}
+    build_info = tomllib.loads((tmp_path / "resources" / "build.toml").read_text(encoding="utf-8"))
+    expected = {"version": "1.2.3", "commit": "unknown", "date": "2023-11-14T22:13:20Z", "target": "deb"}
+    assert build_info == {**build_info, **expected, "python": "3.11.2"}
 
 
-def test_without_git_and_a_date_nothing_is_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_build_without_git_and_a_date_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two builds would differ: the message says which variable to set."""
     monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
@@ -149,20 +152,20 @@ def test_without_git_and_a_date_nothing_is_built(tmp_path: Path, monkeypatch: py
         build_identity.epoch(tmp_path)
 
 
-def test_what_the_samples_import_is_shipped() -> None:
+def test_modules_imported_by_the_samples_are_shipped() -> None:
     imported = set()
     for path in (ROOT / "resources" / "demo").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Import):
-                imported |= {one.name for one in node.names}
+                imported |= {name.name for name in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module:
                 imported.add(node.module)
     library = {name for name in imported if name in sys.stdlib_module_names}
     assert library - set(sys.builtin_module_names) - {"collections"} <= set(contents.SAMPLES)
 
 
-def test_rights_and_dates_are_those_of_every_build(tmp_path: Path) -> None:
-    """Programs can be run, nothing else can; another umask or clock changes nothing."""
+def test_file_modes_and_dates_are_reproducible(tmp_path: Path) -> None:
+    """Programs are executable, nothing else is; another umask or clock changes nothing."""
     for name in ("helix-desktop", "_internal/bin/rg", "_internal/demo/bin/python3.cmd", "_internal/libx.so"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes(b"")

@@ -1,4 +1,4 @@
-"""The Linux packages: what they declare, files that desktops read, the man page, the door to targets."""
+"""The Linux packages: dependencies, files that desktops read, the man page, the entry point for targets."""
 
 from __future__ import annotations
 
@@ -25,29 +25,29 @@ from helix_desktop.domain.store.archive_report import SUFFIX
 
 ROOT = Path(__file__).resolve().parents[3]
 LINUX = ROOT / "packaging" / "linux"
-FOUND = Needs({"libc.so.6": "x", "libm.so.6": "x", "libEGL.so.1": "y", "libstdc++.so.6": "z"}, dict(NEWEST))
+NEEDS = Needs({"libc.so.6": "x", "libm.so.6": "x", "libEGL.so.1": "y", "libstdc++.so.6": "z"}, dict(NEWEST))
 
 
-def test_a_deb_depends_on_what_has_the_libraries() -> None:
-    """Each package once, with the version that has the newest symbols first."""
-    assert depends(FOUND) == ["libc6 (>= 2.35)", "libegl1", "libstdc++6 (>= 11)"]
+def test_a_deb_depends_on_the_packages_of_its_libraries() -> None:
+    """Each package once, with the version that first had the newest symbols."""
+    assert depends(NEEDS) == ["libc6 (>= 2.35)", "libegl1", "libstdc++6 (>= 11)"]
 
 
-def test_newer_symbols_need_a_version_that_somebody_looked_up() -> None:
+def test_newer_symbols_need_a_known_version() -> None:
     """The build fails rather than declare too little."""
     with pytest.raises(SetupFailed, match=r"GLIBC_2\.40"):
-        depends(Needs(FOUND.libraries, {**NEWEST, "GLIBC": "2.40"}))
+        depends(Needs(NEEDS.libraries, {**NEWEST, "GLIBC": "2.40"}))
 
 
 def test_an_rpm_requires_libraries_and_symbols_by_their_names() -> None:
     """As every RPM distribution calls them."""
-    asked = requires(FOUND)
-    assert "libEGL.so.1()(64bit)" in asked
-    assert f"libc.so.6(GLIBC_{NEWEST['GLIBC']})(64bit)" in asked
+    requirements = requires(NEEDS)
+    assert "libEGL.so.1()(64bit)" in requirements
+    assert f"libc.so.6(GLIBC_{NEWEST['GLIBC']})(64bit)" in requirements
 
 
 def desktop_entry() -> configparser.SectionProxy:
-    """The menu entry."""
+    """Return the menu entry."""
     entry = configparser.ConfigParser(interpolation=None, delimiters=("=",))
     entry.optionxform = str  # type: ignore[assignment,method-assign]  # as the module's own documents say
     entry.read(LINUX / f"{share.ID}.desktop", encoding="utf-8")
@@ -55,7 +55,7 @@ def desktop_entry() -> configparser.SectionProxy:
 
 
 def test_links_and_exported_workspaces_open_the_app() -> None:
-    """The menu entry takes what the file type is called, and files of that type end as exports do."""
+    """The menu entry accepts the file type by its name, and files of that type end as exports do."""
     entry = desktop_entry()
     assert entry["Exec"] == "helix-desktop %u"
     assert entry["MimeType"] == "x-scheme-handler/helix;application/x-helix-workspace;"
@@ -70,34 +70,34 @@ def test_links_and_exported_workspaces_open_the_app() -> None:
     assert glob.get("pattern") == f"*{SUFFIX}"
 
 
-def test_the_metainfo_shows_pictures_that_are_shipped() -> None:
-    """Each picture that it names is one that the package carries, and the project has."""
+def test_the_metainfo_shows_shipped_images() -> None:
+    """Each image that it names is one that the package has, and the project too."""
     info = ET.parse(LINUX / f"{share.ID}.metainfo.xml").getroot()
-    named = [str(image.text).rpartition("/")[2] for image in info.iter("image")]
-    assert tuple(named) == share.PICTURES
-    assert all((ROOT / "packaging" / "pictures" / name).is_file() for name in named)
+    image_names = [str(image.text).rpartition("/")[2] for image in info.iter("image")]
+    assert tuple(image_names) == share.PICTURES
+    assert all((ROOT / "packaging" / "pictures" / name).is_file() for name in image_names)
     assert info.findtext("id") == share.ID
     assert info.findtext("launchable") == f"{share.ID}.desktop"
 
 
-def test_the_man_page_names_every_command_and_option() -> None:
-    """All that a person can give is there, and what is hidden from help is not."""
+def test_the_man_page_documents_every_command_and_option() -> None:
+    """All public ones are there, and those hidden from help are not."""
     page = manual("1.2.3", "2026-11-20")
     plain = page.replace("\\-", "-").replace("\\fB", "").replace("\\fI", "").replace("\\fR", "")
-    told = list(commands(build_parser()))
-    assert {"run", "cache forget", "self-check", "demo", "mcp"} <= {name for name, _, _ in told}
-    for name, _, grammar in told:
+    documented = list(commands(build_parser()))
+    assert {"run", "cache forget", "self-check", "demo", "mcp"} <= {name for name, _, _ in documented}
+    for name, _, grammar in documented:
         section = plain.partition(f'.SS "{name}"')[2].partition("\n.S")[0]
         assert section, name
         for action in grammar._actions:
             for option in action.option_strings:
-                shown = action.help != argparse.SUPPRESS and not isinstance(action, argparse._HelpAction)
-                assert (option in re.findall(r"^-[\w-]+", section, re.MULTILINE)) == shown, (name, option)
+                is_public = action.help != argparse.SUPPRESS and not isinstance(action, argparse._HelpAction)
+                assert (option in re.findall(r"^-[\w-]+", section, re.MULTILINE)) == is_public, (name, option)
     assert not re.search(r"^'", page, re.MULTILINE)
 
 
 def test_the_copyright_file_names_every_part(tmp_path: Path) -> None:
-    """The app, each distribution with its terms, each library of the system with where its text lies."""
+    """The app, each distribution with its license, each system library with the place of its text."""
     folder = tmp_path / "Tiny_Part-1.0.dist-info"
     folder.mkdir()
     metadata = (
@@ -117,47 +117,47 @@ def test_the_copyright_file_names_every_part(tmp_path: Path) -> None:
     assert "/usr/lib/x/resources/licences/system/libx1.txt" in text
 
 
-def test_only_a_runtime_of_appimages_is_put_in_front(tmp_path: Path) -> None:
+def test_only_an_appimage_runtime_is_prepended(tmp_path: Path) -> None:
     """Anything else would be a file that does not start."""
     (tmp_path / "runtime").write_bytes(b"\x7fELF" + bytes(60))
     with pytest.raises(SetupFailed, match="no runtime of AppImages"):
         _joined(tmp_path, tmp_path / "runtime", tmp_path / "squashfs")
 
 
-def test_a_target_that_does_not_exist_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    """Exit 2, and the list of those that do."""
+def test_an_unknown_target_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    """Exit 2, and the list of existing ones."""
     assert package.main(ROOT, ["walk"]) == 2
-    said = capsys.readouterr().err
-    assert "there is no target 'walk'" in said
-    assert all(f"\n  {name} " in said for name in package.TARGETS)
+    message = capsys.readouterr().err
+    assert "there is no target 'walk'" in message
+    assert all(f"\n  {name} " in message for name in package.TARGETS)
 
 
-def test_a_part_that_a_checkout_lacks_is_named() -> None:
-    """One line with the file, no traceback; what is wrong inside a module is not taken for that."""
+def test_a_module_missing_from_a_checkout_is_named() -> None:
+    """One line with the file, no traceback; an error inside a module is not mistaken for that."""
     with pytest.raises(SetupFailed, match=r"no packaging/nowhere/build\.py"):
         package.Target("nothing", "nowhere.build").build()
 
 
-def test_all_goes_on_after_what_this_machine_cannot_do(
+def test_the_build_continues_after_a_skipped_target(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What is skipped is told with the reason and is no failure; what failed is one."""
+    """A skipped target is reported with the reason and is no failure; a failed one is."""
 
-    def cannot(root: Path, words: object) -> int:
+    def cannot(root: Path, args: object) -> int:
         raise NotHere("no squashfs here")
 
-    def fails(root: Path, words: object) -> int:
+    def fails(root: Path, args: object) -> int:
         raise SetupFailed("broken")
 
-    def builds(root: Path, words: object) -> int:
+    def builds(root: Path, args: object) -> int:
         return 0
 
-    made = {"one": builds, "two": cannot, "three": builds}
-    monkeypatch.setattr(package, "ALL", tuple(made))
-    monkeypatch.setattr(package, "TARGETS", {name: package.Target(name, name) for name in made})
-    monkeypatch.setattr(package.Target, "build", lambda self: made[self.module])
+    targets = {"one": builds, "two": cannot, "three": builds}
+    monkeypatch.setattr(package, "ALL", tuple(targets))
+    monkeypatch.setattr(package, "TARGETS", {name: package.Target(name, name) for name in targets})
+    monkeypatch.setattr(package.Target, "build", lambda self: targets[self.module])
     assert package.main(ROOT, ["all"]) == 0
     assert "skipped  two        no squashfs here\n" in capsys.readouterr().out
-    made["three"] = fails
+    targets["three"] = fails
     assert package.main(ROOT, ["all"]) == 1
     assert "FAILED   three      broken\n" in capsys.readouterr().out

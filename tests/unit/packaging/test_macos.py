@@ -1,4 +1,4 @@
-"""The macOS bundle: its keys, what its code runs on, and the order in which it is signed."""
+"""The macOS bundle: its keys, its required systems, and the order of signing."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from helix_desktop import __version__
 ARM, INTEL = 0x0100000C, 0x01000007
 
 
-def thin(machine: int = ARM, oldest: tuple[int, int] = (15, 0)) -> bytes:
-    """Make the beginning of a program for one architecture."""
+def thin_binary(machine: int = ARM, oldest: tuple[int, int] = (15, 0)) -> bytes:
+    """Return the start of a program for one architecture."""
     command = struct.pack("<IIIIII", 0x32, 24, 1, oldest[0] << 16 | oldest[1] << 8, 0, 0)
     return struct.pack("<IIIIIIII", 0xFEEDFACF, machine, 0, 2, 1, len(command), 0, 0) + command
 
 
 def fat(*parts: bytes) -> bytes:
-    """Make a program for several architectures."""
+    """Return a program for several architectures."""
     head, body = struct.pack(">II", 0xCAFEBABE, len(parts)), b""
     start = len(head) + 20 * len(parts)
     for part in parts:
@@ -36,14 +36,14 @@ def fat(*parts: bytes) -> bytes:
 
 @pytest.fixture
 def app(tmp_path: Path) -> Path:
-    """A bundle as PyInstaller lays it out, with code that is only its beginning."""
-    made = tmp_path / f"{bundle.NAME}.app"
-    contents = made / "Contents"
+    """A bundle as PyInstaller lays it out, with truncated code."""
+    bundle_path = tmp_path / f"{bundle.NAME}.app"
+    contents = bundle_path / "Contents"
     for place, data in {
-        "MacOS/helix-desktop": thin(),
-        "Frameworks/libone.dylib": thin(),
-        "Frameworks/PySide6/QtCore.abi3.so": fat(thin(INTEL), thin()),
-        "Frameworks/Python.framework/Versions/3.12/Python": thin(),
+        "MacOS/helix-desktop": thin_binary(),
+        "Frameworks/libone.dylib": thin_binary(),
+        "Frameworks/PySide6/QtCore.abi3.so": fat(thin_binary(INTEL), thin_binary()),
+        "Frameworks/Python.framework/Versions/3.12/Python": thin_binary(),
         "Resources/resources/models.toml": b"[models]",
     }.items():
         (contents / place).parent.mkdir(parents=True, exist_ok=True)
@@ -51,11 +51,11 @@ def app(tmp_path: Path) -> Path:
     (contents / "Frameworks" / "Python.framework" / "Versions" / "Current").symlink_to("3.12")
     (contents / "Frameworks" / "resources").symlink_to("../Resources/resources")
     (contents / "Info.plist").write_bytes(plistlib.dumps(bundle.info_plist("1.2.3")))
-    return made
+    return bundle_path
 
 
-def test_links_and_files_are_ours() -> None:
-    """The scheme and the ending are declared, and the type that is opened is the type that is declared."""
+def test_links_and_file_types_are_declared() -> None:
+    """The scheme and the extension are declared, and the opened type is the declared one."""
     keys = plistlib.loads(plistlib.dumps(bundle.info_plist(__version__)))
     assert keys["CFBundleURLTypes"][0]["CFBundleURLSchemes"] == ["helix"]
     (declared,) = keys["UTExportedTypeDeclarations"]
@@ -68,14 +68,14 @@ def test_links_and_files_are_ours() -> None:
 @pytest.mark.parametrize(
     ("version", "numbers"), [("1.2.3", "1.2.3"), ("1.2.3rc1", "1.2.3"), ("10.0.4.dev2", "10.0.4")]
 )
-def test_macos_is_told_numbers_only(version: str, numbers: str) -> None:
+def test_macos_gets_only_numbers(version: str, numbers: str) -> None:
     """It compares three numbers and refuses letters."""
     assert bundle.info_plist(version)["CFBundleVersion"] == numbers
 
 
 @pytest.mark.parametrize("version", ["1.2", "one", "", "1.2.3x/4"])
-def test_what_is_no_version_is_refused(version: str) -> None:
-    """A bundle with a wrong number is never upgraded rightly."""
+def test_an_invalid_version_is_refused(version: str) -> None:
+    """A bundle with a wrong number is never upgraded correctly."""
     if version == "1.2.3x/4":
         assert bundle.numeric(version) == "1.2.3"
     else:
@@ -83,17 +83,17 @@ def test_what_is_no_version_is_refused(version: str) -> None:
             bundle.numeric(version)
 
 
-def test_only_rights_that_are_needed_are_asked_for() -> None:
-    """One, without comments: the part of macOS that reads them takes none."""
+def test_only_required_entitlements_are_requested() -> None:
+    """One, without comments: the part of macOS that reads them accepts none."""
     data = sign.ENTITLEMENTS.read_bytes()
     assert plistlib.loads(data) == {"com.apple.security.cs.allow-unsigned-executable-memory": True}
     assert b"<!--" not in data
 
 
-def test_architectures_and_oldest_systems_are_read(tmp_path: Path) -> None:
+def test_architectures_and_minimum_systems_are_read(tmp_path: Path) -> None:
     """Of thin and of fat files."""
     path = tmp_path / "lib.dylib"
-    path.write_bytes(fat(thin(INTEL, (10, 13)), thin(ARM, (13, 0))))
+    path.write_bytes(fat(thin_binary(INTEL, (10, 13)), thin_binary(ARM, (13, 0))))
     assert macho.is_macho(path)
     assert macho.slices(path) == [macho.Slice("x86_64", (10, 13)), macho.Slice("arm64", (13, 0))]
 
@@ -102,8 +102,8 @@ def test_architectures_and_oldest_systems_are_read(tmp_path: Path) -> None:
     "data",
     [b"", b"\x7fELF\x02\x01\x01\0", b"#!/bin/sh\n", struct.pack(">II", 0xCAFEBABE, 0x34) + b"java" * 9],
 )
-def test_what_is_no_code_for_macos_is_left_alone(tmp_path: Path, data: bytes) -> None:
-    """Also a Java class, which begins as a fat file does."""
+def test_other_files_are_ignored(tmp_path: Path, data: bytes) -> None:
+    """Also a Java class, which has the magic number of a fat file."""
     path = tmp_path / "file"
     path.write_bytes(data)
     assert not macho.is_macho(path)
@@ -112,16 +112,16 @@ def test_what_is_no_code_for_macos_is_left_alone(tmp_path: Path, data: bytes) ->
 
 
 @pytest.mark.parametrize("cut", [9, 33, 40])
-def test_code_that_is_cut_off_is_named(tmp_path: Path, cut: int) -> None:
+def test_truncated_code_is_named(tmp_path: Path, cut: int) -> None:
     """It is an error that names the file, not a crash."""
     path = tmp_path / "lib.dylib"
-    path.write_bytes(thin()[:cut])
+    path.write_bytes(thin_binary()[:cut])
     with pytest.raises(ValueError, match=r"lib\.dylib is cut off"):
         macho.slices(path)
 
 
 def test_signing_goes_from_the_inside_out(app: Path) -> None:
-    """A framework after what is in it, the program with the bundle and last, links and texts never."""
+    """A framework after its content, the program with the bundle and last, links and texts never."""
     order = [path.relative_to(app).as_posix() for path in sign.signing_order(app)]
     assert order[-1] == "."
     python = "Contents/Frameworks/Python.framework/Versions/3.12"
@@ -135,8 +135,8 @@ def test_signing_goes_from_the_inside_out(app: Path) -> None:
     }
 
 
-def test_only_the_program_asks_for_rights(app: Path) -> None:
-    """Libraries share what the program has; each signature is hardened and stamped with the time."""
+def test_only_the_program_requests_entitlements(app: Path) -> None:
+    """Libraries share the program's; each signature is hardened and timestamped."""
     commands = {path: sign.command(path, app, "Developer ID") for path in sign.signing_order(app)}
     assert [path for path, line in commands.items() if "--entitlements" in line] == [app]
     assert all({"--timestamp", "runtime"} <= set(line) for line in commands.values())
@@ -149,26 +149,26 @@ def test_a_bundle_without_its_program_is_refused(app: Path) -> None:
         sign.signing_order(app)
 
 
-def test_without_an_identity_it_is_said(app: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Signatures name nobody and ask for no hardened runtime; nothing is sent, and a line says why."""
+def test_signing_without_an_identity_is_reported(app: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Signatures are ad hoc without a hardened runtime; nothing is sent, and a line says why."""
     assert sign.identity({"HELIX_CODESIGN_IDENTITY": " "}) == ""
     assert all(
         sign.command(path, app, "")[:4] == ["codesign", "--force", "--sign", "-"] for path in (app, app / "x")
     )
     assert notarise.notarise(app, {"HELIX_NOTARY_KEY": "key.p8", "HELIX_NOTARY_KEY_ID": "ID"}) is False
-    said = capsys.readouterr().out
-    assert "not notarised because HELIX_NOTARY_ISSUER is not set" in said
+    output = capsys.readouterr().out
+    assert "not notarised because HELIX_NOTARY_ISSUER is not set" in output
 
 
-def test_a_good_bundle_has_no_complaints(app: Path) -> None:
-    """Keys as declared, code for this architecture, nothing newer than what is promised."""
+def test_a_valid_bundle_has_no_complaints(app: Path) -> None:
+    """Keys as declared, code for this architecture, nothing newer than promised."""
     assert build.complaints(app, "arm64") == []
 
 
-def test_code_that_would_not_run_is_named(app: Path) -> None:
-    """Too new for the oldest macOS that is promised, or for another architecture; and keys that differ."""
-    (app / "Contents" / "Frameworks" / "libone.dylib").write_bytes(thin(oldest=(26, 1)))
-    (app / "Contents" / "Frameworks" / "libtwo.dylib").write_bytes(thin(INTEL))
+def test_incompatible_code_is_named(app: Path) -> None:
+    """Too new for the oldest supported macOS, or for another architecture; and keys that differ."""
+    (app / "Contents" / "Frameworks" / "libone.dylib").write_bytes(thin_binary(oldest=(26, 1)))
+    (app / "Contents" / "Frameworks" / "libtwo.dylib").write_bytes(thin_binary(INTEL))
     keys = bundle.info_plist("1.2.3") | {"LSMinimumSystemVersion": "11.0"}
     (app / "Contents" / "Info.plist").write_bytes(plistlib.dumps(keys))
     assert build.complaints(app, "arm64") == [
@@ -178,17 +178,17 @@ def test_code_that_would_not_run_is_named(app: Path) -> None:
     ]
 
 
-def test_the_image_shows_where_to_drag(app: Path) -> None:
-    """The app and Applications lie beside each other inside the window."""
-    wanted = disk_image.settings(app)
-    places = wanted["icon_locations"]
+def test_the_disk_image_shows_where_to_drag(app: Path) -> None:
+    """The app and Applications are next to each other inside the window."""
+    settings = disk_image.settings(app)
+    places = settings["icon_locations"]
     assert isinstance(places, dict)
     assert places.keys() == {app.name, "Applications"}
     assert disk_image.file_name("1.2.3", "arm64") == "helix-desktop-1.2.3-macos-arm64.dmg"
 
 
 def test_the_icon_has_every_size(qapp: QApplication, tmp_path: Path) -> None:
-    """Qt, which reads icons of macOS, finds each of them, drawn and with a margin."""
+    """Qt, which reads macOS icons, finds each of them, drawn and with a margin."""
     path = tmp_path / "helix.icns"
     svg = Path(__file__).resolve().parents[3] / "resources" / "icons" / "helix.svg"
     path.write_bytes(icns.packed(icns.drawn(svg)))
@@ -203,8 +203,8 @@ def test_the_icon_has_every_size(qapp: QApplication, tmp_path: Path) -> None:
     assert sizes == set(icns.KINDS.values())
 
 
-def test_a_picture_that_cannot_be_drawn_is_named(qapp: QApplication, tmp_path: Path) -> None:
-    """The path stands in the error."""
+def test_an_unreadable_image_is_named(qapp: QApplication, tmp_path: Path) -> None:
+    """The error has the path."""
     (tmp_path / "no.svg").write_text("no picture", encoding="utf-8")
     with pytest.raises(ValueError, match=r"no\.svg cannot be drawn"):
         icns.drawn(tmp_path / "no.svg")

@@ -37,8 +37,8 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_section_of_the_version_and_nothing_else(root: Path) -> None:
-    """What is not out yet and what was out before stay away; the heading does too."""
+def test_only_the_section_of_the_version_is_used(root: Path) -> None:
+    """Unreleased and earlier changes are left out; so is the heading."""
     assert notes.notes(root, "v0.2.0") == "### Added\n- A thing.\n\n### Fixed\n- Another.\n"
 
 
@@ -48,7 +48,7 @@ def test_the_last_section_ends_with_the_file() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changelog", "why"),
+    ("changelog", "reason"),
     [
         (CHANGELOG.replace("[0.2.0]", "[0.2.0rc1]"), "no section for 0.2.0"),
         (CHANGELOG.replace(" - 2026-11-20", ""), "does not date 0.2.0"),
@@ -56,21 +56,21 @@ def test_the_last_section_ends_with_the_file() -> None:
         (CHANGELOG.replace("- A thing.", "").replace("- Another.", ""), "says nothing of 0.2.0"),
     ],
 )
-def test_a_version_without_its_section_is_not_released(changelog: str, why: str) -> None:
-    """Each gap is named with how the heading is written."""
-    with pytest.raises(notes.NotReady, match=why):
+def test_a_version_without_its_section_is_refused(changelog: str, reason: str) -> None:
+    """Each gap is named with the format of the heading."""
+    with pytest.raises(notes.NotReady, match=reason):
         notes.section(changelog, "0.2.0")
 
 
 @pytest.mark.parametrize("tag", ["v0.1.0", "0.2.0", "v0.2", "main"])
-def test_a_tag_that_is_not_the_version_of_the_code_is_refused(root: Path, tag: str) -> None:
-    """An installer that calls itself otherwise than its release would never be upgraded rightly."""
+def test_a_tag_other_than_the_code_s_version_is_refused(root: Path, tag: str) -> None:
+    """An installer with another version than its release would never be upgraded correctly."""
     with pytest.raises(notes.NotReady, match=r"is not v0\.2\.0"):
         notes.notes(root, tag)
 
 
-def test_this_checkouts_own_changelog_can_be_read() -> None:
-    """Its headings are of the form that a release looks for."""
+def test_the_changelog_of_this_checkout_can_be_read() -> None:
+    """Its headings have the format that a release looks for."""
     text = (notes.ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     with pytest.raises(notes.NotReady, match=r"no section for 999\.0\.0"):
         notes.section(text, "999.0.0")

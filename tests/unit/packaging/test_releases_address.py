@@ -1,4 +1,4 @@
-"""Where a build tells the app to ask for a newer release: what the workflow names, or nothing."""
+"""Where a build tells the app to check for a newer release: the workflow's URL, or nothing."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from environment import SetupFailed
 ROOT = Path(__file__).resolve().parents[3]
 
 
-def test_a_build_names_the_place_that_the_workflow_names(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It stands in the identity that the app reads; without it there is no such line."""
+def test_a_build_has_the_workflow_s_url(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is in the identity that the app reads; without it there is no such line."""
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1790000000")
     address = "https://api.github.com/repos/someone/helix-desktop/releases/latest"
     monkeypatch.setenv("HELIX_RELEASES", address)
@@ -23,8 +23,8 @@ def test_a_build_names_the_place_that_the_workflow_names(monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("address", ["http://example.invalid/", 'https://x/"\nversion = "9', "file:///etc"])
-def test_an_address_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
-    """Nothing gets into the file but one plain address."""
+def test_an_invalid_url_is_refused(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+    """Nothing gets into the file but one plain URL."""
     monkeypatch.setenv("HELIX_RELEASES", address)
     with pytest.raises(SetupFailed, match="no plain https:// address"):
         build_identity.releases()

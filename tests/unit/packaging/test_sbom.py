@@ -1,4 +1,4 @@
-"""The bill of materials: complete, the same each time, and true of what is installed."""
+"""The bill of materials: complete, reproducible, and true of what is installed."""
 
 from __future__ import annotations
 
@@ -21,49 +21,53 @@ PARTS = tomllib.loads(sbom.PARTS.read_text(encoding="utf-8"))
 def bill(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """The bill of this checkout at a fixed date."""
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1790000000")
-    made: dict[str, Any] = json.loads(sbom.text(ROOT))
-    return made
+    document: dict[str, Any] = json.loads(sbom.text(ROOT))
+    return document
 
 
-def test_every_package_of_the_lock_is_there(bill: dict[str, Any]) -> None:
-    """By name, version and address; a package with two versions stands there twice."""
-    wanted = set(re.findall(r"^([a-z0-9-]+)==([\w.]+)", LOCK, re.MULTILINE))
-    there = {(one["name"], one["version"]) for one in bill["components"] if "purl" in one}
-    assert there == wanted
+def test_every_package_of_the_lock_is_listed(bill: dict[str, Any]) -> None:
+    """By name, version and URL; a package with two versions is listed twice."""
+    expected = set(re.findall(r"^([a-z0-9-]+)==([\w.]+)", LOCK, re.MULTILINE))
+    listed_packages = {
+        (component["name"], component["version"]) for component in bill["components"] if "purl" in component
+    }
+    assert listed_packages == expected
     assert all(
-        one["purl"] == f"pkg:pypi/{one['name']}@{one['version']}"
-        for one in bill["components"]
-        if "purl" in one
+        component["purl"] == f"pkg:pypi/{component['name']}@{component['version']}"
+        for component in bill["components"]
+        if "purl" in component
     )
 
 
-def test_what_is_not_python_is_there_with_what_carries_it(bill: dict[str, Any]) -> None:
-    """Qt, LevelDB, fonts: each with a licence, each needed by the part it lies in."""
-    others = {one["bom-ref"]: one for one in bill["components"] if "purl" not in one}
-    assert {"Qt", "LevelDB", "Inter", "Python"} <= {one["name"] for one in others.values()}
-    assert all(one["licenses"] for one in bill["components"])
-    needed = {name for one in bill["dependencies"] for name in one["dependsOn"]}
+def test_non_python_parts_are_listed_with_their_carriers(bill: dict[str, Any]) -> None:
+    """Qt, LevelDB, fonts: each with a license, each needed by the part that includes it."""
+    others = {component["bom-ref"]: component for component in bill["components"] if "purl" not in component}
+    assert {"Qt", "LevelDB", "Inter", "Python"} <= {component["name"] for component in others.values()}
+    assert all(component["licenses"] for component in bill["components"])
+    needed = {name for dependency in bill["dependencies"] for name in dependency["dependsOn"]}
     assert others.keys() <= needed
 
 
-def test_what_the_app_tells_of_its_parts_is_there_under_the_same_licence(bill: dict[str, Any]) -> None:
+def test_the_parts_in_the_about_dialog_have_the_same_license(bill: dict[str, Any]) -> None:
     """About and the bill name the same things."""
-    told = tomllib.loads((ROOT / sbom.TOLD).read_text(encoding="utf-8"))["part"]
-    wanted = {(one["name"], one["licence"]) for one in told[1:] if "covers" not in one}
+    parts = tomllib.loads((ROOT / sbom.TOLD).read_text(encoding="utf-8"))["part"]
+    expected = {(part["name"], part["licence"]) for part in parts[1:] if "covers" not in part}
     licences = {
-        (one["name"], *(one["licenses"][0].get("license") or one["licenses"][0]).values())
-        for one in bill["components"]
+        (component["name"], *(component["licenses"][0].get("license") or component["licenses"][0]).values())
+        for component in bill["components"]
     }
-    assert wanted <= licences
+    assert expected <= licences
 
 
-def test_references_lead_somewhere(bill: dict[str, Any]) -> None:
-    """No part stands there twice, and whatever a part needs is in the bill."""
-    references = [one["bom-ref"] for one in bill["components"]]
+def test_references_are_valid(bill: dict[str, Any]) -> None:
+    """No part is listed twice, and every dependency is in the bill."""
+    references = [component["bom-ref"] for component in bill["components"]]
     assert len(references) == len(set(references))
-    known = {*references, bill["metadata"]["component"]["bom-ref"]}
-    assert {one["ref"] for one in bill["dependencies"]} == known
-    assert {name for one in bill["dependencies"] for name in one["dependsOn"]} <= known
+    known_references = {*references, bill["metadata"]["component"]["bom-ref"]}
+    assert {dependency["ref"] for dependency in bill["dependencies"]} == known_references
+    assert {
+        name for dependency in bill["dependencies"] for name in dependency["dependsOn"]
+    } <= known_references
 
 
 def test_the_same_checkout_gives_the_same_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,23 +79,23 @@ def test_the_same_checkout_gives_the_same_bytes(monkeypatch: pytest.MonkeyPatch)
     assert json.loads(sbom.text(ROOT))["serialNumber"] != json.loads(first)["serialNumber"]
 
 
-def test_who_asks_for_a_package_is_read_off_the_lock() -> None:
-    """Both forms of the lock's notes count, the one for several and the one for a single asker."""
-    askers = {one.name: one.asked_by for one in sbom.locked(LOCK)}
-    assert "helix-desktop" in askers["httpx"]
-    assert askers["mdurl"] == ("markdown-it-py",)
-    assert {"jsonschema", "referencing"} <= set(askers["attrs"])
+def test_dependents_are_read_from_the_lock() -> None:
+    """Both forms of the lock's notes count, for several dependents and for a single one."""
+    dependents = {package.name: package.asked_by for package in sbom.locked(LOCK)}
+    assert "helix-desktop" in dependents["httpx"]
+    assert dependents["mdurl"] == ("markdown-it-py",)
+    assert {"jsonschema", "referencing"} <= set(dependents["attrs"])
 
 
-def test_an_entry_that_cannot_be_read_is_no_gap() -> None:
-    """A bill with a hole would be worse than none."""
+def test_an_unreadable_entry_is_an_error() -> None:
+    """A bill with a gap would be worse than none."""
     with pytest.raises(ValueError, match="cannot be read"):
         sbom.locked(LOCK + "\nnohash==1.0\n")
 
 
-def test_licences_are_those_that_the_packages_publish() -> None:
-    """Where a package names an SPDX expression itself, ours is that one; no licence is left over."""
-    locked = {one.name for one in sbom.locked(LOCK)}
+def test_licenses_match_the_packages_metadata() -> None:
+    """Where a package has an SPDX expression itself, ours is that one; no license is left over."""
+    locked = {package.name for package in sbom.locked(LOCK)}
     assert PARTS["packages"].keys() == locked
     for name, licence in PARTS["packages"].items():
         try:
@@ -101,16 +105,16 @@ def test_licences_are_those_that_the_packages_publish() -> None:
         assert licence == (published or licence), name
 
 
-def test_versions_that_can_be_asked_for_are_right() -> None:
-    """Of what lies inside packages: what the libraries say themselves."""
+def test_versions_match_the_libraries() -> None:
+    """Of parts inside packages: what the libraries report themselves."""
     import zstandard
     from cryptography.hazmat.backends.openssl import backend
     from PySide6.QtCore import qVersion
 
     cryptography = importlib.metadata.version("cryptography")
-    told = {(one["name"], one["within"]): one.get("version", "") for one in PARTS["other"]}
-    assert told["Zstandard", "zstandard"] == ".".join(map(str, zstandard.ZSTD_VERSION))
-    assert told["OpenSSL", f"cryptography=={cryptography}"] == backend.openssl_version_text().split()[1]
-    assert told["Qt", "pyside6-essentials"] == qVersion()
+    versions = {(part["name"], part["within"]): part.get("version", "") for part in PARTS["other"]}
+    assert versions["Zstandard", "zstandard"] == ".".join(map(str, zstandard.ZSTD_VERSION))
+    assert versions["OpenSSL", f"cryptography=={cryptography}"] == backend.openssl_version_text().split()[1]
+    assert versions["Qt", "pyside6-essentials"] == qVersion()
     lock = (ROOT / "packaging" / "requirements-package.txt").read_text(encoding="utf-8")
-    assert f"\npyinstaller=={told['PyInstaller bootloader', 'helix-desktop']} " in lock
+    assert f"\npyinstaller=={versions['PyInstaller bootloader', 'helix-desktop']} " in lock

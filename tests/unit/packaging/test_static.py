@@ -9,7 +9,7 @@ from check import static, static_inside
 ROOT = Path(__file__).resolve().parents[3]
 
 
-def test_a_broken_property_list_is_named(tmp_path: Path) -> None:
+def test_an_invalid_property_list_is_named(tmp_path: Path) -> None:
     """One that cannot be read, and one with a comment, which codesign refuses."""
     (tmp_path / "packaging").mkdir()
     (tmp_path / "packaging" / "broken.plist").write_text("<plist><dict>", encoding="utf-8")
@@ -21,12 +21,12 @@ def test_a_broken_property_list_is_named(tmp_path: Path) -> None:
     assert "packaging/told.plist holds a comment" in second
 
 
-def test_the_projects_property_lists_are_good() -> None:
+def test_the_project_s_property_lists_are_valid() -> None:
     """Those in files, and the keys of the bundle."""
     assert static.plist_complaints(ROOT) == []
 
 
 def test_an_expression_in_a_script_is_found() -> None:
-    """What somebody else can name, a branch for one, would be run."""
-    found = static_inside.script_complaint("shellcheck-is-not-asked", "echo ${{ github.ref_name }}")
-    assert "hand it over in `env:`" in found
+    """Text that somebody else controls, a branch name for one, would be run."""
+    complaint = static_inside.script_complaint("shellcheck-is-not-asked", "echo ${{ github.ref_name }}")
+    assert "hand it over in `env:`" in complaint

@@ -1,4 +1,4 @@
-"""How the set-up for Windows is put together, as far as it needs no compiler and no network."""
+"""How the Windows installer is put together, as far as it needs no compiler and no network."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ httpx==0.28.1 \\
 """
 
 
-def test_of_a_lock_only_what_windows_needs_is_taken_with_all_its_hashes() -> None:
+def test_only_the_lock_s_windows_packages_are_used_with_all_their_hashes() -> None:
     assert list(wheels.for_windows(LOCK, "3.12.10")) == [
         "plyvel-ci==1.5.1 --hash=sha256:cc",
         "httpx==0.28.1 --hash=sha256:ee --hash=sha256:ff",
     ]
 
 
-def test_the_apps_own_lock_gives_the_windows_keychain_and_one_leveldb() -> None:
+def test_the_app_s_own_lock_has_the_windows_keychain_and_one_leveldb() -> None:
     text = (ROOT / "requirements.txt").read_text(encoding="utf-8")
     names = [line.partition("==")[0] for line in wheels.for_windows(text, "3.12.10")]
     assert {"plyvel-ci", "pywin32-ctypes", "pyside6-essentials", "ripgrep"} <= set(names)
@@ -42,7 +42,7 @@ def test_the_apps_own_lock_gives_the_windows_keychain_and_one_leveldb() -> None:
     assert len(names) == len(set(names))
 
 
-def test_versions_become_the_four_numbers_that_windows_wants() -> None:
+def test_versions_become_four_numbers_for_windows() -> None:
     assert launcher.numbers("0.1.0") == "0.1.0.0"
     assert launcher.numbers("1.2.3rc1") == "1.2.3.0"
     assert launcher.numbers("2.0") == "2.0.0.0"
@@ -63,41 +63,41 @@ def test_the_uninstaller_deletes_each_file_by_name_then_empty_folders_from_the_i
     ]
 
 
-def test_files_are_installed_in_one_order_whatever_the_disk_says(tmp_path: Path) -> None:
+def test_files_are_installed_in_a_fixed_order(tmp_path: Path) -> None:
     for name in ("b.txt", "a.txt", "lib/z/one.pyd", "lib/$odd.txt"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
-    here = tmp_path.resolve()
+    folder = tmp_path.resolve()
     assert setup_program.installation_of(tmp_path).splitlines() == [
         'SetOutPath "$INSTDIR"',
-        f'File "{here}/a.txt"',
-        f'File "{here}/b.txt"',
+        f'File "{folder}/a.txt"',
+        f'File "{folder}/b.txt"',
         'SetOutPath "$INSTDIR\\lib"',
-        f'File "{here}/lib/$$odd.txt"',
+        f'File "{folder}/lib/$$odd.txt"',
         'SetOutPath "$INSTDIR\\lib\\z"',
-        f'File "{here}/lib/z/one.pyd"',
+        f'File "{folder}/lib/z/one.pyd"',
     ]
 
 
-def test_nothing_of_the_person_can_be_removed_with_the_program() -> None:
+def test_user_data_cannot_be_removed_with_the_program() -> None:
     script = (ROOT / "packaging" / "windows" / "source" / "setup.nsi").read_text(encoding="utf-8")
     assert "RMDir /r" not in script
     assert "RequestExecutionLevel user" in script
     assert "HKLM" not in script
 
 
-def test_an_icon_names_the_place_of_each_picture() -> None:
-    made = icon.ico({16: b"small", 256: b"the large one"})
-    kind, count = struct.unpack_from("<HH", made, 2)
+def test_an_icon_has_the_offset_of_each_image() -> None:
+    data = icon.ico({16: b"small", 256: b"the large one"})
+    kind, count = struct.unpack_from("<HH", data, 2)
     assert (kind, count) == (1, 2)
-    for at, (width, picture) in enumerate(((16, b"small"), (0, b"the large one"))):
-        found, size, start = made[6 + 16 * at], *struct.unpack_from("<II", made, 6 + 16 * at + 8)
-        assert found == width
-        assert made[start : start + size] == picture
+    for index, (width, picture) in enumerate(((16, b"small"), (0, b"the large one"))):
+        stored_width, size, start = data[6 + 16 * index], *struct.unpack_from("<II", data, 6 + 16 * index + 8)
+        assert stored_width == width
+        assert data[start : start + size] == picture
 
 
 @pytest.mark.parametrize("inside", ["lib/site.py", "../out.dll"])
-def test_an_archive_of_another_shape_is_no_cpython(
+def test_an_archive_with_another_layout_is_no_cpython(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, inside: str
 ) -> None:
     archive = tmp_path / "other.zip"
@@ -109,9 +109,7 @@ def test_an_archive_of_another_shape_is_no_cpython(
     assert not (tmp_path / "out.dll").exists()
 
 
-def test_an_archive_that_is_not_the_pinned_one_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_archive_with_a_wrong_digest_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     archive = tmp_path / "python.zip"
     archive.write_bytes(b"changed")
     monkeypatch.setenv(embed.FILE_VARIABLE, str(archive))
@@ -120,7 +118,7 @@ def test_an_archive_that_is_not_the_pinned_one_is_refused(
         embed.unpack(tmp_path)
 
 
-def test_what_is_never_imported_stays_out_and_licences_stay_in() -> None:
+def test_unused_modules_are_excluded_and_licenses_included() -> None:
     names = ["PySide6", "bin", "win32com", "pywin32-312.dist-info", "cffi", "cffi-2.dist-info", "tests"]
     assert tree.left_out(True, names) == {"bin", "win32com", "cffi", "tests"}
     assert tree.left_out(False, ["bin", "LICENSE", "a.pyi", "a.py", "a.pyd"]) == {"a.pyi"}

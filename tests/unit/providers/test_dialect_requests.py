@@ -1,4 +1,4 @@
-"""Whatever a session went through, each dialect gets a request that its reference allows."""
+"""After any session, each dialect gets a request that its reference allows."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def body_of(name: DialectName, request: ModelRequest) -> bytes:
 
 
 def requests_of(simulator: SessionSimulator, name: DialectName) -> list[ModelRequest]:
-    """Some of the requests that were sent, with their images, the newest among them."""
-    sent = [one.request for one in simulator.sent_requests]
-    chosen = [*sent[:1], *sent[len(sent) // 2 : len(sent) // 2 + 1], *sent[-1:]]
+    """Return some of the sent requests, the newest among them, with their images."""
+    sent = [sent_request.request for sent_request in simulator.sent_requests]
+    selected = [*sent[:1], *sent[len(sent) // 2 : len(sent) // 2 + 1], *sent[-1:]]
     return [
-        with_verbatim_messages(msgspec.structs.replace(one, image_data=simulator.contents), name, INFO)
-        for one in chosen
-        if one
+        with_verbatim_messages(msgspec.structs.replace(request, image_data=simulator.contents), name, INFO)
+        for request in selected
+        if request
     ]
 
 
@@ -64,15 +64,15 @@ def test_responses(simulator: SessionSimulator, reasoning: bool) -> None:
 def test_earlier_messages_keep_their_bytes_when_more_follow(
     name: DialectName, simulator: SessionSimulator, more: str
 ) -> None:
-    """What a provider's cache goes by; breakpoints move, and are no part of it."""
+    """A provider's cache depends on it; breakpoints move, and are not part of it."""
     for request in requests_of(simulator, name):
         longer = msgspec.structs.replace(
             request, messages=(*request.messages, Message("assistant", "So."), Message("user", more))
         )
         assert body_of(name, request) == body_of(name, request)
-        short, long = (strip_cache_breakpoints(json.loads(body_of(name, one))) for one in (request, longer))
+        short, long = (strip_cache_breakpoints(json.loads(body_of(name, body))) for body in (request, longer))
         before, after = (
-            one.pop("input" if name == "openai-responses" else "messages") for one in (short, long)
+            body.pop("input" if name == "openai-responses" else "messages") for body in (short, long)
         )
         assert short == long
         assert after[: len(before)] == before

@@ -1,4 +1,4 @@
-"""What a server's refusals mean, whatever form they have."""
+"""How servers' errors are classified, in any format."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from helix_desktop.providers.retry import TransientError
 from tests.support.model_servers.canned_http import CannedResponse
 
 KEY = "sk-0123456789"
-HERE = Endpoint("here", "https://here.test/v1/", KEY, HttpClient())
+ENDPOINT = Endpoint("here", "https://here.test/v1/", KEY, HttpClient())
 
 
 def refusal(status: int, body: Any, **headers: str) -> ModelError | TransientError:
     text = body if isinstance(body, str) else json.dumps(body)
-    return HERE.error_for_status(status, text, headers, model="m", now_s=0.0)
+    return ENDPOINT.error_for_status(status, text, headers, model="m", now_s=0.0)
 
 
 @pytest.mark.parametrize(
-    ("body", "words"),
+    ("body", "message"),
     [
         ({"error": {"message": "bad  thing\n", "type": "x"}}, "bad thing"),
         ({"error": "bad thing"}, "bad thing"),
@@ -49,10 +49,10 @@ def refusal(status: int, body: Any, **headers: str) -> ModelError | TransientErr
         ("", ""),
     ],
 )
-def test_the_servers_own_words_are_found(body: Any, words: str) -> None:
+def test_the_server_s_own_message_is_found(body: Any, message: str) -> None:
     failure = refusal(400, body)
     assert isinstance(failure, ModelRequestRejected)
-    assert failure.why == words
+    assert failure.why == message
 
 
 @given(
@@ -60,9 +60,9 @@ def test_the_servers_own_words_are_found(body: Any, words: str) -> None:
     st.text() | st.dictionaries(st.text(max_size=5), st.text(max_size=9)),
     st.booleans(),
 )
-def test_every_refusal_is_explained_and_keeps_the_key_to_itself(status: int, body: Any, leak: bool) -> None:
+def test_every_error_is_explained_without_the_key(status: int, body: Any, leak: bool) -> None:
     text = (body if isinstance(body, str) else json.dumps(body)) + (f" {KEY} " * 50 if leak else "")
-    failure = HERE.error_for_status(
+    failure = ENDPOINT.error_for_status(
         status, text, {"location": f"https://x/{KEY}", "retry-after": "5"}, model="m"
     )
     error = failure.error if isinstance(failure, TransientError) else failure
@@ -134,13 +134,13 @@ def test_every_refusal_is_explained_and_keeps_the_key_to_itself(status: int, bod
         "nginx",
     ],
 )
-def test_words_for_a_request_that_is_too_large(status: int, message: str) -> None:
+def test_messages_about_a_request_that_is_too_large(status: int, message: str) -> None:
     assert type(refusal(status, {"error": {"message": message}})) is ContextWindowExceeded
     assert type(refusal(status, message)) is ContextWindowExceeded
 
 
 @pytest.mark.parametrize(
-    ("message", "asked", "window"),
+    ("message", "requested", "window"),
     [
         (
             "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000",
@@ -162,11 +162,11 @@ def test_words_for_a_request_that_is_too_large(status: int, message: str) -> Non
         ("Input is too long for requested model.", 0, 0),
     ],
 )
-def test_what_a_refusal_says_of_the_window(message: str, asked: int, window: int) -> None:
-    """In the server's own tokens, where the words leave no doubt."""
-    told = refusal(400, {"error": {"message": message}})
-    assert isinstance(told, ContextWindowExceeded)
-    assert (told.request_tokens, told.window) == (asked, window)
+def test_the_window_in_an_error_message(message: str, requested: int, window: int) -> None:
+    """In the server's own tokens, where the message is unambiguous."""
+    error = refusal(400, {"error": {"message": message}})
+    assert isinstance(error, ContextWindowExceeded)
+    assert (error.request_tokens, error.window) == (requested, window)
 
 
 @pytest.mark.parametrize(
@@ -188,11 +188,11 @@ def test_what_a_refusal_says_of_the_window(message: str, asked: int, window: int
         (401, "no key for a model with that context length", AuthenticationFailed),
     ],
 )
-def test_kinds_of_refusal(status: int, message: str, kind: type[Exception]) -> None:
+def test_kinds_of_errors(status: int, message: str, kind: type[Exception]) -> None:
     assert type(refusal(status, {"error": {"message": message}})) is kind
 
 
-def test_a_failure_that_may_pass_knows_how_long_to_wait() -> None:
+def test_a_temporary_failure_has_its_wait() -> None:
     failure = refusal(429, "slow down", **{"retry-after": "5"})
     assert isinstance(failure, TransientError)
     assert failure.retry_after_s == 5.0
@@ -208,7 +208,7 @@ def test_a_failure_that_may_pass_knows_how_long_to_wait() -> None:
         *(f"https://x/v1/{end}" for end in ("chat/completions", "responses", "messages")),
     ],
 )
-def test_a_pasted_address_is_put_right(url: str) -> None:
+def test_a_pasted_url_is_normalized(url: str) -> None:
     assert Endpoint("x", url, "", HttpClient()).base_url == "https://x/v1"
 
 
@@ -222,12 +222,12 @@ def test_a_pasted_address_is_put_right(url: str) -> None:
         ("no address", "no address"),
     ],
 )
-def test_anthropics_address_may_lack_its_version(url: str, base: str) -> None:
+def test_anthropic_s_url_may_lack_its_version(url: str, base: str) -> None:
     assert Endpoint("x", url, "", HttpClient(), "anthropic").base_url == base
 
 
-class _Seen(HttpClient):
-    """Keeps the headers instead of sending them."""
+class _RecordingTransport(HttpClient):
+    """Records the headers instead of sending them."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -237,7 +237,7 @@ class _Seen(HttpClient):
     async def send(
         self, method: str, url: str, headers: Mapping[str, str] | None = None, body: bytes | None = None
     ) -> AsyncIterator[HttpResponse]:
-        """Keep them."""
+        """Record them."""
         self.headers = headers or {}
         yield CannedResponse(())
 
@@ -252,10 +252,8 @@ class _Seen(HttpClient):
         ("https://api.openai.com/v1", "openai-responses", {"authorization"}),
     ],
 )
-async def test_the_key_goes_where_the_dialect_wants_it(
-    url: str, dialect: DialectName, names: set[str]
-) -> None:
-    http = _Seen()
+async def test_the_key_is_in_the_dialect_s_header(url: str, dialect: DialectName, names: set[str]) -> None:
+    http = _RecordingTransport()
     async with Endpoint("x", url, KEY, http, dialect).send("POST", "/messages"):
         pass
     assert {name for name, value in http.headers.items() if KEY in value} == names
@@ -263,16 +261,16 @@ async def test_the_key_goes_where_the_dialect_wants_it(
 
 
 @pytest.mark.parametrize("login", ["me:pa55word", "me:p@55word", "token"])
-def test_a_login_in_the_address_is_used_and_never_shown(login: str) -> None:
-    here = Endpoint("here", f"https://{login}@here.test:8443/v1/", "", HttpClient())
-    assert here.base_url == "https://here.test:8443/v1"
-    assert here.redact(f"no route to {login}@here.test") == "no route to [login]@here.test"
-    told = here.error_for_status(404, f"nothing for {login}", {}, model="m")
-    assert login not in str(told)
+def test_a_login_in_the_url_is_used_and_never_shown(login: str) -> None:
+    endpoint = Endpoint("here", f"https://{login}@here.test:8443/v1/", "", HttpClient())
+    assert endpoint.base_url == "https://here.test:8443/v1"
+    assert endpoint.redact(f"no route to {login}@here.test") == "no route to [login]@here.test"
+    error = endpoint.error_for_status(404, f"nothing for {login}", {}, model="m")
+    assert login not in str(error)
 
 
 @pytest.mark.parametrize(
-    ("status", "words"),
+    ("status", "message"),
     [
         (400, "messages.3.content.1.image.source.base64.data: Could not process image"),
         (400, "You uploaded an unsupported image. Please make sure your image is valid."),
@@ -282,9 +280,9 @@ def test_a_login_in_the_address_is_used_and_never_shown(login: str) -> None:
         (500, "image input is not supported - hint: you may need to provide the mmproj"),
     ],
 )
-def test_a_refused_image_is_told_from_other_refusals(status: int, words: str) -> None:
-    """Only where the request held images at all."""
-    body = json.dumps({"error": {"message": words}})
+def test_a_refused_image_is_distinguished_from_other_errors(status: int, message: str) -> None:
+    """Only where the request had images at all."""
+    body = json.dumps({"error": {"message": message}})
     endpoint = Endpoint("box", "http://host/v1", "", HttpClient())
     assert isinstance(endpoint.error_for_status(status, body, {}, has_images=True), ImagesRejected)
     assert not isinstance(endpoint.error_for_status(status, body, {}), ImagesRejected)

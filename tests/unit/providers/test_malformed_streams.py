@@ -1,4 +1,4 @@
-"""Answers from events of any shape: none brings a reader down, whatever a server sends."""
+"""Answers from events of any shape: none crashes a reader, whatever a server sends."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ NUMBER = st.integers(-1, 2)
 
 
 def some(**fields: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
-    """An object with some of these fields, each of them right or anything."""
+    """Draw an object with some of these fields, each of them valid or anything."""
     return st.fixed_dictionaries({}, optional={name: value | JSON for name, value in fields.items()})
 
 
 def kinds(*names: str) -> st.SearchStrategy[str]:
-    """One of the names that a dialect gives its events."""
+    """Draw one of the event names of a dialect."""
     return st.sampled_from(names)
 
 
@@ -88,13 +88,13 @@ RESPONSES = some(
 )
 
 
-def test_blocks_of_no_kind_are_no_content() -> None:
+def test_blocks_of_unknown_kinds_are_ignored() -> None:
     assembly = anthropic()
     for block in ({"type": ["text"], "text": "x"}, {"text": "x"}, {"type": "text", "text": "yes"}):
         assembly.add({"type": "content_block_start", "content_block": block})
     answer = assembly.answer()
     assert answer.text == "yes"
-    goes_back(answer)
+    check_can_be_sent_back(answer)
 
 
 def anthropic() -> AnswerAssembler:
@@ -105,33 +105,33 @@ def responses() -> AnswerAssembler:
     return ResponsesAssembly("here", "m", lambda: "new")
 
 
-def goes_back(answer: ModelResponse) -> None:
-    """What was kept of an answer can be sent again."""
-    spoken = Message("assistant", answer.text, answer.calls, verbatim=answer.verbatim)
+def check_can_be_sent_back(answer: ModelResponse) -> None:
+    """Check that a stored answer can be sent again."""
+    message = Message("assistant", answer.text, answer.calls, verbatim=answer.verbatim)
     results = (Message("tool", "x", call_id=call.id, name=call.name) for call in answer.calls)
-    request = ModelRequest((Message("user", "x"), spoken, *results))
+    request = ModelRequest((Message("user", "x"), message, *results))
     assert msgspec.json.decode(encode_request(INFO, request, max_output_tokens=9).body)
     assert msgspec.json.decode(request_body(INFO, request))
 
 
 @pytest.mark.parametrize(
-    ("made", "events"), [(anthropic, ANTHROPIC), (responses, RESPONSES)], ids=["anthropic", "responses"]
+    ("create", "events"), [(anthropic, ANTHROPIC), (responses, RESPONSES)], ids=["anthropic", "responses"]
 )
-@given(data=st.data(), whole=st.booleans())
-def test_no_shape_brings_it_down(
-    made: Callable[[], AnswerAssembler],
+@given(data=st.data(), is_complete=st.booleans())
+def test_no_shape_crashes_it(
+    create: Callable[[], AnswerAssembler],
     events: st.SearchStrategy[dict[str, Any]],
     data: st.DataObject,
-    whole: bool,
+    is_complete: bool,
 ) -> None:
-    assembly = made()
+    assembly = create()
     try:
         for event in data.draw(st.lists(events, max_size=6)):
-            if whole:
+            if is_complete:
                 assembly.add_full_response(event)
             else:
                 assembly.add(event)
         answer = assembly.answer()
     except (ModelError, StreamedError):
         return
-    goes_back(answer)
+    check_can_be_sent_back(answer)

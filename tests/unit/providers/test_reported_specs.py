@@ -1,4 +1,4 @@
-"""What servers say of their models in their own lists, in the words of each."""
+"""The model figures that servers report in their own lists and formats."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MISTRAL: dict[str, Any] = {
 
 
 @pytest.mark.parametrize(
-    ("said", "figures"),
+    ("reported", "figures"),
     [
         (
             OPENROUTER,
@@ -55,11 +55,11 @@ MISTRAL: dict[str, Any] = {
         ({"context_length": True, "max_model_len": "large"}, ModelSpec()),
     ],
 )
-def test_the_words_of_each_server(said: dict[str, Any], figures: ModelSpec) -> None:
-    assert parse_model(said) == figures
+def test_each_server_s_format(reported: dict[str, Any], figures: ModelSpec) -> None:
+    assert parse_model(reported) == figures
 
 
-def test_models_that_do_not_chat_are_left_out() -> None:
+def test_models_without_chat_are_left_out() -> None:
     models: list[dict[str, Any]] = [{"id": "b"}, {"id": "a"}, {"id": "e", "type": "embedding"}, {"id": ""}]
     models.append({"id": "old", "capabilities": {"completion_chat": False}})
     assert list(parse_model_list(json.dumps({"data": models}))) == ["a", "b"]
@@ -67,7 +67,7 @@ def test_models_that_do_not_chat_are_left_out() -> None:
 
 
 @pytest.mark.parametrize("body", ["", "<html>", "[]", '{"data": 3}', '{"models": []}', "\ud800"])
-def test_what_is_no_list_is_refused(body: str) -> None:
+def test_an_invalid_list_is_refused(body: str) -> None:
     with pytest.raises(ValueError, match=r"."):
         parse_model_list(body)
 
@@ -80,7 +80,7 @@ JSON = st.recursive(
 
 
 @given(st.dictionaries(st.sampled_from([*OPENROUTER, *MISTRAL, "max_model_len"]), JSON))
-def test_whatever_is_said_is_survived_and_no_figure_is_nonsense(said: dict[str, Any]) -> None:
-    figures = parse_model(said)
+def test_any_report_is_handled_and_no_figure_is_nonsense(reported: dict[str, Any]) -> None:
+    figures = parse_model(reported)
     assert 0 <= figures.window <= 100_000_000
     assert bool(figures.price_in) == bool(figures.price_out)

@@ -6,7 +6,7 @@ from helix_desktop.providers.openai_chat.response import ChatAssembler
 from helix_desktop.providers.streaming import END_GRACE_S, USAGE_GRACE_S, StallTimer
 
 
-def test_each_piece_renews_it_and_signs_of_life_do_not() -> None:
+def test_each_piece_renews_the_timeout_and_keepalives_do_not() -> None:
     now = [0.0]
     assembly = ChatAssembler("here", str)
     patience = StallTimer(10, assembly, lambda: now[0])
@@ -20,7 +20,7 @@ def test_each_piece_renews_it_and_signs_of_life_do_not() -> None:
     assert patience.remaining_s() == 0
 
 
-def test_a_whole_answer_is_waited_for_briefly() -> None:
+def test_a_complete_answer_has_a_short_timeout() -> None:
     assembly = ChatAssembler("here", str)
     patience = StallTimer(10, assembly, lambda: 0.0)
     assembly.add({"choices": [{"delta": {"content": "a"}, "finish_reason": "stop"}]})

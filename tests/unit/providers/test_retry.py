@@ -1,4 +1,4 @@
-"""When a call is made again, and after how long."""
+"""When a call is retried, and after how long."""
 
 from __future__ import annotations
 
@@ -39,24 +39,24 @@ NOW = 1_700_000_000.0
         ({}, None),
     ],
 )
-def test_what_a_server_asks_for(headers: dict[str, str], seconds: float | None) -> None:
+def test_a_server_s_requested_wait(headers: dict[str, str], seconds: float | None) -> None:
     assert retry_after_s(headers, NOW) == seconds
 
 
 @given(st.text())
-def test_no_header_is_too_strange(text: str) -> None:
-    asked = retry_after_s({"retry-after": text}, NOW)
-    assert asked is None or asked >= 0
+def test_no_header_crashes_it(text: str) -> None:
+    requested_wait = retry_after_s({"retry-after": text}, NOW)
+    assert requested_wait is None or requested_wait >= 0
 
 
 @given(st.integers(1, 12), st.floats(0, 1))
-def test_unasked_waits_double_with_jitter_up_to_a_cap(failed: int, chance: float) -> None:
+def test_default_waits_double_with_jitter_up_to_a_cap(failed: int, chance: float) -> None:
     retries = RetryPolicy(jitter=lambda: chance)
     full = min(retries.max_wait_s, retries.first_wait_s * 2 ** (failed - 1))
     assert 0.75 * full <= retries.wait_s(failed, None) <= full
 
 
-def test_what_was_asked_is_honoured() -> None:
+def test_a_requested_wait_is_respected() -> None:
     retries = RetryPolicy(jitter=lambda: 0.0)
     assert retries.wait_s(1, 12.0) == 12.0
     assert retries.wait_s(3, 300.0) == 300.0
@@ -64,28 +64,28 @@ def test_what_was_asked_is_honoured() -> None:
     assert retries.wait_s(5_000, None) == retries.max_wait_s
 
 
-def waits(outage: RetryState, asked_s: float | None = None) -> list[float]:
-    """The waits until patience is over."""
-    return list(iter(partial(outage.next_wait_s, asked_s), None))
+def waits(outage: RetryState, requested_s: float | None = None) -> list[float]:
+    """Return the waits until the time is up."""
+    return list(iter(partial(outage.next_wait_s, requested_s), None))
 
 
-def test_a_server_is_waited_for_for_minutes() -> None:
+def test_a_server_is_retried_for_minutes() -> None:
     """Growing pauses, half a minute at most, ten minutes in all."""
-    found = waits(RetryState(RetryPolicy(jitter=lambda: 0.0, clock=lambda: 0.0)))
-    assert found[:8] == [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0]
-    assert PATIENCE_S - 30.0 < sum(found) <= PATIENCE_S
+    pauses = waits(RetryState(RetryPolicy(jitter=lambda: 0.0, clock=lambda: 0.0)))
+    assert pauses[:8] == [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0]
+    assert PATIENCE_S - 30.0 < sum(pauses) <= PATIENCE_S
     assert len(waits(RetryState(QUICK_RETRY_POLICY))) == 3
 
 
-def test_the_time_that_attempts_take_counts() -> None:
+def test_the_duration_of_attempts_counts() -> None:
     """A server that is silent for five minutes is not asked twenty times."""
     minutes = iter(range(0, 10_000, 240))
     outage = RetryState(RetryPolicy(jitter=lambda: 0.0, clock=lambda: float(next(minutes))))
     assert len(waits(outage)) == 3
 
 
-def test_a_call_is_never_made_earlier_than_a_server_asks() -> None:
-    """Where that is longer than patience lasts the call ends at once, and says so."""
+def test_a_call_is_never_retried_earlier_than_requested() -> None:
+    """If that is longer than the limit the call ends at once with the reason."""
     outage = RetryState(RetryPolicy(clock=lambda: 0.0))
     assert outage.next_wait_s(3_600.0) is None
     error = outage.final_error(ModelUnreachable("It could not answer.", "slow down"), 3_600.0)
@@ -93,7 +93,7 @@ def test_a_call_is_never_made_earlier_than_a_server_asks() -> None:
 
 
 async def test_a_pause_can_be_skipped() -> None:
-    """At once, also when it was skipped before it began."""
+    """At once, also when it was skipped before it started."""
     skip = asyncio.Event()
     skip.set()
     async with asyncio.timeout(30):
@@ -101,5 +101,5 @@ async def test_a_pause_can_be_skipped() -> None:
     await wait_or_skip(0.0, asyncio.Event())
 
 
-def test_which_statuses_may_pass() -> None:
+def test_retryable_statuses() -> None:
     assert [s for s in range(200, 600) if is_transient(s)] == [408, 409, 429, *range(500, 600)]

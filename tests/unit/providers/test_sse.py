@@ -1,4 +1,4 @@
-"""Server-sent events come out the same however the network cut the bytes."""
+"""Server-sent events are parsed the same however the network cut the bytes."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_mixed_line_ends_names_comments_and_a_byte_order_mark() -> None:
     assert parse(raw) == [SseEvent("a\n b", "error"), SseEvent("c")]
 
 
-def test_an_event_comes_out_as_soon_as_its_empty_line_is_there() -> None:
+def test_an_event_is_emitted_at_its_empty_line() -> None:
     parser = SseParser()
     assert parser.feed(b"data: x\r\n\r") == [SseEvent("x")]
     assert parser.feed(b"\ndata: y\n") == []
@@ -59,19 +59,19 @@ def test_the_last_event_may_lack_its_empty_line() -> None:
 @pytest.mark.parametrize("cut", [1, 7, 1000])
 def test_an_event_over_the_cap_is_refused_in_any_chunking(cut: int) -> None:
     raw = b"data: " + b"x" * 200
-    chunks = [raw[at : at + cut] for at in range(0, len(raw), cut)]
+    chunks = [raw[index : index + cut] for index in range(0, len(raw), cut)]
     with pytest.raises(EventTooLarge):
         parse(*chunks, longest=100)
     many_lines = b"data: xxxxxxxx\n" * 20
     with pytest.raises(EventTooLarge):
-        parse(*(many_lines[at : at + cut] for at in range(0, len(many_lines), cut)), longest=100)
+        parse(*(many_lines[index : index + cut] for index in range(0, len(many_lines), cut)), longest=100)
 
 
-def test_the_cap_is_for_one_event_not_for_the_stream() -> None:
+def test_the_cap_is_per_event_not_per_stream() -> None:
     assert len(parse(b"data: xxxxxxxx\n\n" * 50, longest=100)) == 50
 
 
-def test_what_is_no_event_stream_can_be_told() -> None:
+def test_a_response_that_is_no_event_stream_is_detected() -> None:
     parser = SseParser()
     parser.feed(b"Bad gateway\n")
     assert parser.finish() == []

@@ -35,16 +35,16 @@ from tests.support.model_servers.stream_parts import (
     TokenCounts,
 )
 
-WORDS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
-ARGUMENTS = st.dictionaries(st.text(st.characters(exclude_categories=["Cs"]), max_size=4), WORDS, max_size=3)
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
+ARGUMENTS = st.dictionaries(st.text(st.characters(exclude_categories=["Cs"]), max_size=4), TEXTS, max_size=3)
 PARTS = st.one_of(
-    st.builds(Text, WORDS),
-    st.builds(Reasoning, WORDS),
+    st.builds(Text, TEXTS),
+    st.builds(Reasoning, TEXTS),
     st.builds(OpaqueReasoning, st.sampled_from(["c2VhbA==", "x" * 40])),
     st.builds(
         Call,
         st.sampled_from(["read_file", "run_command"]),
-        ARGUMENTS.map(lambda found: json.dumps(found, ensure_ascii=False)),
+        ARGUMENTS.map(lambda arguments: json.dumps(arguments, ensure_ascii=False)),
         piece_length=st.integers(1, 9),
     ),
     st.just(Raw(b": a comment\r\n\r\n")),
@@ -54,7 +54,7 @@ QUESTION = ModelRequest((Message("user", "How many?"),))
 
 
 def bytes_of(dialect: DialectCase, parts: list[StreamPart]) -> bytes:
-    """What a server sends for these parts, with a word at the end so that it is an answer."""
+    """Return a server's stream for these parts, with a text at the end so that it is an answer."""
     reply = StreamedReply(*parts, Text("Done."), usage=TokenCounts(90, 12, 64))
     body = b'{"stream_options": {"include_usage": true}, "include": ["reasoning.encrypted_content"]}'
     encoder = dialect.wire_format.create_encoder(reply, ReceivedRequest("POST", "/", {}, body))
@@ -68,8 +68,8 @@ def bytes_of(dialect: DialectCase, parts: list[StreamPart]) -> bytes:
     return b"".join(sent())
 
 
-def told(dialect: DialectCase, pieces: list[bytes]) -> tuple[list[Any], ModelResponse]:
-    """What a reader saw arriving, and the answer."""
+def read_answer(dialect: DialectCase, pieces: list[bytes]) -> tuple[list[Any], ModelResponse]:
+    """Return the streamed items, and the answer."""
     ids = iter(range(1000))
     model = connect_model(
         dialect.name,
@@ -81,42 +81,42 @@ def told(dialect: DialectCase, pieces: list[bytes]) -> tuple[list[Any], ModelRes
     )
 
     async def arrivals() -> list[Any]:
-        return [one async for one in model.stream(QUESTION)]
+        return [item async for item in model.stream(QUESTION)]
 
-    *seen, answer = asyncio.run(arrivals())
+    *items, answer = asyncio.run(arrivals())
     assert isinstance(answer, ModelResponse)
-    return seen, answer
+    return items, answer
 
 
-@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda one: one.name)
+@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
 @given(parts=STREAMS, data=st.data())
 def test_any_boundaries_give_the_same_answer(
     dialect: DialectCase, parts: list[StreamPart], data: st.DataObject
 ) -> None:
-    whole = bytes_of(dialect, parts)
-    cuts = data.draw(st.lists(st.integers(0, len(whole)), max_size=12).map(sorted))
-    pieces = [whole[a:b] for a, b in zip([0, *cuts], [*cuts, len(whole)], strict=True)]
-    seen, answer = told(dialect, pieces)
-    assert (seen, answer) == told(dialect, [whole])
-    assert answer == told(dialect, [whole[n : n + 1] for n in range(len(whole))])[1]
-    assert "".join(one.text for one in seen if isinstance(one, TextDelta)) == answer.text
-    assert "".join(one.text for one in seen if isinstance(one, ReasoningDelta)) == answer.reasoning
+    stream = bytes_of(dialect, parts)
+    cuts = data.draw(st.lists(st.integers(0, len(stream)), max_size=12).map(sorted))
+    pieces = [stream[a:b] for a, b in zip([0, *cuts], [*cuts, len(stream)], strict=True)]
+    deltas, answer = read_answer(dialect, pieces)
+    assert (deltas, answer) == read_answer(dialect, [stream])
+    assert answer == read_answer(dialect, [stream[n : n + 1] for n in range(len(stream))])[1]
+    assert "".join(delta.text for delta in deltas if isinstance(delta, TextDelta)) == answer.text
+    assert "".join(delta.text for delta in deltas if isinstance(delta, ReasoningDelta)) == answer.reasoning
 
 
-@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda one: one.name)
+@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
 @given(parts=STREAMS)
-def test_nothing_of_what_was_said_is_lost(dialect: DialectCase, parts: list[StreamPart]) -> None:
-    _, answer = told(dialect, [bytes_of(dialect, parts)])
+def test_no_text_is_lost(dialect: DialectCase, parts: list[StreamPart]) -> None:
+    _, answer = read_answer(dialect, [bytes_of(dialect, parts)])
     calls = [part for part in parts if isinstance(part, Call)]
-    assert [(one.name, json.loads(one.arguments)) for one in answer.calls] == [
-        (one.name, json.loads(one.arguments)) for one in calls
+    assert [(call.name, json.loads(call.arguments)) for call in answer.calls] == [
+        (call.name, json.loads(call.arguments)) for call in calls
     ]
     for kind, text in ((Text, answer.text), (Reasoning, answer.reasoning)):
-        said = "".join(part.text for part in parts if isinstance(part, kind))
-        left = iter(text)
-        assert all(sign in left for sign in said), "the pieces in their order"
+        expected = "".join(part.text for part in parts if isinstance(part, kind))
+        remaining = iter(text)
+        assert all(sign in remaining for sign in expected), "the pieces in their order"
     seals = [part.data for part in parts if isinstance(part, OpaqueReasoning)]
-    kept = json.dumps(answer.verbatim)
-    assert all(seal in kept for seal in seals)
+    verbatim = json.dumps(answer.verbatim)
+    assert all(seal in verbatim for seal in seals)
     assert answer.usage is not None
     assert (answer.usage.input, answer.usage.output, answer.usage.cached) == (90, 12, 64)

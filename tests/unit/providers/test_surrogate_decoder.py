@@ -12,22 +12,22 @@ from helix_desktop.providers.surrogate_decoder import SurrogateDecoder
 
 
 def pieces(text: str, size: int) -> list[str]:
-    """A text as a server sends it that counts in halves of UTF-16: JSON pieces of so many halves."""
+    """Return a text from a server that counts UTF-16 code units: JSON pieces of so many units."""
     halves = text.encode("utf-16-le")
-    cut = (halves[at : at + 2 * size] for at in range(0, len(halves), 2 * size))
-    return [json.dumps({"delta": {"text": one.decode("utf-16-le", "surrogatepass")}}) for one in cut]
+    cut = (halves[index : index + 2 * size] for index in range(0, len(halves), 2 * size))
+    return [json.dumps({"delta": {"text": piece.decode("utf-16-le", "surrogatepass")}}) for piece in cut]
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])), st.integers(1, 5))
-def test_wherever_it_was_cut_the_text_is_whole(text: str, size: int) -> None:
-    """What is read, put together, is what was said; and no piece of it holds half a character."""
+def test_the_text_is_restored_at_any_cut(text: str, size: int) -> None:
+    """The joined pieces are the original text; and no piece has a lone surrogate."""
     halves = SurrogateDecoder()
     read = [halves.decode(piece)["delta"]["text"] for piece in pieces(text, size)]
     assert "".join(read) == text
-    assert all(one.encode() or True for one in read)
+    assert all(piece.encode() or True for piece in read)
 
 
-def test_two_texts_cut_at_once_do_not_mix() -> None:
+def test_two_interleaved_texts_do_not_mix() -> None:
     """Each half waits in its own place."""
     halves = SurrogateDecoder()
     first = halves.decode(r'{"a": "x\ud83d", "b": ["y\ud83c"], "n": 1}')
@@ -36,8 +36,8 @@ def test_two_texts_cut_at_once_do_not_mix() -> None:
     assert halves.decode(r'{"b": ["\udf0d!"], "a": "\ude00?"}') == {"a": "😀?", "b": ["🌍!"]}
 
 
-def test_a_half_that_nothing_completes_is_marked() -> None:
-    """The other half never came: the mark of a lost character stands there."""
+def test_a_lone_half_is_replaced() -> None:
+    """The other half never came: the replacement character marks it."""
     halves = SurrogateDecoder()
     assert halves.decode(r'{"a": "x\ud83d"}') == {"a": "x"}
     assert halves.decode('{"a": "yz"}') == {"a": "\N{REPLACEMENT CHARACTER}yz"}
@@ -47,7 +47,7 @@ def test_a_half_that_nothing_completes_is_marked() -> None:
 @pytest.mark.parametrize(
     "text", ["{half", "", "NaN", r'{"a": Infinity, "b": "\ud83d"}', "[" * 200_000, "\ud83d"]
 )
-def test_what_is_no_json_is_refused(text: str) -> None:
+def test_invalid_json_is_refused(text: str) -> None:
     """As by the stricter reader."""
     with pytest.raises(ValueError, match=r"."):
         SurrogateDecoder().decode(text)

@@ -1,4 +1,4 @@
-"""Tokens: the vocabularies are tiktoken's own, and no text is too long or too strange."""
+"""Tokens: the vocabularies are tiktoken's own, and no text is too long or too unusual."""
 
 from __future__ import annotations
 
@@ -23,9 +23,7 @@ def counter() -> TiktokenCounter:
 
 
 @pytest.mark.parametrize("name", sorted(VOCABULARIES))
-def test_a_vocabulary_is_the_one_that_tiktoken_would_download(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_vocabulary_is_the_one_tiktoken_would_download(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     expected: list[str] = []
 
     def instead_of_a_download(_address: str, expected_hash: str) -> dict[bytes, int]:
@@ -33,11 +31,11 @@ def test_a_vocabulary_is_the_one_that_tiktoken_would_download(
         return {}
 
     monkeypatch.setattr(tiktoken_ext.openai_public, "load_tiktoken_bpe", instead_of_a_download)
-    theirs = tiktoken_ext.openai_public.ENCODING_CONSTRUCTORS[name]()
-    ours = VOCABULARIES[name]
-    assert [ours.sha256] == expected
-    assert ours.pattern == theirs["pat_str"]
-    assert ours.special == theirs["special_tokens"]
+    reference = tiktoken_ext.openai_public.ENCODING_CONSTRUCTORS[name]()
+    bundled = VOCABULARIES[name]
+    assert [bundled.sha256] == expected
+    assert bundled.pattern == reference["pat_str"]
+    assert bundled.special == reference["special_tokens"]
 
 
 @pytest.mark.parametrize(
@@ -50,7 +48,7 @@ def test_known_text_has_known_tokens(name: str, tokens: list[int]) -> None:
     assert encoding.decode(encoding.encode_ordinary("größe 漢字 🙂")) == "größe 漢字 🙂"
 
 
-async def test_counts_come_in_order_and_again_from_memory(counter: TiktokenCounter) -> None:
+async def test_counts_are_in_order_and_cached(counter: TiktokenCounter) -> None:
     texts = ["hello world!", "", "hello", "hello world!"]
     assert await counter.count(texts) == [3, 0, 1, 3]
     assert await counter.count(texts) == [3, 0, 1, 3]
@@ -65,7 +63,7 @@ async def test_special_tokens_are_plain_text(counter: TiktokenCounter) -> None:
 @pytest.mark.parametrize(
     "text", [" " * 1_000_000, "a" * 300_000, "\n" * 300_000, "\ud800 half a character"], ids=lambda t: t[:1]
 )
-async def test_no_text_is_too_strange(counter: TiktokenCounter, text: str) -> None:
+async def test_any_text_can_be_counted(counter: TiktokenCounter, text: str) -> None:
     [tokens] = await counter.count([text])
     assert 0 < tokens <= len(text) * 3
 
@@ -77,26 +75,26 @@ async def test_pieces_hardly_change_a_count(counter: TiktokenCounter) -> None:
     assert abs(tokens - len(encoding.encode_ordinary(text))) <= len(split_text(text))
 
 
-async def test_many_first_counts_at_once_load_once(counter: TiktokenCounter) -> None:
+async def test_concurrent_first_counts_load_once(counter: TiktokenCounter) -> None:
     fresh = TiktokenCounter(FOLDER / "cl100k_base.tiktoken")
     assert await asyncio.gather(*(fresh.count(["hello"]) for _ in range(8))) == [[1]] * 8
 
 
-async def test_a_cancelled_count_does_not_keep_its_thread(counter: TiktokenCounter) -> None:
+async def test_a_cancelled_count_releases_its_thread(counter: TiktokenCounter) -> None:
     await counter.load()
     async with asyncio.TaskGroup() as group:
         task = group.create_task(counter.count([f"{number} " + "word " * 400_000 for number in range(50)]))
         await asyncio.sleep(0)
         task.cancel()
-    # Leaving the test joins the loop's threads; the whole count would take half a minute.
+    # Leaving the test joins the loop's threads; the full count would take half a minute.
 
 
 @given(st.text(alphabet=st.sampled_from("ab \n\t字"), max_size=400), st.integers(10, 60))
 def test_pieces_join_to_the_text(text: str, longest: int) -> None:
-    found = split_text(text, longest)
-    assert "".join(found) == text
-    assert all(len(piece) <= longest for piece in found)
-    assert all(found) or text == ""
+    pieces = split_text(text, longest)
+    assert "".join(pieces) == text
+    assert all(len(piece) <= longest for piece in pieces)
+    assert all(pieces) or text == ""
 
 
 async def test_a_damaged_vocabulary_is_refused(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Ids of calls as dialects take them."""
+"""Ids of calls as dialects accept them."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ IDS = st.one_of(st.text(max_size=80), st.sampled_from(["call_0", "call_1", "func
 STEPS = st.lists(st.lists(IDS, max_size=4, unique=True), max_size=5)
 
 
-def given_to(steps: list[list[str]], unique: bool) -> list[list[str]]:
-    """The ids of the calls of each step; those of their answers have to be the same."""
+def converted_ids(steps: list[list[str]], unique: bool) -> list[list[str]]:
+    """Return the ids of the calls of each step; those of their answers have to be the same."""
     ids = ToolCallIds(PLAIN, unique=unique)
-    found = []
+    ids_by_step = []
     for calls in steps:
         ids.register(calls)
-        found.append([ids.wire_id(call) for call in calls])
-        assert [ids.wire_id(call) for call in calls] == found[-1]
-    return found
+        ids_by_step.append([ids.wire_id(call) for call in calls])
+        assert [ids.wire_id(call) for call in calls] == ids_by_step[-1]
+    return ids_by_step
 
 
 @given(STEPS)
-def test_every_id_is_legal_and_each_call_has_its_own(steps: list[list[str]]) -> None:
-    found = [one for ids in given_to(steps, unique=True) for one in ids]
-    assert all(PLAIN.fullmatch(one) for one in found)
-    assert len(set(found)) == len(found)
+def test_every_id_is_valid_and_unique(steps: list[list[str]]) -> None:
+    all_ids = [call_id for ids in converted_ids(steps, unique=True) for call_id in ids]
+    assert all(PLAIN.fullmatch(call_id) for call_id in all_ids)
+    assert len(set(all_ids)) == len(all_ids)
 
 
 @given(STEPS, st.booleans())
 def test_the_same_calls_get_the_same_ids_whatever_follows(steps: list[list[str]], unique: bool) -> None:
-    found = given_to(steps, unique)
-    assert found == given_to(steps, unique)
+    ids_by_step = converted_ids(steps, unique)
+    assert ids_by_step == converted_ids(steps, unique)
     for end in range(len(steps)):
-        assert given_to(steps[:end], unique) == found[:end]
+        assert converted_ids(steps[:end], unique) == ids_by_step[:end]
 
 
-def test_a_legal_id_stays() -> None:
-    assert given_to([["toolu_01AbC", "call-1"], ["call_2"]], unique=True) == [
+def test_a_valid_id_stays() -> None:
+    assert converted_ids([["toolu_01AbC", "call-1"], ["call_2"]], unique=True) == [
         ["toolu_01AbC", "call-1"],
         ["call_2"],
     ]

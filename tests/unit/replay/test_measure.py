@@ -1,4 +1,4 @@
-"""One recording, unmanaged and managed: the figures that pencil and paper give. A token is a character."""
+"""One recording, unmanaged and managed: figures checked by manual calculation. A token is a character."""
 
 from __future__ import annotations
 
@@ -48,33 +48,39 @@ def measure(
 
 
 def test_an_unmanaged_replay_is_the_baseline(tmp_path: Path) -> None:
-    one = measure(tmp_path / "here", LONG, UnmanagedReplay, window=3000).result
+    measured = measure(tmp_path / "here", LONG, UnmanagedReplay, window=3000).result
     sizes = [6, 6 + 1029, 6 + 2 * 1029, 6 + 3 * 1029]
-    assert (one.source, one.window) == ("here", 3000)
-    assert one.managed == one.unmanaged
-    assert (one.managed.requests, one.managed.input_tokens) == (4, sum(sizes))
-    assert one.managed.billed == pytest.approx(1.25 * sizes[-1] + 0.1 * sum(sizes[:-1]))
-    assert (one.managed.peak_window, one.managed.over_window) == (3093, 1)
-    assert one.managed.tool_tokens == 6000
-    assert one.is_heavy
-    assert (one.reach.reachable_share, one.reach.window_bytes, one.reach.output_bytes) == (1, 3000, 3000)
-    assert (one.faults.by_rules, one.faults.by_grammar, one.recalls) == (0, 0, Recalls())
+    assert (measured.source, measured.window) == ("here", 3000)
+    assert measured.managed == measured.unmanaged
+    assert (measured.managed.requests, measured.managed.input_tokens) == (4, sum(sizes))
+    assert measured.managed.billed == pytest.approx(1.25 * sizes[-1] + 0.1 * sum(sizes[:-1]))
+    assert (measured.managed.peak_window, measured.managed.over_window) == (3093, 1)
+    assert measured.managed.tool_tokens == 6000
+    assert measured.is_heavy
+    assert (measured.reach.reachable_share, measured.reach.window_bytes, measured.reach.output_bytes) == (
+        1,
+        3000,
+        3000,
+    )
+    assert (measured.faults.by_rules, measured.faults.by_grammar, measured.recalls) == (0, 0, Recalls())
 
 
 def test_markers_at_once(tmp_path: Path) -> None:
-    one = measure(tmp_path, LONG, MarkerReplay).result
+    measured = measure(tmp_path, LONG, MarkerReplay).result
     step = 25 + 4 + MARKER
     sizes = [6, 6 + 1029, 6 + step + 1029, 6 + 2 * step + 1029]
-    known = [0, 6, 6 + 25, 6 + step + 25]
-    assert not one.is_heavy
-    assert one.managed.input_tokens == sum(sizes)
-    assert one.managed.billed == pytest.approx(1.25 * (sum(sizes) - sum(known)) + 0.1 * sum(known))
-    assert (one.managed.rewrites, one.managed.tool_tokens) == (2, 3000 + 3 * MARKER)
-    assert one.reach.reachable_share == 1
-    assert one.reach.window_bytes == one.reach.output_bytes / 3
+    input_tokens = [0, 6, 6 + 25, 6 + step + 25]
+    assert not measured.is_heavy
+    assert measured.managed.input_tokens == sum(sizes)
+    assert measured.managed.billed == pytest.approx(
+        1.25 * (sum(sizes) - sum(input_tokens)) + 0.1 * sum(input_tokens)
+    )
+    assert (measured.managed.rewrites, measured.managed.tool_tokens) == (2, 3000 + 3 * MARKER)
+    assert measured.reach.reachable_share == 1
+    assert measured.reach.window_bytes == measured.reach.output_bytes / 3
 
 
-def test_reach_is_taken_at_the_last_request_and_on_the_way(tmp_path: Path) -> None:
+def test_reachability_is_measured_at_the_last_request_and_before(tmp_path: Path) -> None:
     class Forgetful(MarkerReplay):
         def recall(self, digest: str) -> bytes:
             self.contents.pop(next(iter(self.contents)))
@@ -87,9 +93,9 @@ def test_reach_is_taken_at_the_last_request_and_on_the_way(tmp_path: Path) -> No
     assert lossy.reach.lost == ("1", "2")
 
 
-def test_an_output_that_no_request_held_is_not_looked_for(tmp_path: Path) -> None:
-    one = measure(tmp_path, LONG[:-3], MarkerReplay).result
-    assert (one.reach.outputs, one.reach.request) == (1, 2)
+def test_an_output_that_no_request_had_is_not_counted(tmp_path: Path) -> None:
+    measured = measure(tmp_path, LONG[:-3], MarkerReplay).result
+    assert (measured.reach.outputs, measured.reach.request) == (1, 2)
 
 
 def test_broken_requests_are_counted_with_reasons(tmp_path: Path) -> None:
@@ -101,30 +107,30 @@ def test_broken_requests_are_counted_with_reasons(tmp_path: Path) -> None:
         user_message("More"),
         assistant_message("Three"),
     ]
-    one = measure(tmp_path, session, UnmanagedReplay).result
-    assert (one.faults.by_rules, one.faults.by_grammar) == (3, 3)
-    assert one.faults.reasons[0] == "request 2: message 2: empty text"
-    assert any("the last message is the assistant's" in reason for reason in one.faults.reasons)
+    measured = measure(tmp_path, session, UnmanagedReplay).result
+    assert (measured.faults.by_rules, measured.faults.by_grammar) == (3, 3)
+    assert measured.faults.reasons[0] == "request 2: message 2: empty text"
+    assert any("the last message is the assistant's" in reason for reason in measured.faults.reasons)
 
 
-def test_requests_that_are_not_made_are_counted_and_the_replay_goes_on(tmp_path: Path) -> None:
+def test_omitted_requests_are_counted_and_the_replay_goes_on(tmp_path: Path) -> None:
     class Full(MarkerReplay):
         def request(self) -> list[dict[str, Any]]:
             if len(self.messages) == 5:
                 raise RequestTooLarge("It does not fit.", "Too much.")
             return super().request()
 
-    one = measure(tmp_path, LONG, Full)
-    assert one.result.faults == InvalidRequests(
+    measured = measure(tmp_path, LONG, Full)
+    assert measured.result.faults == InvalidRequests(
         not_made=1, reasons=("request 3: It does not fit. Too much.",)
     )
-    assert (one.result.managed.requests, one.result.unmanaged.requests) == (3, 4)
-    assert one.result.reach.reachable_share == 1
-    assert len(one.request_s) == 4
-    assert totals_of([one]).not_made == 1
+    assert (measured.result.managed.requests, measured.result.unmanaged.requests) == (3, 4)
+    assert measured.result.reach.reachable_share == 1
+    assert len(measured.request_s) == 4
+    assert totals_of([measured]).not_made == 1
 
 
-def test_turns_end_where_a_person_speaks_or_the_recording_ends() -> None:
+def test_turns_end_at_a_user_message_or_the_end() -> None:
     session = [
         user_message("a"),
         user_message("b"),
@@ -136,30 +142,30 @@ def test_turns_end_where_a_person_speaks_or_the_recording_ends() -> None:
     ]
     session += [user_message("stop"), assistant_message("f")]
     ends = [message for message, over in with_turn_ends(session) if over]
-    assert [one["content"] for one in ends] == ["d", "y", "f"]
+    assert [message["content"] for message in ends] == ["d", "y", "f"]
     assert [message for message, _ in with_turn_ends(session)] == session
 
 
-def test_the_replay_is_fed_everything_and_closed_also_after_a_failure(tmp_path: Path) -> None:
-    made: list[UnmanagedReplay] = []
+def test_the_replay_gets_everything_and_is_closed_even_after_a_failure(tmp_path: Path) -> None:
+    replays: list[UnmanagedReplay] = []
 
     class Failing(UnmanagedReplay):
         def end_turn(self) -> None:
             raise ZeroDivisionError
 
     def make(kind: type[UnmanagedReplay]) -> UnmanagedReplay:
-        made.append(kind())
-        return made[-1]
+        replays.append(kind())
+        return replays[-1]
 
     measure(tmp_path, LONG, lambda: make(UnmanagedReplay))
-    assert made[0].messages == LONG
-    assert (made[0].turns, made[0].closed) == (1, True)
+    assert replays[0].messages == LONG
+    assert (replays[0].turns, replays[0].closed) == (1, True)
     with pytest.raises(ZeroDivisionError):
         measure(tmp_path, LONG, lambda: make(Failing))
-    assert made[1].closed
+    assert replays[1].closed
 
 
-def test_a_bad_recording_makes_no_replay(tmp_path: Path) -> None:
+def test_an_invalid_recording_creates_no_replay(tmp_path: Path) -> None:
     def never() -> UnmanagedReplay:
         raise AssertionError
 
@@ -173,13 +179,13 @@ def test_summaries_are_paid_and_counted(tmp_path: Path) -> None:
             self.summaries += [40, 2]
             self.counts = Counts(handovers=1, observations=3, reflections=1, sweeps=9)
 
-    one = measure(tmp_path, LONG, Summing).result
-    assert one.managed.billed == pytest.approx(one.unmanaged.billed + 42)
-    assert (one.summaries, one.summary_tokens, one.counts.lossy) == (2, 42, 5)
+    measured = measure(tmp_path, LONG, Summing).result
+    assert measured.managed.billed == pytest.approx(measured.unmanaged.billed + 42)
+    assert (measured.summaries, measured.summary_tokens, measured.counts.lossy) == (2, 42, 5)
 
 
 def test_timing_is_by_nearest_rank() -> None:
-    assert Timing.from_seconds([one / 1024 for one in range(100, 0, -1)]) == Timing(
+    assert Timing.from_seconds([index / 1024 for index in range(100, 0, -1)]) == Timing(
         50e3 / 1024, 95e3 / 1024, 50.5e3 / 1024
     )
     assert Timing.from_seconds([0.002]) == Timing(2.0, 2.0, 2.0)
@@ -187,8 +193,11 @@ def test_timing_is_by_nearest_rank() -> None:
 
 
 def test_every_request_and_every_message_is_timed(tmp_path: Path) -> None:
-    one = measure(tmp_path, LONG, UnmanagedReplay)
-    assert (len(one.request_s), len(one.feed_s)) == (4, len(LONG) + 1)  # one more for the turn's end
+    measured = measure(tmp_path, LONG, UnmanagedReplay)
+    assert (len(measured.request_s), len(measured.feed_s)) == (
+        4,
+        len(LONG) + 1,
+    )  # one more for the turn's end
 
 
 def test_totals(tmp_path: Path) -> None:
@@ -197,23 +206,23 @@ def test_totals(tmp_path: Path) -> None:
     light = measure(tmp_path / "two", short, UnmanagedReplay, window=3000)
     sources = group_by_source([heavy, light])
     assert {name: len(files) for name, files in sources.items()} == {"one": 1, "two": 1}
-    both = totals_of([heavy, light])
+    total = totals_of([heavy, light])
     step = 29 + MARKER
     managed, unmanaged = 6 + 1035 + (1035 + step) + (1035 + 2 * step), 6 + 1035 + 2064 + 3093
-    assert (both.files, both.requests) == (2, 6)
-    assert both.input_of_sums == pytest.approx((managed + 51) / (unmanaged + 51))
-    assert both.input_of_files == pytest.approx((managed / unmanaged + 1) / 2)
-    assert both.billed_of_sums == pytest.approx(both.billed / both.unmanaged_billed)
-    assert both.tool_saved == pytest.approx(1 - (3000 + 3 * MARKER + 10) / 6010)
-    assert both.in_window == pytest.approx(1010 / 3010)
-    assert (both.reachable, both.least_reachable) == (1, 1)
-    assert both.rewrites == 2
-    assert both.heavy is not None
-    assert both.heavy.files == 1
-    assert both.heavy.mean_window_of_unmanaged == pytest.approx(managed / unmanaged)
-    assert both.heavy.mean_window_of_window == pytest.approx(managed / 4 / 3000)
-    assert both.heavy.median_peak_of_unmanaged == pytest.approx((1035 + 2 * step) / 3093)
-    assert both.heavy.median_peak_of_window == pytest.approx((1035 + 2 * step) / 3000)
+    assert (total.files, total.requests) == (2, 6)
+    assert total.input_of_sums == pytest.approx((managed + 51) / (unmanaged + 51))
+    assert total.input_of_files == pytest.approx((managed / unmanaged + 1) / 2)
+    assert total.billed_of_sums == pytest.approx(total.billed / total.unmanaged_billed)
+    assert total.tool_saved == pytest.approx(1 - (3000 + 3 * MARKER + 10) / 6010)
+    assert total.in_window == pytest.approx(1010 / 3010)
+    assert (total.reachable, total.least_reachable) == (1, 1)
+    assert total.rewrites == 2
+    assert total.heavy is not None
+    assert total.heavy.files == 1
+    assert total.heavy.mean_window_of_unmanaged == pytest.approx(managed / unmanaged)
+    assert total.heavy.mean_window_of_window == pytest.approx(managed / 4 / 3000)
+    assert total.heavy.median_peak_of_unmanaged == pytest.approx((1035 + 2 * step) / 3093)
+    assert total.heavy.median_peak_of_window == pytest.approx((1035 + 2 * step) / 3000)
     assert totals_of([light]).heavy is None
     with pytest.raises(ValueError, match="nothing to add up"):
         totals_of([])
@@ -227,14 +236,14 @@ def test_totals_add_counts(tmp_path: Path) -> None:
             self.summaries = [10]
 
     files = [measure(tmp_path / name, LONG, Counting, window=3000) for name in ("one", "two")]
-    both = totals_of(files)
-    assert both.counts == Counts(2, 4, 6, 8, 10, 12, 14)
-    assert (both.summaries, both.summary_tokens) == (2, 20)
-    assert both.heavy is not None
-    assert (both.heavy.summaries, both.heavy.lossy) == (1.0, 12.0)
+    total = totals_of(files)
+    assert total.counts == Counts(2, 4, 6, 8, 10, 12, 14)
+    assert (total.summaries, total.summary_tokens) == (2, 20)
+    assert total.heavy is not None
+    assert (total.heavy.summaries, total.heavy.lossy) == (1.0, 12.0)
 
 
-def test_calls_side_by_side_are_one_step(tmp_path: Path) -> None:
+def test_parallel_calls_are_one_step(tmp_path: Path) -> None:
     session = [
         user_message("Go"),
         tool_call_message(("1", "read", "{}"), ("2", "read", "{}")),
@@ -242,6 +251,6 @@ def test_calls_side_by_side_are_one_step(tmp_path: Path) -> None:
         tool_message("2", "B"),
         assistant_message("ok"),
     ]
-    one = measure(tmp_path, session, MarkerReplay).result
-    assert one.managed.requests == 2
-    assert one.reach.window_bytes == one.reach.output_bytes > 0
+    measured = measure(tmp_path, session, MarkerReplay).result
+    assert measured.managed.requests == 2
+    assert measured.reach.window_bytes == measured.reach.output_bytes > 0

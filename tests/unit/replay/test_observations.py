@@ -23,7 +23,7 @@ WINDOW = 24_000
 
 
 def replayed(messages: list[dict[str, Any]]) -> tuple[Replayer, list[list[Mapping[str, Any]]]]:
-    """A session replayed to its end, and the requests that were made."""
+    """Return a session replayed to its end, and its requests."""
     replayer = Replayer(POLICY, WINDOW)
     requests: list[list[Mapping[str, Any]]] = []
     for message, ends in with_turn_ends(messages):
@@ -45,20 +45,26 @@ def test_observations_are_ready_at_the_next_call() -> None:
         assert len(replayer.summaries) >= counts.observations + counts.reflections + counts.handovers
         assert all(tokens > 100 for tokens in replayer.summaries)
         log = replayer.session.log
-        made = [one for one in log if isinstance(one.event, ObservationsMade)]
-        placed = {one.event.made: one.seq for one in log if isinstance(one.event, ObservationsPlaced)}
-        assert set(placed) >= {one.seq for one in made[:-1]}
-        for one in made[:-1]:
-            between = log[one.seq : placed[one.seq] - 1]
+        observed = [recorded for recorded in log if isinstance(recorded.event, ObservationsMade)]
+        placements = {
+            recorded.event.made: recorded.seq
+            for recorded in log
+            if isinstance(recorded.event, ObservationsPlaced)
+        }
+        assert set(placements) >= {recorded.seq for recorded in observed[:-1]}
+        for recorded in observed[:-1]:
+            between = log[recorded.seq : placements[recorded.seq] - 1]
             assert not [other for other in between if type(other.event).__name__ == "AssistantSpoke"]
         assert sum(TITLE in str(request[:3]) for request in requests) > 20
 
 
-def test_a_replay_is_the_same_each_time() -> None:
+def test_a_replay_is_deterministic() -> None:
     """Requests, events and the tokens of every call."""
     first, requests = replayed(make_session(5, 90))
     second, again = replayed(make_session(5, 90))
     with closing(first), closing(second):
         assert requests == again
         assert first.summaries == second.summaries != []
-        assert [one.event for one in first.session.log] == [one.event for one in second.session.log]
+        assert [recorded.event for recorded in first.session.log] == [
+            recorded.event for recorded in second.session.log
+        ]

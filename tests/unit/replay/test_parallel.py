@@ -1,4 +1,4 @@
-"""Several processes give the figures that one gives, in the same order, and the first error ends them."""
+"""Several processes give the same figures as one, in the same order, and the first error ends them."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from tests.support.synthetic_recordings import make_session, write_recordings
 SESSIONS = [make_session(seed, steps) for seed, steps in enumerate((3, 12, 5))]
 
 
-class Dying(MarkerReplay):
-    """Takes its process with it."""
+class KillsProcess(MarkerReplay):
+    """Kills its process."""
 
     def end_turn(self) -> None:
         os._exit(9)
@@ -27,25 +27,25 @@ class Dying(MarkerReplay):
 def measure(
     paths: list[Path], jobs: int, make: ReplayFactory = MarkerReplay
 ) -> tuple[list[MeasuredRecording], list[int]]:
-    told: list[int] = []
-    return measure_all(paths, make, MeasureOptions(recall_rate=0.5), jobs, told.append), told
+    progress: list[int] = []
+    return measure_all(paths, make, MeasureOptions(recall_rate=0.5), jobs, progress.append), progress
 
 
 def test_processes_give_the_same_figures_in_the_same_order(tmp_path: Path) -> None:
     paths = write_recordings(tmp_path, SESSIONS)
-    alone, told_alone = measure(paths, 1)
-    together, told = measure(paths, 2)
-    assert told == told_alone == [1, 2, 3]
-    for one, other, path in zip(alone, together, paths, strict=True):
-        assert one.result.file == other.result.file == str(path)
-        assert one.result.managed == other.result.managed
-        assert one.result.reach == other.result.reach
-        assert one.result.recalls == other.result.recalls
-        assert len(one.request_s) == len(other.request_s) == one.result.managed.requests
+    alone, single_progress = measure(paths, 1)
+    together, parallel_progress = measure(paths, 2)
+    assert parallel_progress == single_progress == [1, 2, 3]
+    for single_result, other, path in zip(alone, together, paths, strict=True):
+        assert single_result.result.file == other.result.file == str(path)
+        assert single_result.result.managed == other.result.managed
+        assert single_result.result.reach == other.result.reach
+        assert single_result.result.recalls == other.result.recalls
+        assert len(single_result.request_s) == len(other.request_s) == single_result.result.managed.requests
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_a_bad_recording_ends_it(tmp_path: Path, jobs: int) -> None:
+def test_an_invalid_recording_ends_the_run(tmp_path: Path, jobs: int) -> None:
     paths = write_recordings(tmp_path, SESSIONS)
     paths[1].write_bytes(paths[1].read_bytes()[:-20])
     with pytest.raises(InvalidRecording) as refused:
@@ -57,13 +57,13 @@ def test_a_bad_recording_ends_it(tmp_path: Path, jobs: int) -> None:
 
 def test_a_process_that_dies_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(HelixError, match="has died"):
-        measure(write_recordings(tmp_path, SESSIONS), 2, Dying)
+        measure(write_recordings(tmp_path, SESSIONS), 2, KillsProcess)
 
 
-def test_what_is_not_there_is_refused_before_a_process_starts(tmp_path: Path) -> None:
+def test_a_missing_recording_is_refused_before_a_process_starts(tmp_path: Path) -> None:
     with pytest.raises(InvalidRecording, match="No such file"):
         measure([tmp_path / "a.jsonl", tmp_path / "b.jsonl"], 2)
 
 
-def test_nothing_to_measure(tmp_path: Path) -> None:
+def test_an_empty_run(tmp_path: Path) -> None:
     assert measure([], 2) == ([], [])

@@ -1,4 +1,4 @@
-"""Outputs count as reachable when their very bytes come back through what stands in the window."""
+"""Outputs count as reachable when their exact bytes come back through the window's content."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from helix_desktop.replay.reachability import (
 )
 
 OUTPUTS = {"a": "A" * 100, "b": "B" * 20, "c": "é" * 5, "d": ""}
-ASKED = Message("user", "Go.")
+USER_MESSAGE = Message("user", "Go.")
 
 
 def originals(**outputs: str) -> OriginalOutputs:
-    made = OriginalOutputs()
+    originals_by_id = OriginalOutputs()
     for call_id, text in (outputs or OUTPUTS).items():
-        made.add(Message("tool", text, call_id=call_id, name="read"))
-    return made
+        originals_by_id.add(Message("tool", text, call_id=call_id, name="read"))
+    return originals_by_id
 
 
 def digest(text: str) -> str:
@@ -46,20 +46,20 @@ class Stored(dict[str, bytes]):
         return self[key]
 
 
-def reach(request: list[Message], stored: Stored, known: OriginalOutputs | None = None) -> Reachability:
-    return measure_reachability(7, request, known or originals(), stored.recall)
+def reach(request: list[Message], stored: Stored, outputs: OriginalOutputs | None = None) -> Reachability:
+    return measure_reachability(7, request, outputs or originals(), stored.recall)
 
 
-def test_whole_outputs_in_the_window_count_and_others_do_not() -> None:
+def test_complete_outputs_in_the_window_count_and_others_do_not() -> None:
     request = [
-        ASKED,
+        USER_MESSAGE,
         Message("tool", OUTPUTS["a"], call_id="a"),
         Message("tool", OUTPUTS["b"][:-1], call_id="b"),
         Message("user", OUTPUTS["c"]),
     ]
-    found = reach(request, Stored())
-    assert found == Reachability(7, 4, 130, 100, 100, lost=("b", "c"))
-    assert found.reachable_share == pytest.approx(100 / 130)
+    result = reach(request, Stored())
+    assert result == Reachability(7, 4, 130, 100, 100, lost=("b", "c"))
+    assert result.reachable_share == pytest.approx(100 / 130)
 
 
 def test_an_output_under_another_call_does_not_count() -> None:
@@ -72,8 +72,8 @@ def test_handles_in_texts_and_arguments_are_followed() -> None:
         Message("user", f"see {bare_marker(digest(OUTPUTS['b']))}."),
         Message("assistant", "", (call,)),
     ]
-    found = reach(request, Stored(OUTPUTS["b"], OUTPUTS["c"]))
-    assert (found.window_bytes, found.reachable_bytes, found.lost) == (0, 30, ("a",))
+    result = reach(request, Stored(OUTPUTS["b"], OUTPUTS["c"]))
+    assert (result.window_bytes, result.reachable_bytes, result.lost) == (0, 30, ("a",))
 
 
 def test_indexes_are_followed_to_any_depth() -> None:
@@ -87,22 +87,22 @@ def test_indexes_are_followed_to_any_depth() -> None:
     assert without.lost == ("a",)
 
 
-def test_indexes_that_name_each_other_end() -> None:
+def test_indexes_that_name_each_other_terminate() -> None:
     stored = Stored()
-    one, other = "1" * 64, "2" * 64
-    stored[one], stored[other] = other.encode(), f"{one} {other}".encode()
-    assert reach([Message("user", one)], stored).reachable_bytes == 0
+    first, other = "1" * 64, "2" * 64
+    stored[first], stored[other] = other.encode(), f"{first} {other}".encode()
+    assert reach([Message("user", first)], stored).reachable_bytes == 0
 
 
-def test_handles_quoted_by_an_original_are_no_way() -> None:
-    """An output, or a body that the agent wrote, may quote handles: no index stands behind them."""
+def test_handles_quoted_by_an_original_do_not_count() -> None:
+    """An output, or a body that the agent wrote, may quote handles: there is no index behind them."""
     quoting = f"log: {digest(OUTPUTS['a'])}"
-    written = f"# see {digest(OUTPUTS['b'])}"
-    known = originals(a=OUTPUTS["a"], b=OUTPUTS["b"], q=quoting)
-    known.add(Message("assistant", "", (ToolCall("w", "write", json.dumps({"edits": [{"text": written}]})),)))
-    stored = Stored(quoting, written, OUTPUTS["a"], OUTPUTS["b"])
-    found = reach([Message("user", f"{digest(quoting)} {digest(written)}")], stored, known)
-    assert found.lost == ("a", "b")
+    body = f"# see {digest(OUTPUTS['b'])}"
+    outputs = originals(a=OUTPUTS["a"], b=OUTPUTS["b"], q=quoting)
+    outputs.add(Message("assistant", "", (ToolCall("w", "write", json.dumps({"edits": [{"text": body}]})),)))
+    stored = Stored(quoting, body, OUTPUTS["a"], OUTPUTS["b"])
+    result = reach([Message("user", f"{digest(quoting)} {digest(body)}")], stored, outputs)
+    assert result.lost == ("a", "b")
 
 
 def test_wrong_bytes_are_not_the_output() -> None:
@@ -112,11 +112,11 @@ def test_wrong_bytes_are_not_the_output() -> None:
 
 
 def test_equal_outputs_are_found_together() -> None:
-    known = originals(a="same", b="same")
-    assert reach([Message("user", digest("same"))], Stored("same"), known).reachable_bytes == 8
+    outputs = originals(a="same", b="same")
+    assert reach([Message("user", digest("same"))], Stored("same"), outputs).reachable_bytes == 8
 
 
-def test_a_damaged_content_is_not_passed_over() -> None:
+def test_a_damaged_content_is_not_skipped() -> None:
     def recall(key: str) -> bytes:
         raise ContentDamaged(f"{key} is damaged.")
 
@@ -124,21 +124,21 @@ def test_a_damaged_content_is_not_passed_over() -> None:
         measure_reachability(1, [Message("user", "0" * 64)], originals(), recall)
 
 
-def test_only_whole_runs_of_64_are_handles() -> None:
+def test_only_complete_runs_of_64_are_handles() -> None:
     text = f"{'a' * 63} {'b' * 65} {'C' * 64} x{'d' * 64}y"
     assert list(find_handles([Message("user", text)])) == ["d" * 64]
 
 
-def test_nothing_to_reach_is_all_of_it() -> None:
-    assert reach([ASKED], Stored(), OriginalOutputs()).reachable_share == 1.0
+def test_no_outputs_are_fully_reachable() -> None:
+    assert reach([USER_MESSAGE], Stored(), OriginalOutputs()).reachable_share == 1.0
 
 
 @given(st.lists(st.booleans(), min_size=3, max_size=3))
-def test_what_is_stored_and_named_is_what_is_reached(kept: list[bool]) -> None:
-    names = [name for name, one in zip("abc", kept, strict=True) if one]
+def test_stored_and_named_outputs_are_reachable(stored_flags: list[bool]) -> None:
+    names = [name for name, is_stored in zip("abc", stored_flags, strict=True) if is_stored]
     request = [Message("user", " ".join(digest(OUTPUTS[name]) for name in names))]
-    found = reach(request, Stored(*OUTPUTS.values()))
-    assert found.reachable_bytes == sum(len(OUTPUTS[name].encode()) for name in names)
+    result = reach(request, Stored(*OUTPUTS.values()))
+    assert result.reachable_bytes == sum(len(OUTPUTS[name].encode()) for name in names)
 
 
 def test_the_values_of_arguments() -> None:
@@ -151,17 +151,17 @@ def test_the_values_of_arguments() -> None:
 
 def test_arguments_are_reachable_in_their_call_or_through_handles() -> None:
     body, path, text = "B" * 50, "src/a.py", "*** free text"
-    known = OriginalOutputs()
+    outputs = OriginalOutputs()
     calls = (
         ToolCall("w", "write", json.dumps({"path": path, "body": body})),
         ToolCall("p", "patch", text),
         ToolCall("e", "edit", json.dumps({"path": "b", "n": 1})),
     )
-    known.add(Message("assistant", "", calls))
+    outputs.add(Message("assistant", "", calls))
 
-    def shares(*now: ToolCall, stored: tuple[str, ...] = (), said: str = "") -> tuple[int, int]:
-        found = reach([Message("user", said), Message("assistant", "", now)], Stored(*stored), known)
-        return found.argument_bytes, found.reachable_argument_bytes
+    def shares(*now: ToolCall, stored: tuple[str, ...] = (), text: str = "") -> tuple[int, int]:
+        result = reach([Message("user", text), Message("assistant", "", now)], Stored(*stored), outputs)
+        return result.argument_bytes, result.reachable_argument_bytes
 
     assert shares(*calls) == (50 + 8 + 13 + 1, 72)
     assert shares() == (72, 0)
@@ -169,5 +169,5 @@ def test_arguments_are_reachable_in_their_call_or_through_handles() -> None:
     assert shares(masked, *calls[1:]) == (72, 22)
     assert shares(masked, *calls[1:], stored=(body,)) == (72, 72)
     assert shares(ToolCall("x", "write", calls[0].arguments)) == (72, 0)  # another call
-    whole = calls[0].arguments
-    assert shares(said=f"{digest(whole)} {digest(text)}", stored=(whole, text)) == (72, 71)
+    arguments = calls[0].arguments
+    assert shares(text=f"{digest(arguments)} {digest(text)}", stored=(arguments, text)) == (72, 71)

@@ -1,4 +1,4 @@
-"""The report says each figure once, where a reader looks for it."""
+"""The report has each figure once, where a reader looks for it."""
 
 from __future__ import annotations
 
@@ -24,49 +24,51 @@ def measured(folder: Path, make: ReplayFactory = MarkerReplay) -> list[MeasuredR
     return measure_all(paths, make, MeasureOptions(window=9_000), 1, lambda _: None)
 
 
-def test_the_document_holds_files_sources_and_the_total(tmp_path: Path) -> None:
-    found = measured(tmp_path)
-    told = json.loads(json.dumps(to_document(found)))
-    assert [Path(one["file"]).name for one in told["files"]] == [
+def test_the_document_has_files_sources_and_the_total(tmp_path: Path) -> None:
+    results = measured(tmp_path)
+    document = json.loads(json.dumps(to_document(results)))
+    assert [Path(file["file"]).name for file in document["files"]] == [
         "session-00.jsonl.gz", "session-01.jsonl.gz", "session-00.jsonl.gz",
     ]  # fmt: skip
-    assert list(told["sources"]) == ["one", "two"]
-    assert told["sources"]["one"]["files"] == 2
-    first, total = told["files"][0], told["total"]
-    assert first["managed"]["input_tokens"] == found[0].result.managed.input_tokens
+    assert list(document["sources"]) == ["one", "two"]
+    assert document["sources"]["one"]["files"] == 2
+    first, total = document["files"][0], document["total"]
+    assert first["managed"]["input_tokens"] == results[0].result.managed.input_tokens
     assert first["input_of_unmanaged"] == pytest.approx(
         first["managed"]["input_tokens"] / first["unmanaged"]["input_tokens"]
     )
     assert first["heavy"] is True
     assert first["reachable"] == 1.0
-    assert total["input_tokens"] == sum(one["managed"]["input_tokens"] for one in told["files"])
-    assert total["heavy"]["files"] == sum(one["heavy"] for one in told["files"])
+    assert total["input_tokens"] == sum(file["managed"]["input_tokens"] for file in document["files"])
+    assert total["heavy"]["files"] == sum(file["heavy"] for file in document["files"])
     assert not {"request_s", "feed_s"} & first.keys()
 
 
 def test_the_table_has_a_column_for_each_source(tmp_path: Path) -> None:
-    found = measured(tmp_path)
-    named = totals_by_column(found)
-    assert list(named) == ["all", "one", "two"]
-    assert list(totals_by_column(found[:2])) == ["all"]
-    head, line, *rows = format_table(named, "profile").splitlines()
+    results = measured(tmp_path)
+    columns = totals_by_column(results)
+    assert list(columns) == ["all", "one", "two"]
+    assert list(totals_by_column(results[:2])) == ["all"]
+    head, line, *rows = format_table(columns, "profile").splitlines()
     assert head.split() == ["profile", "all", "one", "two"]
     assert set(line) == {"-"}
     cells = {row[: row.index("  ", 3)].strip(): row.split()[-3:] for row in rows}
     assert cells["recordings"] == ["3", "2", "1"]
-    assert cells["input, % of unmanaged"] == [f"{one.input_of_sums * 100:.1f}" for one in named.values()]
+    assert cells["input, % of unmanaged"] == [
+        f"{column.input_of_sums * 100:.1f}" for column in columns.values()
+    ]
     assert cells["outputs reachable, % of bytes"] == ["100.0"] * 3
     assert len({len(row) for row in (head, line, *rows)}) == 1
 
 
-def test_a_table_without_heavy_recordings_has_no_figures_of_them(tmp_path: Path) -> None:
+def test_a_table_without_heavy_recordings_omits_their_figures(tmp_path: Path) -> None:
     (path,) = write_recordings(tmp_path, [make_session(1, 3)])
     light = measure_all([path], MarkerReplay, MeasureOptions(), 1, lambda _: None)
     assert "heavy recordings" in format_table({"all": totals_of(light)})
     assert format_table({"all": totals_of(light)}).splitlines()[12].split() == ["heavy", "recordings", "-"]
 
 
-def test_only_what_misses_nothing_is_reachable_to_the_full(tmp_path: Path) -> None:
+def test_only_a_complete_result_is_fully_reachable(tmp_path: Path) -> None:
     (path,) = write_recordings(tmp_path, [make_session(1, 3)])
     total = totals_of(measure_all([path], MarkerReplay, MeasureOptions(), 1, lambda _: None))
     short = msgspec.structs.replace(total, reachable=0.99999)
@@ -78,10 +80,10 @@ def test_only_what_misses_nothing_is_reachable_to_the_full(tmp_path: Path) -> No
     assert row.split()[-2:] == ["100.0", "99.9"]
 
 
-def test_remarks_name_what_should_not_be(tmp_path: Path) -> None:
+def test_remarks_name_anomalies(tmp_path: Path) -> None:
     class Losing(UnmanagedReplay):
         def request(self) -> list[dict[str, object]]:
-            return [one for one in self.messages if one["role"] != "tool"]
+            return [message for message in self.messages if message["role"] != "tool"]
 
     assert warning_lines(measured(tmp_path)) == []
     lines = warning_lines(measured(tmp_path, Losing))

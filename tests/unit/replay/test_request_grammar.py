@@ -1,4 +1,4 @@
-"""The second opinion on requests finds what the engine's rules find, and broken arguments besides."""
+"""An independent check of requests finds the problems that the engine's rules find, and invalid arguments."""
 
 from __future__ import annotations
 
@@ -10,11 +10,15 @@ from helix_desktop.context.window.request_validation import problems
 from helix_desktop.domain.messages import Message, ToolCall
 from helix_desktop.replay.request_grammar import RequestGrammar
 
-SYSTEM, ASKED, SAID = Message("system", "Rules."), Message("user", "Go."), Message("assistant", "Yes.")
+SYSTEM, USER_MESSAGE, ANSWER = (
+    Message("system", "Rules."),
+    Message("user", "Go."),
+    Message("assistant", "Yes."),
+)
 
 
 def calls(*ids: str) -> Message:
-    return Message("assistant", "", tuple(ToolCall(one, "read", "{}") for one in ids))
+    return Message("assistant", "", tuple(ToolCall(call_id, "read", "{}") for call_id in ids))
 
 
 def answer(call_id: str, text: str = "out") -> Message:
@@ -24,12 +28,12 @@ def answer(call_id: str, text: str = "out") -> Message:
 @pytest.mark.parametrize(
     "request_",
     [
-        [ASKED],
-        [SYSTEM, ASKED, ASKED],
-        [ASKED, SAID, ASKED],
-        [ASKED, calls("a", "b"), answer("b"), answer("a")],
-        [ASKED, calls("a"), answer("a"), calls("b"), answer("b"), ASKED],
-        [ASKED, calls("a"), answer("a"), SAID, SAID, ASKED],
+        [USER_MESSAGE],
+        [SYSTEM, USER_MESSAGE, USER_MESSAGE],
+        [USER_MESSAGE, ANSWER, USER_MESSAGE],
+        [USER_MESSAGE, calls("a", "b"), answer("b"), answer("a")],
+        [USER_MESSAGE, calls("a"), answer("a"), calls("b"), answer("b"), USER_MESSAGE],
+        [USER_MESSAGE, calls("a"), answer("a"), ANSWER, ANSWER, USER_MESSAGE],
     ],
 )
 def test_valid_requests_pass(request_: list[Message]) -> None:
@@ -38,27 +42,27 @@ def test_valid_requests_pass(request_: list[Message]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("request_", "words"),
+    ("request_", "description"),
     [
         ([], "order of roles"),
         ([SYSTEM], "order of roles"),
-        ([SYSTEM, SAID, ASKED], "order of roles"),
-        ([ASKED, SAID], "order of roles"),
-        ([ASKED, SYSTEM, ASKED], "order of roles"),
-        ([ASKED, answer("a")], "order of roles"),
-        ([ASKED, calls("a")], "order of roles"),
-        ([ASKED, calls("a"), ASKED], "order of roles"),
+        ([SYSTEM, ANSWER, USER_MESSAGE], "order of roles"),
+        ([USER_MESSAGE, ANSWER], "order of roles"),
+        ([USER_MESSAGE, SYSTEM, USER_MESSAGE], "order of roles"),
+        ([USER_MESSAGE, answer("a")], "order of roles"),
+        ([USER_MESSAGE, calls("a")], "order of roles"),
+        ([USER_MESSAGE, calls("a"), USER_MESSAGE], "order of roles"),
         ([Message("user", "Go.", calls("a").calls), answer("a")], "order of roles"),
-        ([ASKED, calls("a", "b"), answer("a")], "have the answers"),
-        ([ASKED, calls("a"), answer("a"), answer("a")], "have the answers"),
-        ([ASKED, calls("a"), answer("b")], "have the answers"),
-        ([ASKED, calls("a", "a"), answer("a"), answer("a")], "have the answers"),
-        ([ASKED, calls("a"), answer("a", " \n")], "message 2 has no text"),
+        ([USER_MESSAGE, calls("a", "b"), answer("a")], "have the answers"),
+        ([USER_MESSAGE, calls("a"), answer("a"), answer("a")], "have the answers"),
+        ([USER_MESSAGE, calls("a"), answer("b")], "have the answers"),
+        ([USER_MESSAGE, calls("a", "a"), answer("a"), answer("a")], "have the answers"),
+        ([USER_MESSAGE, calls("a"), answer("a", " \n")], "message 2 has no text"),
         ([Message("user", "")], "message 0 has no text"),
     ],
 )
-def test_broken_requests_are_told(request_: list[Message], words: str) -> None:
-    assert words in " ".join(RequestGrammar().find_errors(request_))
+def test_broken_requests_are_described(request_: list[Message], description: str) -> None:
+    assert description in " ".join(RequestGrammar().find_errors(request_))
     assert problems(request_)
 
 
@@ -70,17 +74,17 @@ def test_arguments_stay_json_where_they_were_json() -> None:
     broken = Message(
         "assistant", "", (ToolCall("patch", "apply", "*** End"), ToolCall("w", "write", '{"a": '))
     )
-    faults = wire.find_errors([ASKED, broken, answer("patch"), answer("w")])
+    faults = wire.find_errors([USER_MESSAGE, broken, answer("patch"), answer("w")])
     assert faults == ["the arguments of w are no JSON object"]
 
 
 some = st.one_of(
-    st.sampled_from([SYSTEM, ASKED, SAID, Message("assistant", ""), Message("user", " ")]),
+    st.sampled_from([SYSTEM, USER_MESSAGE, ANSWER, Message("assistant", ""), Message("user", " ")]),
     st.lists(st.sampled_from("ab"), min_size=1, max_size=2).map(lambda ids: calls(*ids)),
     st.builds(answer, st.sampled_from("ab"), st.sampled_from(["out", ""])),
 )
 
 
 @given(st.lists(some, max_size=7))
-def test_both_opinions_agree(request_: list[Message]) -> None:
+def test_both_checks_agree(request_: list[Message]) -> None:
     assert bool(RequestGrammar().find_errors(request_)) == bool(problems(request_))

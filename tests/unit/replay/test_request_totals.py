@@ -1,4 +1,4 @@
-"""What is sent is added up as a person with pencil and paper would: here a token is a character."""
+"""Totals of sent requests, checked by manual calculation: here a token is a character."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from helix_desktop.replay.message_tokens import MessageTokenCounter
 from helix_desktop.replay.request_totals import RequestTotals
 
 SYSTEM = Message("system", "s" * 6)  # 10 tokens with its framing
-ASKED = Message("user", "u" * 16)  # 20
+USER_MESSAGE = Message("user", "u" * 16)  # 20
 CALLED = Message("assistant", "", (ToolCall("c", "read", "{}"),))  # 4 + 4 + 4 + 2 = 14
 OUTPUT = Message("tool", "o" * 96, call_id="c", name="read")  # 100
 MARKED = Message("tool", "oooo" + "m" * 22, call_id="c", name="read")  # 30, of them 4 as before
@@ -23,7 +23,7 @@ def sending(window: int = 140) -> RequestTotals:
 
 def test_a_message_counts_text_calls_and_framing() -> None:
     tokens = MessageTokenCounter(len)
-    assert [tokens.message_tokens(one) for one in (SYSTEM, ASKED, CALLED, OUTPUT, MARKED)] == [
+    assert [tokens.message_tokens(message) for message in (SYSTEM, USER_MESSAGE, CALLED, OUTPUT, MARKED)] == [
         10,
         20,
         14,
@@ -33,15 +33,15 @@ def test_a_message_counts_text_calls_and_framing() -> None:
 
 
 def test_each_text_is_counted_once() -> None:
-    seen: list[str] = []
+    counted: list[str] = []
 
     def count(text: str) -> int:
-        seen.append(text)
+        counted.append(text)
         return len(text)
 
     tokens = MessageTokenCounter(count)
     assert tokens.message_tokens(OUTPUT) == tokens.message_tokens(OUTPUT) == 100
-    assert seen == [OUTPUT.text]
+    assert counted == [OUTPUT.text]
 
 
 def test_the_bundled_vocabulary_counts() -> None:
@@ -49,14 +49,14 @@ def test_the_bundled_vocabulary_counts() -> None:
     assert tokens.message_tokens(Message("user", "hello world")) == 4 + 2
     call = ToolCall("c", "read_file", '{"path": "a"}')
     assert tokens.message_tokens(Message("assistant", "", (call,))) == 4 + 4 + 2 + 6
-    assert tokens.text_tokens(" " * 300_000) > 0  # more at once than the tokenizer bears
+    assert tokens.text_tokens(" " * 300_000) > 0  # more at once than the tokenizer can handle
 
 
-def test_what_grows_is_cached_and_what_is_new_is_written() -> None:
+def test_the_growing_prefix_is_cached_and_new_text_is_written() -> None:
     sums = sending()
-    sums.add([SYSTEM, ASKED])  # 30 new
-    sums.add([SYSTEM, ASKED, CALLED, OUTPUT])  # 30 known, 114 new
-    sums.add([SYSTEM, ASKED, CALLED, OUTPUT])  # 144 known
+    sums.add([SYSTEM, USER_MESSAGE])  # 30 new
+    sums.add([SYSTEM, USER_MESSAGE, CALLED, OUTPUT])  # 30 known, 114 new
+    sums.add([SYSTEM, USER_MESSAGE, CALLED, OUTPUT])  # 144 known
     sent = sums.result([])
     assert (sent.requests, sent.input_tokens) == (3, 30 + 144 + 144)
     assert sent.billed == pytest.approx(1.25 * (30 + 114) + 0.1 * (30 + 144))
@@ -68,8 +68,10 @@ def test_what_grows_is_cached_and_what_is_new_is_written() -> None:
 
 def test_a_rewrite_is_paid_from_the_first_difference() -> None:
     sums = sending()
-    sums.add([SYSTEM, ASKED, CALLED, OUTPUT])  # 144 new
-    sums.add([SYSTEM, ASKED, CALLED, MARKED, ASKED])  # 44 known by message, 4 more by text, 94 in all
+    sums.add([SYSTEM, USER_MESSAGE, CALLED, OUTPUT])  # 144 new
+    sums.add(
+        [SYSTEM, USER_MESSAGE, CALLED, MARKED, USER_MESSAGE]
+    )  # 44 known by message, 4 more by text, 94 in all
     sent = sums.result([50, 7])
     assert sent.rewrites == 1
     assert sent.billed == pytest.approx(1.25 * (144 + 46) + 0.1 * 48 + 57)
@@ -77,9 +79,9 @@ def test_a_rewrite_is_paid_from_the_first_difference() -> None:
     assert sent.tool_tokens == 96 + 26
 
 
-def test_a_request_that_lost_its_end_is_a_rewrite_and_all_cached() -> None:
+def test_a_truncated_request_is_a_rewrite_and_all_cached() -> None:
     sums = sending()
-    sums.add([SYSTEM, ASKED])
+    sums.add([SYSTEM, USER_MESSAGE])
     sums.add([SYSTEM])
     sent = sums.result([])
     assert sent.rewrites == 1
@@ -87,7 +89,7 @@ def test_a_request_that_lost_its_end_is_a_rewrite_and_all_cached() -> None:
 
 
 @pytest.mark.parametrize(
-    ("former", "now", "shared"),
+    ("previous", "now", "shared"),
     [
         (Message("user", "abcd"), Message("user", "abxd"), 2),
         (Message("user", "abcd"), Message("user", "abcdef"), 4),
@@ -98,12 +100,12 @@ def test_a_request_that_lost_its_end_is_a_rewrite_and_all_cached() -> None:
         (Message("assistant", "abc", CALLED.calls), Message("assistant", "abc"), 3),
     ],
 )
-def test_text_in_common(former: Message, now: Message, shared: int) -> None:
-    assert MessageTokenCounter(len).shared_tokens(former, now) == shared
+def test_the_common_prefix(previous: Message, now: Message, shared: int) -> None:
+    assert MessageTokenCounter(len).shared_tokens(previous, now) == shared
 
 
 @given(st.text("ab", max_size=40), st.text("ab", max_size=40))
-def test_text_in_common_is_the_longest(one: str, other: str) -> None:
-    shared = MessageTokenCounter(len).shared_tokens(Message("user", one), Message("user", other))
-    assert one[:shared] == other[:shared]
-    assert one[shared : shared + 1] != other[shared : shared + 1] or one == other
+def test_the_common_prefix_is_the_longest(first: str, other: str) -> None:
+    shared = MessageTokenCounter(len).shared_tokens(Message("user", first), Message("user", other))
+    assert first[:shared] == other[:shared]
+    assert first[shared : shared + 1] != other[shared : shared + 1] or first == other

@@ -1,4 +1,4 @@
-"""Recalls are put in where a managed agent would need them, and everything they cost is paid."""
+"""Recalls are inserted where a managed agent would need them, and all their costs are paid."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ TWICE = [
 ]
 
 
-class Watched:
-    """Makes replays, and keeps the last one to look into."""
+class ReplayRecorder:
+    """Creates replays, and keeps the last one for inspection."""
 
     def __init__(self, kind: type[UnmanagedReplay]) -> None:
         self._kind = kind
 
     def __call__(self) -> UnmanagedReplay:
-        self.made = self._kind()
-        return self.made
+        self.last = self._kind()
+        return self.last
 
 
 def measure(
@@ -58,18 +58,18 @@ def measure(
 
 
 def recalled(replay: UnmanagedReplay) -> list[RawMessage]:
-    return [one for one in replay.messages if one.get("name") == "recall_cached_content"]
+    return [message for message in replay.messages if message.get("name") == "recall_cached_content"]
 
 
 def test_a_file_read_again_is_recalled_first(tmp_path: Path) -> None:
-    make = Watched(MarkerReplay)
-    one = measure(tmp_path, TWICE, make, 0.0)
+    make = ReplayRecorder(MarkerReplay)
+    measured = measure(tmp_path, TWICE, make, 0.0)
     call = tool_call_message(
         ("recall-1-1", "recall_cached_content", json.dumps({"hash": digest_of(b"A" * 1000)}))
     )
     page = tool_message("recall-1-1", "A" * 1000, "recall_cached_content")
-    assert make.made.messages == [*TWICE[:5], call, page, *TWICE[5:]]
-    assert one.recalls == Recalls(calls=1, contents=1)
+    assert make.last.messages == [*TWICE[:5], call, page, *TWICE[5:]]
+    assert measured.recalls == Recalls(calls=1, contents=1)
     marked, tiny = 29 + MARKER, 29 + 1
     sizes = [
         6,
@@ -78,16 +78,16 @@ def test_a_file_read_again_is_recalled_first(tmp_path: Path) -> None:
         6 + 2 * marked + CALL + 1004,
         6 + 2 * marked + CALL + 4 + MARKER + tiny,
     ]
-    assert one.managed.requests == 5
-    assert one.managed.input_tokens == sum(sizes)
-    assert one.managed.tool_tokens == 1000 + (MARKER + 1) + (2 * MARKER + 1000) + (3 * MARKER + 1)
-    assert (one.unmanaged.requests, one.reach.outputs, one.reach.request) == (4, 3, 4)
+    assert measured.managed.requests == 5
+    assert measured.managed.input_tokens == sum(sizes)
+    assert measured.managed.tool_tokens == 1000 + (MARKER + 1) + (2 * MARKER + 1000) + (3 * MARKER + 1)
+    assert (measured.unmanaged.requests, measured.reach.outputs, measured.reach.request) == (4, 3, 4)
 
 
-def test_without_recalls_none_are_put_in(tmp_path: Path) -> None:
-    make = Watched(MarkerReplay)
+def test_recalls_can_be_disabled(tmp_path: Path) -> None:
+    make = ReplayRecorder(MarkerReplay)
     assert measure(tmp_path, TWICE, make, None).recalls == Recalls()
-    assert make.made.messages == TWICE
+    assert make.last.messages == TWICE
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_without_recalls_none_are_put_in(tmp_path: Path) -> None:
             *file_read_step("1", "a", "A"),
             *file_read_step("2", "a", "C"),
             assistant_message("ok"),
-        ],  # it still stands in the window
+        ],  # it is still in the window
         [
             user_message("Go"),
             *file_read_step("1", "a", ""),
@@ -117,7 +117,7 @@ def test_without_recalls_none_are_put_in(tmp_path: Path) -> None:
             user_message("Go"),
             *[tool_call_message(("1", "edit", '{"path": "a"}')), tool_message("1", "A")],
             *file_read_step("2", "b", "B"),
-            *[tool_call_message(("3", "edit", '{"path": "a"}')), tool_message("3", "C")],  # no reading
+            *[tool_call_message(("3", "edit", '{"path": "a"}')), tool_message("3", "C")],  # not a read
             assistant_message("ok"),
         ],
         [
@@ -129,7 +129,7 @@ def test_without_recalls_none_are_put_in(tmp_path: Path) -> None:
         ],
     ],
 )
-def test_what_needs_no_recall_gets_none(tmp_path: Path, session: list[dict[str, Any]]) -> None:
+def test_no_recall_where_none_is_needed(tmp_path: Path, session: list[dict[str, Any]]) -> None:
     assert measure(tmp_path, session, MarkerReplay, 0.0).recalls == Recalls()
 
 
@@ -137,14 +137,16 @@ def test_nothing_is_recalled_where_everything_is_sent(tmp_path: Path) -> None:
     assert measure(tmp_path, TWICE, UnmanagedReplay, 1.0).recalls == Recalls()
 
 
-def test_a_page_that_still_stands_is_not_recalled_again(tmp_path: Path) -> None:
-    class Slow(MarkerReplay):
+def test_a_page_still_in_the_window_is_not_recalled_again(tmp_path: Path) -> None:
+    class FirstOutputMarked(MarkerReplay):
         """Markers for the first output alone."""
 
         def request(self) -> list[dict[str, Any]]:
             return [
-                one | {"content": self.marker(one["content"])} if one.get("tool_call_id") == "1" else one
-                for one in self.messages
+                message | {"content": self.marker(message["content"])}
+                if message.get("tool_call_id") == "1"
+                else message
+                for message in self.messages
             ]
 
     session = [
@@ -154,17 +156,17 @@ def test_a_page_that_still_stands_is_not_recalled_again(tmp_path: Path) -> None:
         *file_read_step("4", "a", "C"),
         assistant_message("ok"),
     ]
-    assert measure(tmp_path, session, Slow, 0.0).recalls == Recalls(1, 1)
+    assert measure(tmp_path, session, FirstOutputMarked, 0.0).recalls == Recalls(1, 1)
     assert measure(tmp_path, session, MarkerReplay, 0.0).recalls == Recalls(
         1, 1
-    )  # the third stands when asked for
+    )  # the third is in the window when requested
 
 
-def test_behind_an_index_it_takes_two_calls(tmp_path: Path) -> None:
+def test_a_recall_through_an_index_takes_two_calls(tmp_path: Path) -> None:
     session = [*TWICE[:5], *file_read_step("9", "c", "D"), *TWICE[5:]]
-    make = Watched(FoldingReplay)
+    make = ReplayRecorder(FoldingReplay)
     assert measure(tmp_path, session, make, 0.0).recalls == Recalls(calls=2, contents=1)
-    index, content = recalled(make.made)
+    index, content = recalled(make.last)
     assert index["content"].startswith("before: ")
     assert content["content"] == "A" * 1000
 
@@ -177,31 +179,31 @@ def test_a_lost_output_cannot_be_recalled(tmp_path: Path) -> None:
     assert measure(tmp_path, TWICE, Lost, 0.0).recalls == Recalls(failed=1)
 
 
-def test_a_long_output_comes_as_its_first_page(tmp_path: Path) -> None:
+def test_a_long_output_is_recalled_as_its_first_page(tmp_path: Path) -> None:
     lines = [f"{number:099d}\n" for number in range(100)]
     session = [user_message("Go"), *file_read_step("1", "a", "".join(lines)), *TWICE[3:]]
-    make = Watched(MarkerReplay)
+    make = ReplayRecorder(MarkerReplay)
     measure(tmp_path, session, make, 0.0)
-    (page,) = recalled(make.made)
+    (page,) = recalled(make.last)
     first = PAGE_TOKENS // 100
     assert page["content"] == f"Lines 1-{first}, page 1 of 3; next: start_line={first + 1}.\n" + "".join(
         lines[:first]
     )
 
 
-def test_files_read_side_by_side_are_recalled_in_one_call(tmp_path: Path) -> None:
-    both = tool_call_message(("3", "read", '{"path": "a"}'), ("4", "read", '{"path": "b"}'))
+def test_files_read_in_parallel_are_recalled_in_one_call(tmp_path: Path) -> None:
+    parallel_calls = tool_call_message(("3", "read", '{"path": "a"}'), ("4", "read", '{"path": "b"}'))
     session = [
         user_message("Go"),
         *file_read_step("1", "a", "A"),
         *file_read_step("2", "b", "B"),
         *file_read_step("9", "c", "D"),
-        both,
+        parallel_calls,
     ]
     session += [tool_message("3", "x"), tool_message("4", "y"), assistant_message("ok")]
-    make = Watched(MarkerReplay)
+    make = ReplayRecorder(MarkerReplay)
     assert measure(tmp_path, session, make, 0.0).recalls == Recalls(calls=1, contents=2)
-    assert [one["content"] for one in recalled(make.made)] == ["A", "B"]
+    assert [message["content"] for message in recalled(make.last)] == ["A", "B"]
 
 
 def long_session(steps: int) -> list[dict[str, Any]]:
@@ -212,17 +214,17 @@ def long_session(steps: int) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("rate", [0.05, 0.5])
-def test_draws_come_as_often_as_asked_and_always_the_same(tmp_path: Path, rate: float) -> None:
+def test_random_recalls_have_the_requested_rate_and_are_deterministic(tmp_path: Path, rate: float) -> None:
     session = long_session(150)
     first = measure(tmp_path, session, MarkerReplay, rate)
-    calls = 149  # before the first two answers nothing is gone
+    calls = 149  # before the first two answers nothing is missing
     assert abs(first.recalls.calls - rate * calls) <= 3 * (calls * rate * (1 - rate)) ** 0.5
     assert first.recalls.calls == first.recalls.contents
     again = measure(tmp_path, session, MarkerReplay, rate)
     assert (again.recalls, again.managed) == (first.recalls, first.managed)
 
 
-def test_draws_at_every_call(tmp_path: Path) -> None:
-    one = measure(tmp_path, long_session(10), MarkerReplay, 1.0)
-    assert one.recalls == Recalls(calls=9, contents=9)
-    assert one.managed.requests == 11 + 9
+def test_random_recalls_at_every_call(tmp_path: Path) -> None:
+    measured = measure(tmp_path, long_session(10), MarkerReplay, 1.0)
+    assert measured.recalls == Recalls(calls=9, contents=9)
+    assert measured.managed.requests == 11 + 9

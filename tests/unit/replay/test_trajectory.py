@@ -1,4 +1,4 @@
-"""Recordings are read as they are, or refused with the line and the reason."""
+"""Recordings are read unchanged, or refused with the line and the reason."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ SESSION = [
     tool_message("c2", "", "shell"),
     assistant_message("Done."),
 ]
-LINES = [json.dumps(one) for one in SESSION]
+LINES = [json.dumps(message) for message in SESSION]
 
 
-def written(path: Path, lines: Sequence[str]) -> Path:
+def write_recording(path: Path, lines: Sequence[str]) -> Path:
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="\n")
     return path
 
@@ -49,15 +49,15 @@ def refusal(path: Path) -> str:
 
 
 @pytest.mark.parametrize("ensure_ascii", [True, False])
-def test_plain_and_packed_files_hold_the_same_messages(tmp_path: Path, ensure_ascii: bool) -> None:
-    lines = [json.dumps(one, ensure_ascii=ensure_ascii) for one in SESSION]
-    plain = written(tmp_path / "one.jsonl", [*lines[:3], "", *lines[3:]])
+def test_plain_and_compressed_files_have_the_same_messages(tmp_path: Path, ensure_ascii: bool) -> None:
+    lines = [json.dumps(message, ensure_ascii=ensure_ascii) for message in SESSION]
+    plain = write_recording(tmp_path / "one.jsonl", [*lines[:3], "", *lines[3:]])
     packed = tmp_path / "any.name"
     packed.write_bytes(gzip.compress(plain.read_bytes()))
     assert list(recording.read_messages(plain)) == list(recording.read_messages(packed)) == SESSION
 
 
-def test_a_message_of_a_recording_is_one_of_the_engine() -> None:
+def test_a_recorded_message_becomes_an_engine_message() -> None:
     assert recording.as_message(SESSION[2]) == Message(
         "assistant",
         "I look.",
@@ -67,7 +67,7 @@ def test_a_message_of_a_recording_is_one_of_the_engine() -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "text", "words"),
+    ("line", "text", "reason"),
     [
         (2, "{nonsense", "Line 2: JSON is malformed"),
         (3, LINES[2][:20], "Line 3: Input data was truncated"),
@@ -106,31 +106,31 @@ def test_a_message_of_a_recording_is_one_of_the_engine() -> None:
         (2, json.dumps(assistant_message("Hello")), "Line 2: the assistant speaks before the user"),
     ],
 )
-def test_a_wrong_line_is_named_with_its_reason(tmp_path: Path, line: int, text: str, words: str) -> None:
+def test_an_invalid_line_is_named_with_its_reason(tmp_path: Path, line: int, text: str, reason: str) -> None:
     lines = [*LINES[: line - 1], text, *LINES[line:]]
-    assert words in refusal(written(tmp_path / "bad.jsonl", lines))
+    assert reason in refusal(write_recording(tmp_path / "bad.jsonl", lines))
 
 
-def test_a_file_that_ends_too_early_is_refused(tmp_path: Path) -> None:
-    assert "before the answers to c2" in refusal(written(tmp_path / "short.jsonl", LINES[:4]))
-    assert "nothing to replay" in refusal(written(tmp_path / "silent.jsonl", LINES[:2]))
-    assert "nothing to replay" in refusal(written(tmp_path / "empty.jsonl", []))
+def test_a_truncated_file_is_refused(tmp_path: Path) -> None:
+    assert "before the answers to c2" in refusal(write_recording(tmp_path / "short.jsonl", LINES[:4]))
+    assert "nothing to replay" in refusal(write_recording(tmp_path / "silent.jsonl", LINES[:2]))
+    assert "nothing to replay" in refusal(write_recording(tmp_path / "empty.jsonl", []))
 
 
 def test_damaged_compression_is_refused(tmp_path: Path) -> None:
     # Repetition packs into few bytes, so that cutting some off loses most of the text.
-    whole = gzip.compress(("\n".join(LINES) + "\n").encode())
+    compressed = gzip.compress(("\n".join(LINES) + "\n").encode())
     for name, data in (
-        ("cut.gz", whole[: len(whole) // 2]),
-        ("flipped.gz", whole[:40] + bytes(20) + whole[60:]),
-        ("head.gz", whole[:5]),
-        ("sum.gz", whole[:-8] + bytes(8)),
+        ("cut.gz", compressed[: len(compressed) // 2]),
+        ("flipped.gz", compressed[:40] + bytes(20) + compressed[60:]),
+        ("head.gz", compressed[:5]),
+        ("sum.gz", compressed[:-8] + bytes(8)),
     ):
         (tmp_path / name).write_bytes(data)
         assert "damaged or cut off" in refusal(tmp_path / name)
 
 
-def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
+def test_a_path_that_is_no_file_is_refused(tmp_path: Path) -> None:
     assert refusal(tmp_path) == "Is a directory."
     assert refusal(tmp_path / "nowhere.jsonl") == "No such file or directory."
 
@@ -142,7 +142,7 @@ def test_text_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
 
 def test_an_overlong_line_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recording, "MAX_LINE_BYTES", 200)
-    path = written(tmp_path / "long.jsonl", [LINES[1], json.dumps(assistant_message("x" * 200))])
+    path = write_recording(tmp_path / "long.jsonl", [LINES[1], json.dumps(assistant_message("x" * 200))])
     assert refusal(path) == "Line 2: the line is longer than 200 bytes."
 
 
@@ -150,8 +150,8 @@ def test_folders_are_searched_in_order(tmp_path: Path) -> None:
     for name in ("b/two.jsonl.gz", "b/one.jsonl", "a/deep/three.jsonl", "b/index.json", "last.txt"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
-    found = recording.find_recordings([tmp_path / "last.txt", tmp_path, tmp_path / "b" / "one.jsonl"])
-    assert [one.relative_to(tmp_path).as_posix() for one in found] == [
+    recordings = recording.find_recordings([tmp_path / "last.txt", tmp_path, tmp_path / "b" / "one.jsonl"])
+    assert [path.relative_to(tmp_path).as_posix() for path in recordings] == [
         "last.txt", "a/deep/three.jsonl", "b/one.jsonl", "b/two.jsonl.gz",
     ]  # fmt: skip
     (tmp_path / "none").mkdir()
@@ -163,14 +163,14 @@ texts = st.text(st.characters(codec="utf-8"), max_size=30)
 
 
 @given(st.lists(st.tuples(texts, texts, texts), min_size=1, max_size=5))
-def test_whatever_a_session_says_comes_back(tmp_path_factory: pytest.TempPathFactory, steps: Any) -> None:
+def test_any_session_round_trips(tmp_path_factory: pytest.TempPathFactory, steps: Any) -> None:
     session = [user_message("Begin.")]
-    for number, (said, path, output) in enumerate(steps):
+    for number, (text, path, output) in enumerate(steps):
         session += [
-            tool_call_message((f"c{number}", "read", json.dumps({"path": path})), text=said),
+            tool_call_message((f"c{number}", "read", json.dumps({"path": path})), text=text),
             tool_message(f"c{number}", output),
         ]
     session += file_read_step("last", "a", "b")
     path = tmp_path_factory.mktemp("any") / "any.jsonl"
-    written(path, [json.dumps(one, ensure_ascii=False) for one in session])
+    write_recording(path, [json.dumps(message, ensure_ascii=False) for message in session])
     assert list(recording.read_messages(path)) == session

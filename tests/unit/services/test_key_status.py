@@ -1,4 +1,4 @@
-"""Where a key is kept is said once, and why."""
+"""The source of a key is described once, with its reason."""
 
 from __future__ import annotations
 
@@ -24,5 +24,5 @@ NO_KEYCHAIN = "this system has no keychain"
         ("", "", NO_KEYCHAIN, KeyStatus("none", f"for this run only: {NO_KEYCHAIN}")),
     ],
 )
-def test_a_key_is_where_its_source_says(source: str, backend: str, problem: str, state: KeyStatus) -> None:
+def test_a_key_s_source_is_described(source: str, backend: str, problem: str, state: KeyStatus) -> None:
     assert KeyStatus.from_secrets(source, backend, problem) == state

@@ -1,4 +1,4 @@
-"""Links: each kind survives being written and read; everything else is refused with what to do."""
+"""Links: each kind round-trips; everything else is refused with a remedy."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LINKS = st.builds(
 
 
 @given(LINKS)
-def test_a_link_leads_to_what_it_was_made_of(link: Link) -> None:
+def test_a_link_round_trips(link: Link) -> None:
     assert parse_link(link.text) == link
     assert link.text.isascii()
     assert len(link.text) <= 160
@@ -48,7 +48,7 @@ def test_a_link_leads_to_what_it_was_made_of(link: Link) -> None:
         f"https://open?workspace={HOME}",
     ],
 )
-def test_what_is_no_link_is_refused(text: str) -> None:
+def test_an_invalid_link_is_refused(text: str) -> None:
     with pytest.raises(InvalidInput) as refused:
         parse_link(text)
     assert refused.value.why
@@ -56,18 +56,18 @@ def test_what_is_no_link_is_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize("sign", ["\n", "\r", "\t", "\0", "\x1b", "\u202e", "\u200b", "\u2028"])
-def test_signs_that_cannot_be_seen_are_refused(sign: str) -> None:
+def test_invisible_characters_are_refused(sign: str) -> None:
     with pytest.raises(InvalidInput, match="cannot be seen"):
         parse_link(f"helix:open?workspace={HOME}{sign}")
 
 
-def test_a_link_without_end_is_refused_before_it_is_read() -> None:
+def test_an_overlong_link_is_refused_before_it_is_parsed() -> None:
     with pytest.raises(InvalidInput, match="too long"):
         parse_link("helix:" + "a" * 10_000_000)
 
 
 @given(st.text())
-def test_any_text_is_refused(text: str) -> None:
+def test_any_other_text_is_refused(text: str) -> None:
     with pytest.raises(InvalidInput):
         parse_link(text)
     assert is_link(f"helix:{text}")

@@ -1,4 +1,4 @@
-"""Which key goes where: a kept key only to the address it was kept for."""
+"""Which key is sent where: a stored key only to the address it was stored for."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.support.model_servers.dialects import DIALECTS, DialectCase
 
 
 class Chain:
-    """A keychain in memory."""
+    """An in-memory keychain."""
 
     name = "memory"
 
@@ -27,7 +27,7 @@ class Chain:
         self._items: dict[str, str] = {}
 
     def get_password(self, service: str, username: str) -> str | None:
-        """An item."""
+        """Return an item."""
         return self._items.get(username)
 
     def set_password(self, service: str, username: str, password: str) -> None:
@@ -40,7 +40,7 @@ class Chain:
 
 
 async def sent(environ: dict[str, str], own_address: Callable[[str], str]) -> str:
-    """The authorization that a server sees when a run names it for the provider `shop`, whose key is kept."""
+    """Return the authorization that a server gets when a run names it for `shop`, which has a stored key."""
     async with ChatServer(replies_in_order(text_reply("ready"))) as server:
         settings = Settings(providers=(Provider(name="shop", base_url=own_address(server.base_url)),))
         secrets = SecretStore(environ, find_keychain=lambda: cast("Keychain", Chain()))
@@ -56,12 +56,12 @@ async def sent(environ: dict[str, str], own_address: Callable[[str], str]) -> st
         return server.requests[-1].headers.get("authorization", "")
 
 
-async def test_a_kept_key_goes_to_its_own_address() -> None:
+async def test_a_stored_key_is_sent_to_its_own_address() -> None:
     assert await sent({}, lambda url: url + "/") == "Bearer kept-key"
 
 
 @pytest.mark.parametrize("own", ["https://shop.example/v1", "https://127.0.0.1/v1"])
-async def test_a_kept_key_goes_nowhere_else(own: str) -> None:
+async def test_a_stored_key_is_sent_nowhere_else(own: str) -> None:
     assert await sent({}, lambda _: own) == ""
     assert await sent({"HELIX_SHOP_KEY": "given"}, lambda _: own) == "Bearer given"
 
@@ -82,12 +82,12 @@ async def sent_to_typed_address(environ: dict[str, str], label: str, *saved: Pro
 
 
 async def test_openai_api_key_counts_for_an_unknown_provider_at_a_typed_address() -> None:
-    both = {"OPENAI_API_KEY": "usual", "HELIX_LAB_KEY": "own"}
+    environment = {"OPENAI_API_KEY": "usual", "HELIX_LAB_KEY": "own"}
     assert await sent_to_typed_address({"OPENAI_API_KEY": "usual"}, "lab/small") == "Bearer usual"
-    assert await sent_to_typed_address(both, "lab/small") == "Bearer own"
+    assert await sent_to_typed_address(environment, "lab/small") == "Bearer own"
 
 
-async def test_openai_api_key_never_goes_out_for_a_known_or_saved_provider() -> None:
+async def test_openai_api_key_is_never_sent_for_a_known_or_saved_provider() -> None:
     environ = {"OPENAI_API_KEY": "usual"}
     saved = Provider(name="lab", base_url="https://lab.example/v1")
     assert await sent_to_typed_address(environ, "groq/small") == ""
@@ -107,7 +107,7 @@ async def test_openai_api_key_never_goes_out_for_a_known_or_saved_provider() -> 
         assert "authorization" not in server.requests[-1].headers
 
 
-async def test_the_command_line_names_the_variables_of_a_provider_that_is_not_set_up() -> None:
+async def test_the_command_line_names_the_variables_of_a_provider_without_setup() -> None:
     secrets = SecretStore({}, find_keychain=lambda: cast("Keychain", Chain()))
     models = ModelService(Settings, secrets)
     try:
@@ -121,8 +121,8 @@ async def test_the_command_line_names_the_variables_of_a_provider_that_is_not_se
 
 
 @pytest.mark.parametrize(("own_port", "carried"), [(True, "Bearer kept-key"), (False, "")])
-async def test_trying_an_address_that_is_not_saved_sends_no_kept_key(own_port: bool, carried: str) -> None:
-    """The provider page tests what is typed; a key kept for the saved address must not go to another."""
+async def test_checking_an_unsaved_address_sends_no_stored_key(own_port: bool, carried: str) -> None:
+    """The provider page checks the typed address; a key stored for the saved one must not go to another."""
     async with ChatServer(replies_in_order(text_reply("ready"))) as server:
         saved = server.base_url if own_port else "https://shop.example/v1"
         settings = Settings(providers=(Provider(name="shop", base_url=saved),))
@@ -138,8 +138,8 @@ async def test_trying_an_address_that_is_not_saved_sends_no_kept_key(own_port: b
         assert server.requests[-1].headers.get("authorization", "") == carried
 
 
-@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda one: one.name)
-async def test_a_provider_is_spoken_to_in_its_dialect(dialect: DialectCase) -> None:
+@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
+async def test_a_provider_is_called_in_its_dialect(dialect: DialectCase) -> None:
     async with ChatServer(
         replies_in_order(text_reply("ready")), models=("b", "a"), wire_format=dialect.wire_format
     ) as server:
@@ -148,11 +148,11 @@ async def test_a_provider_is_spoken_to_in_its_dialect(dialect: DialectCase) -> N
         models = ModelService(lambda: Settings(providers=(provider,)), secrets)
         try:
             assert list(await models.list_models(provider, "key")) == ["a", "b"]
-            told: list[tuple[CheckStep, ...]] = []
-            await models.test(provider, "small", "key", told.append)
-            assert [tick.state for tick in told[-1]][:4] == ["ok"] * 4
-            named = await models.by_label("shop/large")
-            assert named.info.label == "shop/large"
+            updates: list[tuple[CheckStep, ...]] = []
+            await models.test(provider, "small", "key", updates.append)
+            assert [tick.state for tick in updates[-1]][:4] == ["ok"] * 4
+            model = await models.by_label("shop/large")
+            assert model.info.label == "shop/large"
         finally:
             await models.close()
             secrets.close()

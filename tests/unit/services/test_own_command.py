@@ -1,4 +1,4 @@
-"""How the program is started again: as what it is installed as."""
+"""How the program is restarted: by its kind of installation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The five ticks: what each server makes of them, told live, with what to do when one fails."""
+"""The five check steps: each server's results, reported live, with a remedy when one fails."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.support.model_servers.connect import connect_model
 Script = Callable[[dict[str, Any]], Reply]
 
 
-def obliging(request: dict[str, Any]) -> Reply:
+def ideal_model(request: dict[str, Any]) -> Reply:
     """A model that counts, and calls the tool it is given."""
     return (
         StreamedReply(Call("report_word", '{"word": "lighthouse"}'))
@@ -36,131 +36,133 @@ def obliging(request: dict[str, Any]) -> Reply:
     )
 
 
-async def ticks(
+async def run_check(
     base_url: str, key: str = "sesame", model: str = "small"
 ) -> tuple[list[list[CheckStep]], bool]:
-    """All that was told, in order, and whether all went well."""
+    """Return all reported steps, in order, and whether all succeeded."""
     http = HttpClient()
-    told: list[list[CheckStep]] = []
+    updates: list[list[CheckStep]] = []
     info = ModelInfo("box", model)
-    asked = connect_model("openai-chat", info, base_url, key, http=http) if model else None
+    model_client = connect_model("openai-chat", info, base_url, key, http=http) if model else None
     try:
-        trial = ProviderCheck(Endpoint("box", base_url, key, http), asked, lambda now: told.append([*now]))
-        return told, await trial.run()
+        trial = ProviderCheck(
+            Endpoint("box", base_url, key, http), model_client, lambda now: updates.append([*now])
+        )
+        return updates, await trial.run()
     finally:
         await http.aclose()
 
 
-async def last(script: Script, **more: str) -> tuple[dict[str, CheckStep], bool]:
-    """The ticks at the end of a test of a scripted server."""
+async def final_steps(script: Script, **more: str) -> tuple[dict[str, CheckStep], bool]:
+    """Return the steps at the end of a check of a scripted server."""
     async with ChatServer(script) as server:
-        told, well = await ticks(server.base_url, **more)
-    return {tick.name: tick for tick in told[-1]}, well
+        updates, succeeded = await run_check(server.base_url, **more)
+    return {tick.name: tick for tick in updates[-1]}, succeeded
 
 
-async def test_all_is_well_and_told_step_by_step() -> None:
-    async with ChatServer(obliging) as server:
-        told, well = await ticks(server.base_url)
-    assert well
-    assert [tick.state for tick in told[-1]] == ["ok"] * 5
-    running = [next((tick.name for tick in now if tick.state == "running"), "") for now in told]
+async def test_a_successful_check_is_reported_step_by_step() -> None:
+    async with ChatServer(ideal_model) as server:
+        updates, succeeded = await run_check(server.base_url)
+    assert succeeded
+    assert [tick.state for tick in updates[-1]] == ["ok"] * 5
+    running = [next((tick.name for tick in now if tick.state == "running"), "") for now in updates]
     order = [name for place, name in enumerate(running) if name and name not in running[:place]]
     assert order == ["reach", "auth", "streaming", "tools"]
-    assert "2 pieces" in told[-1][3].detail
+    assert "2 pieces" in updates[-1][3].detail
 
 
-async def test_a_server_that_is_not_there() -> None:
-    told, well = await ticks("http://127.0.0.1:1/v1")
-    states = {tick.name: tick for tick in told[-1]}
-    assert not well
+async def test_an_unreachable_server() -> None:
+    updates, succeeded = await run_check("http://127.0.0.1:1/v1")
+    states = {tick.name: tick for tick in updates[-1]}
+    assert not succeeded
     assert states["reach"].state == "failed"
     assert "server is running" in states["reach"].fix
-    assert [tick.state for tick in told[-1][1:]] == ["skipped"] * 4
+    assert [tick.state for tick in updates[-1][1:]] == ["skipped"] * 4
 
 
-async def test_an_address_without_tls_behind_it() -> None:
+async def test_an_https_address_without_tls() -> None:
     async def plain(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
         writer.close()
 
     async with await asyncio.start_server(plain, "127.0.0.1", 0) as server:
-        told, _ = await ticks(f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1")
-    states = {tick.name: tick for tick in told[-1]}
+        updates, _ = await run_check(f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1")
+    states = {tick.name: tick for tick in updates[-1]}
     assert (states["reach"].state, states["tls"].state) == ("ok", "failed")
     assert "http:// or https://" in states["tls"].fix
 
 
 async def test_a_key_that_only_the_model_refuses() -> None:
     """Some servers show their list of models to everybody."""
-    found, well = await last(lambda _: api_error(401, "Incorrect API key provided"))
-    assert not well
-    assert (found["reach"].state, found["auth"].state) == ("ok", "failed")
-    assert found["auth"].why == "Incorrect API key provided"
-    assert "right key" in found["auth"].fix
-    assert (found["streaming"].state, found["tools"].state) == ("skipped", "skipped")
+    steps, succeeded = await final_steps(lambda _: api_error(401, "Incorrect API key provided"))
+    assert not succeeded
+    assert (steps["reach"].state, steps["auth"].state) == ("ok", "failed")
+    assert steps["auth"].why == "Incorrect API key provided"
+    assert "right key" in steps["auth"].fix
+    assert (steps["streaming"].state, steps["tools"].state) == ("skipped", "skipped")
 
 
 async def test_a_key_that_cannot_be_sent() -> None:
-    found, _ = await last(obliging, key="schlüssel")
-    assert found["auth"].state == "failed"
-    assert "characters that no key has" in found["auth"].why
+    steps, _ = await final_steps(ideal_model, key="schlüssel")
+    assert steps["auth"].state == "failed"
+    assert "characters that no key has" in steps["auth"].why
 
 
-async def test_a_model_that_answers_in_words() -> None:
-    found, well = await last(lambda _: text_reply("I cannot ", "do that"))
-    assert not well
-    assert (found["streaming"].state, found["tools"].state) == ("ok", "failed")
-    assert "I cannot do that" in found["tools"].why
-    assert "--jinja" in found["tools"].fix
+async def test_a_model_that_answers_with_text() -> None:
+    steps, succeeded = await final_steps(lambda _: text_reply("I cannot ", "do that"))
+    assert not succeeded
+    assert (steps["streaming"].state, steps["tools"].state) == ("ok", "failed")
+    assert "I cannot do that" in steps["tools"].why
+    assert "--jinja" in steps["tools"].fix
 
 
 @pytest.mark.parametrize(
-    ("call", "why"),
+    ("call", "reason"),
     [(Call("other", "{}"), "It called other"), (Call("report_word", '{"wort": 1}'), "It called report_word")],
 )
-async def test_a_call_that_was_not_asked_for(call: Call, why: str) -> None:
+async def test_a_wrong_call(call: Call, reason: str) -> None:
     def script(request: dict[str, Any]) -> Reply:
         return StreamedReply(call) if request.get("tools") else text_reply("one, ", "two")
 
-    found, _ = await last(script)
-    assert found["tools"].state == "failed"
-    assert why in found["tools"].why
+    steps, _ = await final_steps(script)
+    assert steps["tools"].state == "failed"
+    assert reason in steps["tools"].why
 
 
-async def test_a_server_that_refuses_tools_is_told_from_one_that_fails() -> None:
+async def test_a_server_that_refuses_tools_is_distinguished_from_one_that_fails() -> None:
     def script(request: dict[str, Any]) -> Reply:
         return (
             api_error(400, "tools are not supported") if request.get("tools") else text_reply("one, ", "two")
         )
 
-    found, _ = await last(script)
-    assert found["tools"].why == "tools are not supported"
-    assert "--jinja" in found["tools"].fix
+    steps, _ = await final_steps(script)
+    assert steps["tools"].why == "tools are not supported"
+    assert "--jinja" in steps["tools"].fix
 
 
-async def test_a_model_that_is_not_there() -> None:
-    found, _ = await last(lambda _: api_error(404, "no such model"))
-    assert found["streaming"].state == "failed"
-    assert "knows no model small" in found["streaming"].detail
-    assert found["auth"].state == "skipped"
+async def test_an_unknown_model() -> None:
+    steps, _ = await final_steps(lambda _: api_error(404, "no such model"))
+    assert steps["streaming"].state == "failed"
+    assert "knows no model small" in steps["streaming"].detail
+    assert steps["auth"].state == "skipped"
 
 
-async def test_without_a_model_the_way_and_the_key_are_tried() -> None:
-    found, well = await last(obliging, model="")
-    assert well
-    assert [tick.state for tick in found.values()] == ["ok", "ok", "ok", "skipped", "skipped"]
+async def test_without_a_model_only_connection_and_key_are_checked() -> None:
+    steps, succeeded = await final_steps(ideal_model, model="")
+    assert succeeded
+    assert [tick.state for tick in steps.values()] == ["ok", "ok", "ok", "skipped", "skipped"]
 
 
-async def test_an_answer_without_pieces_or_usage_is_said_to_be_one() -> None:
+async def test_an_answer_without_streaming_or_usage_is_reported() -> None:
     def script(request: dict[str, Any]) -> Reply:
-        return obliging(request) if request.get("tools") else StreamedReply(Text("one, two"), usage=None)
+        return ideal_model(request) if request.get("tools") else StreamedReply(Text("one, two"), usage=None)
 
-    found, well = await last(script)
-    assert well
-    assert "all at once" in found["streaming"].detail
-    assert "no token usage" in found["streaming"].detail
+    steps, succeeded = await final_steps(script)
+    assert succeeded
+    assert "all at once" in steps["streaming"].detail
+    assert "no token usage" in steps["streaming"].detail
 
 
 async def test_without_a_key_it_says_that_none_is_needed() -> None:
-    found, _ = await last(obliging, key="")
-    assert found["auth"].detail == "no key is needed"
+    steps, _ = await final_steps(ideal_model, key="")
+    assert steps["auth"].detail == "no key is needed"

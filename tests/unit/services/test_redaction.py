@@ -1,4 +1,4 @@
-"""What is forgotten beside the store: saved approvals that name it, and the app's logs."""
+"""What is redacted outside the store: saved approvals with the secret, and the app's logs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.support.scripted_model import ScriptedModel, replies_in_order, text_r
 SECRET = "hunter2-hunter2"
 
 
-async def test_rules_and_logs_lose_it_and_the_log_goes_on(tmp_path: Path) -> None:
+async def test_rules_and_logs_are_redacted_and_logging_goes_on(tmp_path: Path) -> None:
     data = DataDir(tmp_path / "data")
     data.ensure()
     (tmp_path / "project").mkdir()
@@ -32,43 +32,43 @@ async def test_rules_and_logs_lose_it_and_the_log_goes_on(tmp_path: Path) -> Non
     record = registry.add(tmp_path / "project")
     harmless = PermissionRule("run_command", "make", 1)
     registry.change(record.id, rules=(PermissionRule("run_command", f"login {SECRET}", 1), harmless))
-    telling = McpServerConfig(
+    leaky_server = McpServerConfig(
         name="telling", command="serve", args=("--key", SECRET), env={"K": f"x{SECRET}"}
     )
-    agreed = msgspec.structs.replace(telling, approved=telling.fingerprint)
+    agreed = msgspec.structs.replace(leaky_server, approved=leaky_server.fingerprint)
     registry.change(record.id, servers=(agreed, McpServerConfig(name="silent", command="serve")))
     rig = AgentRig(ScriptedModel(replies_in_order(text_reply("Hello."))))
-    talk = await rig.begin()
-    await talk.run(f"My key is {SECRET}.")
-    room: OpenWorkspace = rig.workspace
-    room.id = record.id
+    conversation = await rig.begin()
+    await conversation.run(f"My key is {SECRET}.")
+    workspace: OpenWorkspace = rig.workspace
+    workspace.id = record.id
     handler = open_log(data.logs_dir)
     try:
         log = logging.getLogger("helix_desktop.test")
         log.info("tried %s in vain", SECRET)
-        redaction = WorkspaceRedaction(registry, data.logs_dir, room)
-        finds = await redaction.preview(RedactionRequest(SECRET))
-        (rule,) = finds.rules
+        redaction = WorkspaceRedaction(registry, data.logs_dir, workspace)
+        matches = await redaction.preview(RedactionRequest(SECRET))
+        (rule,) = matches.rules
         assert rule.startswith("Run: login [FORGOTTEN ")
-        assert finds.logs == ("helix-desktop.log",)
-        assert "1 saved approval: revoked" in summary_lines(finds)
-        assert finds.servers == ("telling",)
-        assert "1 MCP server: rewritten, and to be agreed to anew" in summary_lines(finds)
+        assert matches.logs == ("helix-desktop.log",)
+        assert "1 saved approval: revoked" in summary_lines(matches)
+        assert matches.servers == ("telling",)
+        assert "1 MCP server: rewritten, and to be agreed to anew" in summary_lines(matches)
         assert await redaction.redact(RedactionRequest(SECRET)) is not None
         log.info("and went on")
     finally:
         close_log(handler)
-    written = (data.logs_dir / "helix-desktop.log").read_text()
-    assert "tried [FORGOTTEN " in written
-    assert written.endswith("and went on\n")
+    log_text = (data.logs_dir / "helix-desktop.log").read_text()
+    assert "tried [FORGOTTEN " in log_text
+    assert log_text.endswith("and went on\n")
     assert registry.get(record.id).rules == (harmless,)
-    told, silent = registry.get(record.id).servers
-    assert told.args[1].startswith("[FORGOTTEN ")
-    assert not told.is_consented
+    redacted_server, silent = registry.get(record.id).servers
+    assert redacted_server.args[1].startswith("[FORGOTTEN ")
+    assert not redacted_server.is_consented
     assert silent.command == "serve"
-    assert not [one for one in data.root.rglob("*") if one.is_file() and SECRET in one.read_text()]
+    assert not [path for path in data.root.rglob("*") if path.is_file() and SECRET in path.read_text()]
     assert (await redaction.preview(RedactionRequest(SECRET))).is_empty
-    again = await room.open_session(talk.session.id)
-    assert again is not talk
-    spoken = [one.event for one in again.session.log if isinstance(one.event, UserSpoke)]
-    assert spoken[0].text.startswith("My key is [FORGOTTEN ")
+    again = await workspace.open_session(conversation.session.id)
+    assert again is not conversation
+    messages = [recorded.event for recorded in again.session.log if isinstance(recorded.event, UserSpoke)]
+    assert messages[0].text.startswith("My key is [FORGOTTEN ")

@@ -1,4 +1,4 @@
-"""The Python that a built app lends to the sample projects."""
+"""The Python that a built app provides to the sample projects."""
 
 import os
 import subprocess
@@ -13,8 +13,8 @@ from helix_desktop.services.sample_python import with_sample_python
 ROOT = Path(__file__).resolve().parents[3]
 
 
-def _python(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "helix_desktop", "sample-python", *words]
+def _python(*args: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "helix_desktop", "sample-python", *args]
     environ = {**os.environ, "PYTHONPATH": str(ROOT)}
     return subprocess.run(command, cwd=cwd, env=environ, capture_output=True, text=True, check=False)
 
@@ -25,7 +25,7 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_modules_texts_and_files_run_as_in_python(project: Path) -> None:
+def test_modules_code_and_files_run_as_in_python(project: Path) -> None:
     assert _python("-m", "mine", "-v", cwd=project).stdout.startswith("__main__ ['")
     assert _python("-c", "import mine, sys; print(sys.argv)", "-x", cwd=project).stdout == (
         "mine ['-c', '-x']\n['-c', '-x']\n"
@@ -33,7 +33,7 @@ def test_modules_texts_and_files_run_as_in_python(project: Path) -> None:
     assert _python("mine.py", "a b", cwd=project).stdout == "__main__ ['mine.py', 'a b']\n"
 
 
-def test_what_fails_there_fails_as_in_python(project: Path) -> None:
+def test_failures_are_those_of_python(project: Path) -> None:
     raised = _python("-c", "raise ValueError('no water')", cwd=project)
     assert raised.returncode == 1
     assert raised.stderr.splitlines()[-1] == "ValueError: no water"
@@ -43,22 +43,22 @@ def test_what_fails_there_fails_as_in_python(project: Path) -> None:
     assert "give -m MODULE" in unknown.stderr
 
 
-def test_in_a_checkout_the_systems_python_comes_first() -> None:
+def test_in_a_checkout_the_system_s_python_comes_first() -> None:
     assert with_sample_python({"PATH": "/first"})["PATH"].split(os.pathsep) == [
         "/first",
         str(Path(sys.executable).parent),
     ]
 
 
-def test_a_built_app_lends_its_own_before_any_other(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_built_app_provides_its_own_before_any_other(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "frozen", True, raising=False)
-    lent = with_sample_python({"PATH": "/first"})
-    assert lent["PATH"].split(os.pathsep) == [str(resources_dir() / "demo" / "bin"), "/first"]
-    assert lent["SAMPLE_PROGRAM"] == sys.executable
+    environment = with_sample_python({"PATH": "/first"})
+    assert environment["PATH"].split(os.pathsep) == [str(resources_dir() / "demo" / "bin"), "/first"]
+    assert environment["SAMPLE_PROGRAM"] == sys.executable
 
 
 @pytest.mark.skipif(os.name == "nt", reason="the other program, python3.cmd, is meant there")
-def test_the_program_hands_all_words_over(tmp_path: Path) -> None:
+def test_the_program_passes_all_arguments_on(tmp_path: Path) -> None:
     app = tmp_path / "an app"
     app.write_text('#!/bin/sh\nprintf "%s|" "$@"\n', encoding="utf-8")
     app.chmod(0o755)

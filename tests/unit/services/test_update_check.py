@@ -21,14 +21,14 @@ NUMBER = st.integers(0, 999_999_999)
 
 def test_the_order_is_that_of_semantic_versioning() -> None:
     orders = [version_key(version) for version in RISING]
-    assert all(former < later for former, later in pairwise(orders))
+    assert all(earlier < later for earlier, later in pairwise(orders))
     assert version_key("v1.2.3") == version_key("1.2.3+build.5")
 
 
 @given(st.tuples(NUMBER, NUMBER, NUMBER), st.tuples(NUMBER, NUMBER, NUMBER))
-def test_numbers_compare_as_numbers(one: tuple[int, int, int], other: tuple[int, int, int]) -> None:
-    text, against = ".".join(map(str, one)), ".".join(map(str, other))
-    assert (version_key(text) < version_key(against)) == (one < other)
+def test_numbers_compare_as_numbers(first: tuple[int, int, int], other: tuple[int, int, int]) -> None:
+    text, against = ".".join(map(str, first)), ".".join(map(str, other))
+    assert (version_key(text) < version_key(against)) == (first < other)
 
 
 @pytest.mark.parametrize("text", ["", "1", "1.2", "01.2.3", "1.2.3-", "1.2.3.4", "latest", "1.2.٣", "1" * 99])
@@ -37,7 +37,7 @@ def test_other_texts_are_no_versions(text: str) -> None:
         version_key(text)
 
 
-def test_an_answer_is_read() -> None:
+def test_an_answer_is_parsed() -> None:
     page = "https://helix-desktop.invalid/releases/v0.2.0"
     answer = {"tag_name": "v0.2.0", "html_url": page, "published_at": "2026-12-01T10:00:00Z", "more": [1]}
     assert parse_release(json.dumps(answer)) == Release("0.2.0", page, "2026-12-01")
@@ -53,12 +53,12 @@ def test_a_page_that_is_not_https_is_not_offered(page: object) -> None:
 @pytest.mark.parametrize(
     "answer", ["", "[]", "null", "{}", '{"tag_name": "newest"}', "[" * 100_000, '"0.1.0"']
 )
-def test_what_names_no_release_is_refused(answer: str) -> None:
+def test_an_answer_without_a_release_is_refused(answer: str) -> None:
     with pytest.raises(HelixError, match="names no release"):
         parse_release(answer)
 
 
-def test_what_a_person_is_told() -> None:
+def test_the_message_to_the_user() -> None:
     assert update_status(Release("0.1.0"), "0.1.0") == ("You have the newest (0.1.0).", False)
     assert update_status(Release("0.2.0", day="2026-12-01"), "0.1.0") == (
         "0.2.0 is out (2026-12-01). You have 0.1.0.",

@@ -9,7 +9,7 @@ import pytest
 from helix_desktop.system.task_scope import TaskScope
 
 
-async def test_closing_ends_what_waits_and_what_that_begins_on_its_way_out() -> None:
+async def test_closing_ends_waiting_tasks_and_those_they_start_while_ending() -> None:
     scope = TaskScope()
     ended: list[str] = []
 
@@ -25,12 +25,12 @@ async def test_closing_ends_what_waits_and_what_that_begins_on_its_way_out() -> 
     scope.start(wait("second"), "second")
     await asyncio.sleep(0)
     await scope.close()
-    assert set(ended) - {"late"} == {"first", "second"}  # a task that never began ends without a word
+    assert set(ended) - {"late"} == {"first", "second"}  # a task that never started ends silently
 
 
 @pytest.mark.timeout(10)
-async def test_closing_right_behind_an_end_that_the_scope_has_not_heard_of() -> None:
-    """Since Python 3.12 gathering what is done does not yield: closing once went round for ever."""
+async def test_closing_right_after_an_end_the_scope_has_not_processed() -> None:
+    """Since Python 3.12 gathering finished tasks does not yield: closing once looped forever."""
     scope = TaskScope()
 
     async def quick() -> None:
@@ -41,38 +41,38 @@ async def test_closing_right_behind_an_end_that_the_scope_has_not_heard_of() -> 
     await scope.close()
 
 
-async def test_closing_twice_and_closing_nothing() -> None:
+async def test_closing_twice_and_closing_an_empty_scope() -> None:
     scope = TaskScope()
     await scope.close()
     await scope.close()
 
 
 @pytest.mark.expect_errors("task broken failed")
-async def test_a_failure_is_told() -> None:
-    told: list[BaseException] = []
-    scope = TaskScope(told.append)
+async def test_a_failure_is_reported() -> None:
+    errors: list[BaseException] = []
+    scope = TaskScope(errors.append)
 
     async def broken() -> None:
         raise ValueError("no")
 
     scope.start(broken(), "broken")
     await asyncio.sleep(0.01)
-    assert [str(one) for one in told] == ["no"]
+    assert [str(error) for error in errors] == ["no"]
     await scope.close()
 
 
-async def test_what_comes_after_the_end_is_never_begun() -> None:
-    scope, begun = TaskScope(), list[str]()
+async def test_tasks_after_the_end_are_never_started() -> None:
+    scope, started = TaskScope(), list[str]()
 
     async def late() -> None:
-        begun.append("late")
+        started.append("late")
 
     await scope.close()
     await scope.start(late(), "goes on")
-    assert begun.pop() == "late"
+    assert started.pop() == "late"
     await scope.close(for_good=True)
     task = scope.start(late(), "late")
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert begun == []
+    assert started == []
     await scope.close()

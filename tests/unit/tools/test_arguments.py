@@ -1,4 +1,4 @@
-"""Wrong arguments are named; the schema a model is told matches what is taken."""
+"""Invalid arguments are named; the schema that a model gets matches what is accepted."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from helix_desktop.tools.shell.run_command import RunCommandArguments
 
 
 @pytest.mark.parametrize(
-    ("text", "named"),
+    ("text", "message"),
     [
         ("{}", "path"),
         ('{"path": 3}', "path"),
@@ -26,23 +26,23 @@ from helix_desktop.tools.shell.run_command import RunCommandArguments
         ("[" * 100_000, "recursion"),
     ],
 )
-def test_what_is_wrong_is_named(text: str, named: str) -> None:
+def test_the_invalid_argument_is_named(text: str, message: str) -> None:
     with pytest.raises(ToolError) as caught:
         parse("read_file", text, ReadFileArguments)
-    assert named in str(caught.value)
+    assert message in str(caught.value)
     assert "It takes path, start_line?, end_line?." in str(caught.value)
 
 
-def test_null_counts_as_left_out_and_digits_as_a_number() -> None:
-    given = parse("read_file", '{"path": "a", "start_line": "12", "end_line": null}', ReadFileArguments)
-    assert given == ReadFileArguments("a", 12, None)
+def test_null_counts_as_omitted_and_digits_as_a_number() -> None:
+    arguments = parse("read_file", '{"path": "a", "start_line": "12", "end_line": null}', ReadFileArguments)
+    assert arguments == ReadFileArguments("a", 12, None)
     assert parse("run_command", '{"command": "x", "timeout_s": 5.0}', RunCommandArguments).timeout_s == 5
 
 
-def test_a_schema_tells_kinds_bounds_and_what_is_required() -> None:
-    told = schema(RecallArguments, {"hash": "the hash"})
-    assert told["required"] == ["hash"]
-    assert told["properties"]["hash"] == {"type": "string", "description": "the hash"}
-    assert told["properties"]["start_line"] == {"type": "integer", "minimum": 1}
-    assert told["properties"]["max_tokens"] == {"type": "integer", "minimum": 100, "maximum": 16000}
-    assert told["additionalProperties"] is False
+def test_a_schema_has_kinds_bounds_and_required_fields() -> None:
+    parameters = schema(RecallArguments, {"hash": "the hash"})
+    assert parameters["required"] == ["hash"]
+    assert parameters["properties"]["hash"] == {"type": "string", "description": "the hash"}
+    assert parameters["properties"]["start_line"] == {"type": "integer", "minimum": 1}
+    assert parameters["properties"]["max_tokens"] == {"type": "integer", "minimum": 100, "maximum": 16000}
+    assert parameters["additionalProperties"] is False

@@ -1,4 +1,4 @@
-"""What is done otherwise on Windows, as far as it can be seen from any system."""
+"""Behavior that differs on Windows, as far as it can be tested on any system."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from helix_desktop.tools.shell.run_command import cd_command, refuse_multiline
 TOOLS = resources_dir() / "prompts" / "tools"
 
 
-def test_several_lines_are_refused_where_cmd_would_run_the_first_one_only() -> None:
+def test_several_lines_are_refused_where_cmd_would_run_only_the_first() -> None:
     with pytest.raises(ToolError, match="several lines"):
         refuse_multiline("dir\ndel x", windows=True)
     refuse_multiline("dir && del x\n", windows=True)
     refuse_multiline("ls\nrm x", windows=False)
 
 
-def test_a_folder_is_named_in_the_words_of_the_systems_shell() -> None:
+def test_a_folder_is_quoted_for_the_system_s_shell() -> None:
     assert cd_command("my src", windows=True) == 'cd /d "my src"'
     assert cd_command("my src", windows=False) == "cd 'my src'"
 
 
-def test_files_are_named_with_slashes_from_the_folder_that_was_searched() -> None:
+def test_files_are_named_with_slashes_relative_to_the_searched_folder() -> None:
     assert normalize_path(".\\src\\a.py", windows=True) == "src/a.py"
     assert normalize_path("./src/a.py", windows=False) == "src/a.py"
     assert normalize_path("./odd\\name.py", windows=False) == "odd\\name.py"
 
 
 def test_the_model_is_told_which_shell_runs_its_commands() -> None:
-    told, arguments = parse_description(description_of("run_command", TOOLS, windows=True))
+    description, arguments = parse_description(description_of("run_command", TOOLS, windows=True))
     elsewhere, same = parse_description(description_of("run_command", TOOLS, windows=False))
-    assert "cmd.exe" in told
+    assert "cmd.exe" in description
     assert "cmd.exe" not in elsewhere
     assert arguments.keys() == same.keys()
     assert description_of("read_file", TOOLS, windows=True) == description_of(
@@ -45,15 +45,15 @@ def test_the_model_is_told_which_shell_runs_its_commands() -> None:
     )
 
 
-class Holder:
-    """Another program, which has a file open for a while."""
+class FileHolder:
+    """Another program that holds a file open for a while."""
 
     def __init__(self, refusals: int) -> None:
         self.refusals = refusals
         self.pauses: list[float] = []
 
     def move(self, source: Path, target: Path) -> None:
-        """What the system answers as long as it is open, and then."""
+        """Fail while the file is open, then succeed."""
         if self.refusals:
             self.refusals -= 1
             raise PermissionError(13, "in use")
@@ -66,23 +66,23 @@ class Holder:
         replace(folder / "new", folder / "old", windows, self.move, self.pauses.append)
 
 
-def test_a_file_that_is_held_open_is_replaced_when_it_is_let_go(tmp_path: Path) -> None:
-    holder = Holder(refusals=3)
+def test_a_file_held_open_is_replaced_after_it_is_released(tmp_path: Path) -> None:
+    holder = FileHolder(refusals=3)
     holder.replace(tmp_path, windows=True)
     assert (tmp_path / "old").read_text() == "new"
     assert len(holder.pauses) == 3
 
 
-def test_a_file_that_stays_open_is_told_after_a_second(tmp_path: Path) -> None:
-    holder = Holder(refusals=1_000)
+def test_a_file_that_stays_open_is_reported_after_a_second(tmp_path: Path) -> None:
+    holder = FileHolder(refusals=1_000)
     with pytest.raises(PermissionError):
         holder.replace(tmp_path, windows=True)
     assert 0.5 < sum(holder.pauses) < 2
     assert (tmp_path / "old").read_text() == "old"
 
 
-def test_elsewhere_a_refusal_is_told_at_once(tmp_path: Path) -> None:
-    holder = Holder(refusals=1)
+def test_on_other_systems_a_refusal_is_reported_at_once(tmp_path: Path) -> None:
+    holder = FileHolder(refusals=1)
     with pytest.raises(PermissionError):
         holder.replace(tmp_path, windows=False)
     assert holder.pauses == []

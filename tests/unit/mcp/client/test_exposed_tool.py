@@ -1,4 +1,4 @@
-"""What servers say reaches the model cleaned, capped, and under names that are nobody else's."""
+"""Tool descriptions of servers reach the model cleaned, capped, and under unique names."""
 
 from __future__ import annotations
 
@@ -24,40 +24,40 @@ JSON = st.recursive(
 
 
 @given(SERVERS, st.text(max_size=120), st.text(max_size=120))
-def test_told_names_are_usable_and_tell_tools_apart(server: str, one: str, other: str) -> None:
-    """Every provider takes them, they say whose they are, and two tools never get one name."""
-    name = exposed_name(server, one)
+def test_exposed_names_are_valid_and_unique(server: str, tool: str, other: str) -> None:
+    """Every provider accepts them, they include the server, and two tools never share one."""
+    name = exposed_name(server, tool)
     assert re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", name)
     assert name.startswith(f"mcp__{server}__"[:40])
-    assert (name == exposed_name(server, other)) == (one == other)
+    assert (name == exposed_name(server, other)) == (tool == other)
 
 
 @given(
     st.text(max_size=400), st.text(max_size=3_000), st.dictionaries(st.text(max_size=12), JSON, max_size=5)
 )
-def test_whatever_is_offered_can_be_sent(title: str, said: str, schema: dict[str, Any]) -> None:
-    """No hidden sign, no boundless text, an object at the top; or a reason why it is not told."""
-    found = expose_tool("x", Tool(name="tool", title=title, description=said, input_schema=schema))
-    told = json.dumps(found.spec.parameters, ensure_ascii=False)
-    assert len(found.spec.description) < 2_100
-    assert not first_hidden(found.spec.description)
-    assert found.spec.parameters["type"] == "object"
-    assert len(told) <= MAX_SCHEMA_CHARS
-    if not found.rejection:
-        assert isinstance(found.spec.parameters["properties"], dict)
-        assert not first_hidden(json.dumps(found.spec.parameters))
+def test_any_offered_tool_can_be_sent(title: str, description: str, schema: dict[str, Any]) -> None:
+    """No hidden character, no unbounded text, an object schema; or a reason why it is not offered."""
+    exposed = expose_tool("x", Tool(name="tool", title=title, description=description, input_schema=schema))
+    parameters = json.dumps(exposed.spec.parameters, ensure_ascii=False)
+    assert len(exposed.spec.description) < 2_100
+    assert not first_hidden(exposed.spec.description)
+    assert exposed.spec.parameters["type"] == "object"
+    assert len(parameters) <= MAX_SCHEMA_CHARS
+    if not exposed.rejection:
+        assert isinstance(exposed.spec.parameters["properties"], dict)
+        assert not first_hidden(json.dumps(exposed.spec.parameters))
 
 
-def test_marks_of_ours_lose_their_brackets() -> None:
-    """A description cannot pass for a marker, a summary or a note."""
-    said = "[CACHED] x [Conversation History Summary] [Folded steps] [Observations] [ordinary]"
-    assert sanitize_text(said, 500) == (
+def test_our_markers_lose_their_brackets() -> None:
+    """A description cannot imitate a marker, a summary or a note."""
+    text = "[CACHED] x [Conversation History Summary] [Folded steps] [Observations] [ordinary]"
+    assert sanitize_text(text, 500) == (
         "(CACHED) x (Conversation History Summary) (Folded steps) (Observations) [ordinary]"
     )
 
 
 def test_a_schema_keeps_what_a_model_needs() -> None:
-    """Types, names, choices and inner references stay; outer references and odd tops go."""
+    """Types, names, choices and inner references stay; outer references and invalid roots go."""
     schema = {
         "$schema": "http://json-schema.org/draft-07/schema#", "type": "object", "required": ["a"],
         "anyOf": [{"required": ["a"]}], "additionalProperties": False,
@@ -65,17 +65,17 @@ def test_a_schema_keeps_what_a_model_needs() -> None:
         "$defs": {"B": {"type": "string", "description": "d" * 900}},
     }  # fmt: skip
     hints = ToolAnnotations(read_only_hint=True)
-    found = expose_tool("x", Tool(name="t", description="Does it.", input_schema=schema, annotations=hints))
-    assert found.spec.parameters == {
+    exposed = expose_tool("x", Tool(name="t", description="Does it.", input_schema=schema, annotations=hints))
+    assert exposed.spec.parameters == {
         "type": "object", "required": ["a"], "additionalProperties": False,
         "properties": {"a": {"enum": ["x", 1, None]}, "b": {"$ref": "#/$defs/B"}, "c": {}},
         "$defs": {"B": {"type": "string", "description": "d" * 499 + "…"}},
     }  # fmt: skip
-    assert found.claims_read_only
+    assert exposed.claims_read_only
 
 
 def test_a_deep_schema_is_refused() -> None:
-    """Nesting without end would exhaust whoever walks it."""
+    """Endless nesting would exhaust any code that walks it."""
     schema: dict[str, Any] = {}
     for _ in range(200):
         schema = {"properties": {"x": schema}}
@@ -85,38 +85,40 @@ def test_a_deep_schema_is_refused() -> None:
 
 
 @given(st.lists(st.text(max_size=300), max_size=40))
-def test_chatter_is_bounded_and_readable(pieces: list[str]) -> None:
-    """Whatever is said: no more than so much is kept, and nothing steers the screen."""
-    chatter = StderrLog()
+def test_stderr_output_is_bounded_and_readable(pieces: list[str]) -> None:
+    """Any output: only a limited amount is kept, and no control character reaches the screen."""
+    stderr_log = StderrLog()
     for piece in pieces:
-        chatter.add(piece)
-    assert len(chatter.text) <= MAX_CHARS + 3_000
-    assert not first_hidden(chatter.text)
+        stderr_log.add(piece)
+    assert len(stderr_log.text) <= MAX_CHARS + 3_000
+    assert not first_hidden(stderr_log.text)
 
 
-def test_chatter_keeps_the_end_and_hides_secrets() -> None:
-    """Known secrets never show, nor what looks like one; the newest lines stay."""
-    chatter = StderrLog()
-    chatter.set_secrets(["hunter2!", "abc"])
-    chatter.add("login with hunter2! ok, abc stays\nAuthorization: Bearer eyJhbGciOi\napi_key=12345 next\n")
-    assert chatter.text.splitlines() == [
+def test_stderr_output_keeps_the_end_and_hides_secrets() -> None:
+    """Known and likely secrets are never shown; the newest lines stay."""
+    stderr_log = StderrLog()
+    stderr_log.set_secrets(["hunter2!", "abc"])
+    stderr_log.add(
+        "login with hunter2! ok, abc stays\nAuthorization: Bearer eyJhbGciOi\napi_key=12345 next\n"
+    )
+    assert stderr_log.text.splitlines() == [
         f"login with {REDACTED} ok, abc stays",
         f"Authorization: Bearer {REDACTED}",
         f"api_key= {REDACTED} next",
     ]
     for number in range(5_000):
-        chatter.add(f"line {number} of the log, long enough to fill it\n")
-    assert chatter.last_line == "line 4999 of the log, long enough to fill it"
-    assert chatter.dropped_lines > 1_000
-    assert "earlier lines are not kept" in chatter.text.splitlines()[0]
-    chatter.note("It ended with exit code 1.")
-    assert chatter.last_line == "line 4999 of the log, long enough to fill it"
-    chatter.add("\x1b[31mred\x1b[0m \u202etext\n")
-    assert chatter.last_line == "red \\u202etext"
+        stderr_log.add(f"line {number} of the log, long enough to fill it\n")
+    assert stderr_log.last_line == "line 4999 of the log, long enough to fill it"
+    assert stderr_log.dropped_lines > 1_000
+    assert "earlier lines are not kept" in stderr_log.text.splitlines()[0]
+    stderr_log.note("It ended with exit code 1.")
+    assert stderr_log.last_line == "line 4999 of the log, long enough to fill it"
+    stderr_log.add("\x1b[31mred\x1b[0m \u202etext\n")
+    assert stderr_log.last_line == "red \\u202etext"
 
 
 @given(SERVERS, st.text("abcXYZ_-1", min_size=1, max_size=20))
-def test_people_read_server_and_tool(server: str, tool: str) -> None:
-    """The name that the model is told leads back to what people call it; our own tools keep theirs."""
+def test_the_user_sees_server_and_tool(server: str, tool: str) -> None:
+    """The model's name for a tool leads back to the displayed one; our own tools keep theirs."""
     assert display_name(exposed_name(server, tool)) == f"{server}: {tool}"
     assert display_name(tool) == tool

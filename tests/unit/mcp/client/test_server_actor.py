@@ -1,4 +1,4 @@
-"""An MCP server's actor ends when it is told to, whatever fails in that moment."""
+"""An MCP server's actor ends when it is stopped, whatever fails at that moment."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from helix_desktop.system.task_scope import TaskScope
 
 
 @pytest.mark.timeout(20)
-async def test_a_failure_in_the_moment_of_its_end_does_not_start_it_again(tmp_path: Path) -> None:
-    """A task group hides a cancellation behind its child's failure: the window would wait for ever."""
+async def test_a_failure_during_the_stop_does_not_restart_it(tmp_path: Path) -> None:
+    """A task group hides a cancellation behind its child's failure: the window would wait forever."""
     loading = asyncio.Event()
 
     async def fail_when_cut_off(entry: McpServerConfig) -> Mapping[str, str]:

@@ -1,4 +1,4 @@
-"""The demo model works through its script with the real tools, honestly, whatever happens to its calls."""
+"""The demo model follows its script with the real tools, honestly, whatever happens to its calls."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ UNSEEN = "(not in my window)"
 
 
 def suite(root: Path) -> str:
-    """The last line of the sample's own tests."""
+    """Return the last line of the sample's own tests."""
     ran = subprocess.run(
         [sys.executable, "-m", "unittest"], cwd=root, capture_output=True, text=True, check=False
     )
     return ran.stderr.strip().splitlines()[-1]
 
 
-def test_the_sample_has_its_bug_before() -> None:
+def test_the_sample_has_its_bug_at_first() -> None:
     assert (DEMO_DIR / "tidewatch" / "README.md").is_file()
     assert len(TIDEWATCH.user_messages) == 9
 
 
 @pytest.mark.parametrize("keep", [1000, 20], ids=["everything in the window", "old outputs as markers"])
-async def test_the_script_finds_and_mends_the_bug(tmp_path: Path, keep: int) -> None:
+async def test_the_script_finds_and_fixes_the_bug(tmp_path: Path, keep: int) -> None:
     root = copy_sample_project("tidewatch", tmp_path)
     assert await asyncio.to_thread(suite, root) == "FAILED (failures=1)"
     loop = DemoLoop(root, keep)
-    answers = [await loop.run_turn(ask) for ask in TIDEWATCH.user_messages]
+    answers = [await loop.run_turn(message) for message in TIDEWATCH.user_messages]
     assert await asyncio.to_thread(suite, root) == "OK"
     assert len(loop.calls) >= 80
     assert not [text for text in answers if UNSEEN in text]
@@ -53,75 +53,75 @@ async def test_the_script_finds_and_mends_the_bug(tmp_path: Path, keep: int) -> 
     assert len(recalls) == (3 if keep == 20 else 0)
 
 
-async def test_calls_stand_side_by_side_where_that_is_natural(tmp_path: Path) -> None:
+async def test_calls_are_parallel_where_that_is_natural(tmp_path: Path) -> None:
     loop = DemoLoop(copy_sample_project("tidewatch", tmp_path))
     await loop.run_turn(TIDEWATCH.user_messages[0])
     counts = [len(message.calls) for message in loop.messages if message.role == "assistant"]
     assert counts == [3, 4, 4, 4, 4, 2, 0]
 
 
-async def test_a_denied_command_is_said_and_nothing_is_claimed(tmp_path: Path) -> None:
+async def test_a_denied_command_is_reported_and_nothing_is_claimed(tmp_path: Path) -> None:
     root = copy_sample_project("tidewatch", tmp_path)
     loop = DemoLoop(root, is_allowed=lambda call: call.name != "run_command")
-    told = await loop.run_turn(TIDEWATCH.user_messages[0])
-    assert "`run_command` was not allowed" in told
-    assert f"{UNSEEN} ran: {UNSEEN}" in told
+    answer = await loop.run_turn(TIDEWATCH.user_messages[0])
+    assert "`run_command` was not allowed" in answer
+    assert f"{UNSEEN} ran: {UNSEEN}" in answer
 
 
 async def test_denied_edits_are_not_claimed(tmp_path: Path) -> None:
     root = copy_sample_project("tidewatch", tmp_path)
     loop = DemoLoop(root, is_allowed=lambda call: call.name not in ("write_file", "edit_file"))
-    told = [await loop.run_turn(ask) for ask in TIDEWATCH.user_messages[:3]][-1]
-    assert told.count(UNSEEN) >= 2
+    answer = [await loop.run_turn(message) for message in TIDEWATCH.user_messages[:3]][-1]
+    assert answer.count(UNSEEN) >= 2
     assert await asyncio.to_thread(suite, root) == "FAILED (failures=1)"
 
 
-async def test_the_script_in_a_foreign_folder_fails_softly(tmp_path: Path) -> None:
+async def test_the_script_in_another_folder_fails_gracefully(tmp_path: Path) -> None:
     loop = DemoLoop(tmp_path)
-    told = await loop.run_turn(TIDEWATCH.user_messages[1])
-    said = "\n".join(message.text for message in loop.messages if message.role == "assistant")
+    answer = await loop.run_turn(TIDEWATCH.user_messages[1])
+    text = "\n".join(message.text for message in loop.messages if message.role == "assistant")
     assert (
-        "`read_file` did not work: Cannot read tests/test_report.py. There is no such file or folder." in said
+        "`read_file` did not work: Cannot read tests/test_report.py. There is no such file or folder." in text
     )
-    assert UNSEEN in told
+    assert UNSEEN in answer
 
 
 async def test_without_python3_it_tries_python(tmp_path: Path) -> None:
     loop = DemoLoop(copy_sample_project("tidewatch", tmp_path))
     loop.messages.append(Message("user", TIDEWATCH.user_messages[0]))
     for _ in range(6):
-        asked = await loop.request_response()
-        loop.messages.append(Message("assistant", asked.text, asked.calls))
-        for call in asked.calls:
+        response = await loop.request_response()
+        loop.messages.append(Message("assistant", response.text, response.calls))
+        for call in response.calls:
             text = "exit code 127\nbash: python3: command not found\n"
             loop.messages.append(Message("tool", text, call_id=call.id, name=call.name))
-    asked = await loop.request_response()
-    assert [call.arguments for call in asked.calls] == ['{"command":"python -m unittest -v"}']
+    response = await loop.request_response()
+    assert [call.arguments for call in response.calls] == ['{"command":"python -m unittest -v"}']
 
 
 @pytest.mark.parametrize("name", ["pagemill", "tidewatch"])
 async def test_other_questions_get_an_honest_answer(tmp_path: Path, name: str) -> None:
     loop = DemoLoop(copy_sample_project(name, tmp_path))
-    told = await loop.run_turn("What is the meaning of this?")
+    answer = await loop.run_turn("What is the meaning of this?")
     assert [call.name for call in loop.calls] == ["list_directory", "read_file"]
-    assert name.capitalize() in told
-    assert "Settings → Providers" in told
+    assert name.capitalize() in answer
+    assert "Settings → Providers" in answer
     assert "offline demo model" in loop.messages[2].text
 
 
-async def test_an_empty_folder_and_no_tools_are_no_trouble(tmp_path: Path) -> None:
+async def test_an_empty_folder_and_no_tools_are_handled(tmp_path: Path) -> None:
     assert "has 0 entries" in await DemoLoop(tmp_path).run_turn("Hello")
     bare = reply_to(ModelRequest((Message("user", "Hello"),)), (TIDEWATCH,))
     assert (bare.calls, "need a real model" in bare.text) == ((), True)
 
 
-async def test_go_on_takes_up_the_task_that_was_stopped(tmp_path: Path) -> None:
+async def test_a_stopped_task_is_resumed(tmp_path: Path) -> None:
     loop = DemoLoop(copy_sample_project("tidewatch", tmp_path))
     loop.messages.append(Message("user", TIDEWATCH.user_messages[0]))
     first = await loop.request_response()
     loop.messages.append(Message("assistant", first.text, first.calls))
     stopped = "The user stopped the turn before this call ended."
-    loop.messages += [Message("tool", stopped, call_id=one.id, name=one.name) for one in first.calls]
+    loop.messages += [Message("tool", stopped, call_id=call.id, name=call.name) for call in first.calls]
     loop.messages.append(Message("user", "go on"))
     assert "task 1, step 1 of 7" in (await loop.request_response()).text
 
@@ -132,7 +132,7 @@ async def test_the_same_request_gets_the_same_answer(tmp_path: Path) -> None:
     assert await loop.request_response() == await loop.request_response()
 
 
-async def test_it_streams_and_can_be_left_at_any_piece() -> None:
+async def test_the_stream_can_be_abandoned_at_any_piece() -> None:
     model = DemoModel(DEMO_DIR, pause_s=0)
     stream = model.stream(ModelRequest((Message("user", "Hello"),)))
     assert isinstance(await anext(stream), TextDelta)
@@ -159,12 +159,12 @@ HEX = {name: name * 64 for name in "abcdef"}
 
 
 def marker(name: str) -> str:
-    """A marker of a made-up digest."""
+    """Return a marker of a made-up digest."""
     return f'[CACHED] recall_cached_content("{HEX[name]}")'
 
 
 def recalled(number: int, digest: str, text: str) -> list[Message]:
-    """An index that the demo has recalled."""
+    """Return an index that the demo has recalled."""
     call = ToolCall(f"r{number}", "recall_cached_content", f'{{"hash": "{digest}", "pattern": "p"}}')
     return [Message("assistant", "", (call,)), Message("tool", text, call_id=f"r{number}")]
 
@@ -178,42 +178,42 @@ COVERED = (
 )
 
 
-def test_every_index_in_the_window_is_searched_the_newest_first() -> None:
-    """A handover's, observations' and a note's; for the oldest output the other way round."""
-    asked = Message("user", "Where was it?")
-    sight = RequestReader((*COVERED, asked))
-    assert sight.user_message == "Where was it?"
-    assert sight.next_index("p") == HEX["c"]
-    assert sight.next_index("p", oldest=True) == HEX["a"]
+def test_every_index_in_the_window_is_searched_newest_first() -> None:
+    """A handover's, observations' and a note's; for the oldest output in reverse."""
+    question = Message("user", "Where was it?")
+    reader = RequestReader((*COVERED, question))
+    assert reader.user_message == "Where was it?"
+    assert reader.next_index("p") == HEX["c"]
+    assert reader.next_index("p", oldest=True) == HEX["a"]
     read = [message for n, name in enumerate("cb") for message in recalled(n, HEX[name], "no line matches")]
-    assert RequestReader((*COVERED, asked, *read)).next_index("p") == HEX["a"]
+    assert RequestReader((*COVERED, question, *read)).next_index("p") == HEX["a"]
     read += recalled(2, HEX["a"], f"{HEX['d']} the index of everything before this one")
-    assert RequestReader((*COVERED, asked, *read)).next_index("p") == HEX["d"]
+    assert RequestReader((*COVERED, question, *read)).next_index("p") == HEX["d"]
     read += recalled(3, HEX["d"], "no line matches")
-    assert RequestReader((*COVERED, asked, *read)).next_index("p") == ""
+    assert RequestReader((*COVERED, question, *read)).next_index("p") == ""
 
 
-def test_a_line_that_looks_like_an_index_is_none() -> None:
-    """Only what begins as reference counts: a person may quote a hash."""
+def test_a_line_that_resembles_an_index_is_ignored() -> None:
+    """Only reference text counts: a user may quote a hash."""
     quoted = Message("user", f"Look: 3 outputs in {marker('c')}, and {marker('a')} 9 outputs covered here")
     assert RequestReader((quoted,)).next_index("p") == ""
 
 
-def test_the_oldest_output_is_the_one_of_the_smallest_event() -> None:
-    asked = Message("user", "What failed first?")
+def test_the_oldest_output_has_the_smallest_event_number() -> None:
+    question = Message("user", "What failed first?")
     newer = recalled(
         0,
         HEX["a"],
         f"{HEX['e']} e90 run_command make test, 2 KB\n{HEX['d']} the index of everything before this one",
     )
-    sight = RequestReader((*COVERED, asked, *newer))
-    assert not sight.has_oldest(SUITE)
+    reader = RequestReader((*COVERED, question, *newer))
+    assert not reader.has_oldest(SUITE)
     older = recalled(1, HEX["d"], f"{HEX['f']} e7 run_command make test, 2 KB")
-    sight = RequestReader((*COVERED, asked, *newer, *older))
-    assert sight.has_oldest(SUITE)
-    assert sight.find_digest(SUITE) == HEX["f"]
-    assert sight.find_digest(msgspec.structs.replace(SUITE, oldest=False)) == HEX["e"]
-    assert sight.find_digest(LOG) == ""
+    reader = RequestReader((*COVERED, question, *newer, *older))
+    assert reader.has_oldest(SUITE)
+    assert reader.find_digest(SUITE) == HEX["f"]
+    assert reader.find_digest(msgspec.structs.replace(SUITE, oldest=False)) == HEX["e"]
+    assert reader.find_digest(LOG) == ""
 
 
 def test_a_figure_may_come_from_observations_and_notes() -> None:
@@ -238,7 +238,7 @@ FAILED (failures=1)
 e2 user: a line of an output that looks like an entry"""
 
 
-def test_a_handover_has_six_sections_and_cites_what_it_says() -> None:
+def test_a_handover_has_six_sections_and_cites_its_sources() -> None:
     text = write_handover(RECORD)
     sections = {section.title: section.bullets for section in parse_handover(text, frozenset(range(3, 9)))}
     assert tuple(sections) == SECTIONS
@@ -251,7 +251,7 @@ def test_a_handover_has_six_sections_and_cites_what_it_says() -> None:
     assert "The user wants: Do not touch the data. [e3]" in text
 
 
-def test_a_later_handover_updates_the_former() -> None:
+def test_a_later_handover_updates_the_previous_one() -> None:
     later = RECORD.replace(
         "The messages to hand over:\n",
         "The former handover, to be updated (still true, changed, dropped):\n[Conversation History Summary]\n"
@@ -265,7 +265,7 @@ def test_a_later_handover_updates_the_former() -> None:
     assert "Failing test" not in text
 
 
-def test_a_handover_stays_short_and_survives_nothing() -> None:
+def test_a_handover_stays_short_and_handles_empty_input() -> None:
     long = RECORD + "".join(
         f"\ne{n} assistant: The offset number {n} is {n}.5 m because of the cause {n}, {'long ' * 30}"
         for n in range(10, 400)

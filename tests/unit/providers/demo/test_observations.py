@@ -1,4 +1,4 @@
-"""The demo model's observations, reflections and merged handovers: extracted, cited, readable."""
+"""The demo model's observations, reflections and merged handovers: extracted, cited, parsable."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ e8 tool run_command make test exit 1 FAILED: Ran 9 tests in 0.1s
 | FAILED (failures=1)"""
 
 
-def made(*facts: Observation) -> ObservationsMade:
-    """Observations with these facts."""
+def observations_with(*facts: Observation) -> ObservationsMade:
+    """Return observations with these facts."""
     return ObservationsMade(1, 99, facts, (), "", "d" * 64, 0, 60, 400, 8, "m")
 
 
 def reflected(*facts: Observation) -> str:
-    """What is left of these facts."""
+    """Return what a reflection keeps of these facts."""
     return write_reflection(
-        full_request(observation_task.reflection_task("", [made(*facts)])).messages[1].text
+        full_request(observation_task.reflection_task("", [observations_with(*facts)])).messages[1].text
     )
 
 
-def test_what_matters_is_noted_in_order() -> None:
-    """Wish, cause, change and failure, each with its entry and its priority."""
+def test_important_facts_are_noted_in_order() -> None:
+    """Request, cause, change and failure, each with its entry and its priority."""
     lines = write_observations(RECORD).splitlines()
     assert lines == sorted(lines, key=lambda line: int(re.findall(r"\[e(\d+)", line)[0]))
     text = "\n".join(lines)
@@ -60,19 +60,19 @@ def test_what_matters_is_noted_in_order() -> None:
     assert "- (2) Failing test: test_offset. [e8]" in text
 
 
-def test_what_is_known_is_not_noted_again() -> None:
+def test_known_facts_are_not_repeated() -> None:
     """The facts before the record are left out."""
-    known = (
+    known_facts = (
         "Known already:\nobserved (1) 2026-01-01: The user wants: Do not touch the data. [e3]\nThe messages"
     )
-    again = write_observations(RECORD.replace("The messages", known, 1))
+    again = write_observations(RECORD.replace("The messages", known_facts, 1))
     assert "Do not touch the data. [e3]" in again  # in the first request, which is another fact
     assert "The user wants" not in again
 
 
-def test_a_reflection_drops_what_is_superseded() -> None:
-    """The newest of edits of a file and of test runs, each fact once, at most half of it."""
-    kept = reflected(
+def test_a_reflection_drops_superseded_facts() -> None:
+    """The newest edit of a file and test run, each fact once, at most half of it."""
+    remaining = reflected(
         Observation(1, 1, "The user asked first: Find the bug", (3,)),
         Observation(2, 2, "Edited src/a.py: 1 place", (7,)),
         Observation(3, 2, "Test run: 9 tests, FAILED.", (8,)),
@@ -81,7 +81,7 @@ def test_a_reflection_drops_what_is_superseded() -> None:
         Observation(6, 3, "It is a remark of no weight at all that goes on for a while.", (19,)),
         Observation(7, 3, "It is a remark of no weight at all that goes on for a while.", (21,)),
     )
-    assert kept.splitlines() == [
+    assert remaining.splitlines() == [
         "- (1) The user asked first: Find the bug [e3]",
         "- (2) Edited src/a.py: 2 places [e17]",
         "- (2) Test run: 11 tests, OK. [e18]",
@@ -89,42 +89,48 @@ def test_a_reflection_drops_what_is_superseded() -> None:
 
 
 @given(histories(), st.integers(800, 4_000))
-def test_what_the_demo_writes_can_be_read(simulator: SessionSimulator, room: int) -> None:
-    """Observations, a reflection of them, a handover in parts: each is taken, and cites what was there."""
+def test_the_demo_s_output_can_be_parsed(simulator: SessionSimulator, max_chars: int) -> None:
+    """Observations, a reflection of them, a handover in parts: each is accepted, and cites its input."""
     items = simulator.transcript.items
     seqs = {item.seq for item in items}
     brief = observation_task.observation_task("Note.", transcript_lines(items), ())
     facts = observation_task.parse_observations(write_summary(full_request(brief).messages[1].text), items)
-    assert {seq for one in facts for seq in one.sources} <= seqs
-    twice = full_request(observation_task.reflection_task("Refine.", [made(*facts), made(*facts)]))
+    assert {seq for fact in facts for seq in fact.sources} <= seqs
+    twice = full_request(
+        observation_task.reflection_task("Refine.", [observations_with(*facts), observations_with(*facts)])
+    )
     fewer = observation_task.parse_observations(write_summary(twice.messages[1].text), items)
     assert len(fewer) <= len(facts)
-    assert {one.text for one in fewer} <= {one.text for one in facts}
+    assert {fact.text for fact in fewer} <= {fact.text for fact in facts}
     whole_brief = handover_task("Write.", transcript_lines(items), None, "")
-    if divided := split_task(whole_brief, room):
+    if divided := split_task(whole_brief, max_chars):
         texts = [write_summary(full_request(part).messages[1].text) for part in divided]
-        one = write_summary(full_request(merge_task(whole_brief, texts)).messages[1].text)
-        assert [section.title for section in parse_handover(one, frozenset(seqs))] == [*SECTIONS]
+        merged_handover = write_summary(full_request(merge_task(whole_brief, texts)).messages[1].text)
+        assert [section.title for section in parse_handover(merged_handover, frozenset(seqs))] == [*SECTIONS]
 
 
 def test_a_handover_of_observations_keeps_their_facts() -> None:
-    """Each under the section that it would have stood in, with its own entries."""
+    """Each under its section, with its own entries."""
     facts = (
         Observation(1, 1, "The user asked first: Find the bug", (3,)),
         Observation(2, 2, "Edited src/a.py: 2 places", (17,)),
         Observation(3, 3, "The cause is an offset of 12 bytes.", (6, 9)),
     )
-    record = "\n".join(line.text for line in observation_task.reflection_task("", [made(*facts)]).lines)
+    record = "\n".join(
+        line.text for line in observation_task.reflection_task("", [observations_with(*facts)]).lines
+    )
     text = write_handover(f"[Write a handover]\nThe messages to hand over:\n{record}\ne20 user: And now?")
-    sections = {one.title: one.bullets for one in parse_handover(text, frozenset(range(99)))}
-    assert [one.text for one in sections["Project Background"]][:1] == ["The user asked first: Find the bug"]
+    sections = {section.title: section.bullets for section in parse_handover(text, frozenset(range(99)))}
+    assert [bullet.text for bullet in sections["Project Background"]][:1] == [
+        "The user asked first: Find the bug"
+    ]
     assert sections["Completed Work"][0].sources == (17,)
     assert sections["Technical Details"][0].sources == (6, 9)
     assert "And now?" in sections["TODO Items"][0].text
 
 
-def test_parts_are_merged_the_later_one_holds() -> None:
-    """What a later part says of the same file, and its open points, stand."""
+def test_when_parts_are_merged_the_later_one_wins() -> None:
+    """A later part's text about the same file, and its open points, are kept."""
     first = "## Completed Work\n- Edited src/a.py: 1 place [e7]\n## TODO Items\n- Find it. [e3]"
     second = "## Completed Work\n- Edited src/a.py: 2 places [e17]\n## TODO Items\n- Ship it. [e20]"
     brief = handover_task("Write.", (), None, "")
@@ -137,12 +143,12 @@ def test_parts_are_merged_the_later_one_holds() -> None:
 
 @pytest.mark.parametrize("opening", [observation_task.OBSERVE, observation_task.REFINE, "[Write a handover]"])
 async def test_the_demo_model_answers_each_kind(opening: str) -> None:
-    """Streamed like everything that it says, and the same each time."""
-    asked = full_request(
+    """Streamed like all its answers, and deterministic."""
+    request = full_request(
         msgspec.structs.replace(observation_task.observation_task("Note.", (), ()), opening=opening)
     )
     answers = []
     for _ in range(2):
-        arrivals = DemoModel(DEMO, pause_s=0).stream(ModelRequest(asked.messages))
+        arrivals = DemoModel(DEMO, pause_s=0).stream(ModelRequest(request.messages))
         answers += [arrival.text async for arrival in arrivals if isinstance(arrival, ModelResponse)]
-    assert answers[0] == answers[1] == write_summary(asked.messages[1].text) != ""
+    assert answers[0] == answers[1] == write_summary(request.messages[1].text) != ""

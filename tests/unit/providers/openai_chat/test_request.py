@@ -1,4 +1,4 @@
-"""Requests: in OpenAI's order and shape, the same bytes each time, assistant messages as they came."""
+"""Requests: in OpenAI's order and shape, the same bytes each time, assistant messages verbatim."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ARGUMENTS = st.one_of(
 
 @st.composite
 def conversations(draw: st.DrawFn) -> tuple[Message, ...]:
-    """What a window looks like: closed steps of calls and their results between words."""
+    """Draw windows: closed steps of calls and their results between messages."""
     messages = [Message("system", draw(TEXT)), Message("user", draw(TEXT))]
     for step in range(draw(st.integers(0, 5))):
         names = draw(st.lists(st.sampled_from(["read_file", "run_command"]), max_size=3))
@@ -51,37 +51,39 @@ VERBATIMS: list[dict[str, Any] | None] = [
 ]
 
 
-def pictured(label: str, seed: int) -> tuple[Image, bytes]:
-    """An image and its bytes."""
+def image_and_bytes(label: str, seed: int) -> tuple[Image, bytes]:
+    """Return an image and its bytes."""
     data = png(2, 2, seed)
     image = identify_image(data, digest_of(data), label)
     assert image is not None
     return image, data
 
 
-def test_images_stand_where_the_dialect_takes_them() -> None:
-    """The person's in their message; those of tools behind the last answer of the step."""
-    (mine, mine_bytes), (read, read_bytes), (gone, _) = (
-        pictured(label, n) for n, label in enumerate(("a.png", "b.png", "c.png"))
+def test_images_are_where_the_dialect_accepts_them() -> None:
+    """The user's in their message; those of tools after the last answer of the step."""
+    (sent, sent_bytes), (read, read_bytes), (missing, _) = (
+        image_and_bytes(label, n) for n, label in enumerate(("a.png", "b.png", "c.png"))
     )
     calls = (ToolCall("1", "read_file", "{}"), ToolCall("2", "list_directory", "{}"))
     messages = (
-        Message("user", "Look.\n\n[Image: a.png]", images=(mine,)),
+        Message("user", "Look.\n\n[Image: a.png]", images=(sent,)),
         Message("assistant", "", calls),
-        Message("tool", "b.png: PNG", call_id="1", name="read_file", images=(read, gone)),
+        Message("tool", "b.png: PNG", call_id="1", name="read_file", images=(read, missing)),
         Message("tool", "nothing", call_id="2", name="list_directory"),
         Message("user", "Go on."),
     )
-    request = ModelRequest(messages, image_data={mine.digest: mine_bytes, read.digest: read_bytes})
+    request = ModelRequest(messages, image_data={sent.digest: sent_bytes, read.digest: read_bytes})
     body = json.loads(request_body(INFO, request, RequestVariant(asks_usage=False)))
-    said, _, first, second, beside, last = body["messages"]
-    assert said["content"][0] == {"type": "text", "text": "Look.\n\n[Image: a.png]"}
-    assert _bytes_of(said["content"][1]) == mine_bytes
+    user_message, _, first, second, tool_images, last = body["messages"]
+    assert user_message["content"][0] == {"type": "text", "text": "Look.\n\n[Image: a.png]"}
+    assert _bytes_of(user_message["content"][1]) == sent_bytes
     assert (first["content"], second["content"], last["content"]) == ("b.png: PNG", "nothing", "Go on.")
-    assert beside["role"] == "user"
-    assert "call 1, read_file" in beside["content"][0]["text"]
-    assert _bytes_of(beside["content"][1]) == read_bytes
-    assert beside["content"][2] == {"type": "text", "text": gone.marker}, "its bytes could not be read"
+    assert tool_images["role"] == "user"
+    assert "call 1, read_file" in tool_images["content"][0]["text"]
+    assert _bytes_of(tool_images["content"][1]) == read_bytes
+    assert tool_images["content"][2] == {"type": "text", "text": missing.marker}, (
+        "its bytes could not be read"
+    )
 
 
 def _bytes_of(part: dict[str, Any]) -> bytes:
@@ -93,12 +95,12 @@ def _bytes_of(part: dict[str, Any]) -> bytes:
 
 def messages_of(*messages: Message) -> list[dict[str, Any]]:
     body = json.loads(request_body(INFO, ModelRequest(messages)))
-    found: list[dict[str, Any]] = body["messages"]
-    return found
+    encoded: list[dict[str, Any]] = body["messages"]
+    return encoded
 
 
 def lint(body: dict[str, Any]) -> None:
-    """The rules of OpenAI's reference, written down independently of the code."""
+    """Check the rules of OpenAI's reference, implemented independently of the code."""
     assert not {"temperature", "top_p", "presence_penalty", "frequency_penalty", "seed"} & set(body)
     assert body["stream"] is True
     open_calls: list[str] = []
@@ -125,7 +127,7 @@ def lint(body: dict[str, Any]) -> None:
 
 
 @given(conversations())
-def test_every_request_is_in_order_and_shape(messages: tuple[Message, ...]) -> None:
+def test_every_request_has_valid_order_and_shape(messages: tuple[Message, ...]) -> None:
     tools = (ToolSpec("read_file", "Reads.", {"type": "object"}),)
     raw = request_body(INFO, ModelRequest(messages, tools))
     lint(json.loads(raw))
@@ -149,7 +151,7 @@ def test_without_tools_or_usage_the_fields_are_absent() -> None:
     assert set(body) == {"model", "messages", "stream"}
 
 
-def test_an_unchanged_assistant_message_goes_back_as_it_came() -> None:
+def test_an_unchanged_assistant_message_is_sent_back_verbatim() -> None:
     assembly = ChatAssembler("here", lambda: "new")
     deltas: list[dict[str, Any]] = [
         {"role": "assistant", "reasoning_content": ""},
@@ -180,25 +182,25 @@ def test_an_unchanged_assistant_message_goes_back_as_it_came() -> None:
     }
 
 
-def test_what_the_window_changed_is_changed_and_the_rest_stays() -> None:
+def test_rewritten_parts_are_changed_and_the_rest_stays() -> None:
     call = {
         "id": "c",
         "type": "function",
         "extra": "sig",
         "function": {"name": "f", "arguments": '{"a":"long"}'},
     }
-    kept = {"role": "assistant", "content": "text", "reasoning": "hm", "tool_calls": [call]}
-    verbatim = {"dialect": DIALECT, "provider": "here", "message": kept}
+    stored_message = {"role": "assistant", "content": "text", "reasoning": "hm", "tool_calls": [call]}
+    verbatim = {"dialect": DIALECT, "provider": "here", "message": stored_message}
     masked = Message("assistant", "text", (ToolCall("c", "f", '{"a":"[CACHED]"}'),), verbatim=verbatim)
     [sent] = messages_of(masked)
     assert sent["reasoning"] == "hm"
     assert sent["tool_calls"][0]["extra"] == "sig"
     assert sent["tool_calls"][0]["function"]["arguments"] == '{"a":"[CACHED]"}'
-    assert kept["tool_calls"] == [call], "the stored message is left alone"
+    assert stored_message["tool_calls"] == [call], "the stored message is left alone"
 
 
 @pytest.mark.parametrize("verbatim", VERBATIMS[:3])
-def test_another_providers_message_is_sent_in_plain_form(verbatim: dict[str, Any] | None) -> None:
+def test_another_provider_s_message_is_sent_in_plain_form(verbatim: dict[str, Any] | None) -> None:
     [sent] = messages_of(Message("assistant", "hi", verbatim=verbatim))
     assert sent == {"role": "assistant", "content": "hi"}
 
@@ -208,5 +210,5 @@ def test_malformed_arguments_are_sent_as_an_object() -> None:
     assert json.loads(sent["tool_calls"][0]["function"]["arguments"]) == {"malformed": '{"a": '}
 
 
-def test_half_characters_do_not_break_a_request() -> None:
+def test_lone_surrogates_do_not_break_a_request() -> None:
     assert messages_of(Message("user", "name \udcff.txt")) == [{"role": "user", "content": "name ?.txt"}]

@@ -1,4 +1,4 @@
-"""Answers from pieces, as servers of different habits send them."""
+"""Answers assembled from pieces, in the styles of different servers."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ def assemble(*deltas: Piece, finish: str = "stop", usage: Piece | None = None) -
 
 
 def calls(*pieces: Piece) -> list[tuple[str, str, str]]:
-    found = assemble(*({"tool_calls": [piece]} for piece in pieces), finish="tool_calls").calls
-    return [(call.id, call.name, call.arguments) for call in found]
+    parsed = assemble(*({"tool_calls": [piece]} for piece in pieces), finish="tool_calls").calls
+    return [(call.id, call.name, call.arguments) for call in parsed]
 
 
 def piece(
     index: int | None = None, call_id: str | None = None, name: str | None = None, text: Any = None
 ) -> Piece:
     function = {key: value for key, value in (("name", name), ("arguments", text)) if value is not None}
-    made = {"index": index, "id": call_id, "function": function}
-    return {key: value for key, value in made.items() if value is not None}
+    delta = {"index": index, "id": call_id, "function": function}
+    return {key: value for key, value in delta.items() if value is not None}
 
 
 @given(
@@ -60,20 +60,22 @@ def piece(
     ),
     st.data(),
 )
-def test_arguments_in_any_pieces_and_calls_side_by_side(
-    wanted: list[tuple[str, dict[str, str]]], data: st.DataObject
+def test_arguments_in_any_pieces_and_parallel_calls(
+    drawn_calls: list[tuple[str, dict[str, str]]], data: st.DataObject
 ) -> None:
-    texts = [json.dumps(arguments) for _, arguments in wanted]
+    texts = [json.dumps(arguments) for _, arguments in drawn_calls]
     queues: list[list[Piece]] = []
-    for index, ((name, _), text) in enumerate(zip(wanted, texts, strict=True)):
+    for index, ((name, _), text) in enumerate(zip(drawn_calls, texts, strict=True)):
         cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=4)))
         parts = [text[a:b] for a, b in zip([0, *cuts], [*cuts, len(text)], strict=True)]
         queues.append([piece(index, f"c{index}", name, ""), *(piece(index, text=part) for part in parts)])
     order = data.draw(st.permutations([n for n, queue in enumerate(queues) for _ in queue]))
-    found = calls(*(queues[n].pop(0) for n in order))
-    expected = {(f"c{n}", name, text) for n, ((name, _), text) in enumerate(zip(wanted, texts, strict=True))}
-    assert set(found) == expected
-    assert len(found) == len(expected)
+    parsed = calls(*(queues[n].pop(0) for n in order))
+    expected_calls = {
+        (f"c{n}", name, text) for n, ((name, _), text) in enumerate(zip(drawn_calls, texts, strict=True))
+    }
+    assert set(parsed) == expected_calls
+    assert len(parsed) == len(expected_calls)
 
 
 A, B = '{"p": "a"}', '{"p": "b"}'
@@ -127,7 +129,7 @@ A, B = '{"p": "a"}', '{"p": "b"}'
         pytest.param([piece(0, "x", "read", '{"p": ')], [("x", "read", '{"p": ')], id="malformed"),
     ],
 )
-def test_habits_of_servers(pieces: list[Piece], expected: list[tuple[str, str, str]]) -> None:
+def test_variants_of_servers(pieces: list[Piece], expected: list[tuple[str, str, str]]) -> None:
     assert calls(*pieces) == expected
 
 
@@ -152,14 +154,14 @@ def test_the_older_single_function_call() -> None:
         ("content_filter", "filter"),
     ],
 )
-def test_why_an_answer_ended(finish: str, stop: StopReason) -> None:
+def test_the_reason_an_answer_ended(finish: str, stop: StopReason) -> None:
     assert assemble({"content": "x"}, finish=finish).stop == stop
 
 
 @pytest.mark.parametrize(
     ("finish", "stop"), [("stop", "calls"), ("tool_calls", "calls"), ("length", "length")]
 )
-def test_why_an_answer_with_calls_ended(finish: str, stop: StopReason) -> None:
+def test_the_reason_an_answer_with_calls_ended(finish: str, stop: StopReason) -> None:
     assert assemble({"tool_calls": [piece(0, "x", "read", A)]}, finish=finish).stop == stop
 
 
@@ -185,12 +187,12 @@ def test_why_an_answer_with_calls_ended(finish: str, stop: StopReason) -> None:
         (None, None),
     ],
 )
-def test_usage_as_reported(usage: Piece | None, expected: Usage | None) -> None:
+def test_reported_usage(usage: Piece | None, expected: Usage | None) -> None:
     assert assemble({"content": "x"}, usage=usage).usage == expected
 
 
 @pytest.mark.parametrize("name", ["reasoning_content", "reasoning"])
-def test_reasoning_is_told_from_text(name: str) -> None:
+def test_reasoning_is_separated_from_text(name: str) -> None:
     assembly = ChatAssembler("here", str)
     assert assembly.add({"choices": [{"delta": {name: "hm"}}]}) == [ReasoningDelta("hm")]
     assert assembly.add({"choices": [{"delta": {"content": "x"}}]}) == [TextDelta("x")]
@@ -214,7 +216,7 @@ JSON = st.recursive(
 
 
 def some(**fields: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
-    """An object with some of these fields, each of them right or anything."""
+    """Draw an object with some of these fields, each of them valid or anything."""
     return st.fixed_dictionaries({}, optional={name: value | JSON for name, value in fields.items()})
 
 
@@ -226,7 +228,7 @@ CHUNK = some(choices=st.lists(some(delta=DELTA, finish_reason=st.just("stop")), 
 
 @example([{"choices": [{"finish_reason": []}]}])
 @given(st.lists(CHUNK, max_size=4))
-def test_no_shape_brings_it_down(chunks: list[dict[str, Any]]) -> None:
+def test_no_shape_crashes_it(chunks: list[dict[str, Any]]) -> None:
     assembly = ChatAssembler("here", lambda: "new")
     for chunk in chunks:
         assembly.add(chunk)

@@ -1,4 +1,4 @@
-"""Pages join to the whole text and say truthfully where the next begins."""
+"""Pages join to the full text and say correctly where the next begins."""
 
 from __future__ import annotations
 
@@ -28,28 +28,28 @@ def test_bytes_read_in_pieces_have_the_lines_of_their_text(data: bytes, piece: i
     assert decode_lines(data, piece) == split_lines(data.decode(errors="replace")) == decode_lines(data)
 
 
-def test_lines_let_go_are_all_gone() -> None:
+def test_all_released_lines_are_gone() -> None:
     lines = [str(number) for number in range(25_001)]
     release_lines(lines)
     assert lines == []
 
 
 @given(TEXTS, st.integers(100, 400))
-def test_pages_in_a_row_give_every_character_once(text: str, most: int) -> None:
+def test_consecutive_pages_have_every_character_once(text: str, max_chars: int) -> None:
     async def walk() -> None:
         lines = split_lines(text)
         if not lines:
             return
-        pages = Paginator(lines, most, estimate_tokens)
+        pages = Paginator(lines, max_chars, estimate_tokens)
         page = await pages.page_at(1, 0)
-        got, number = page.text, 1
+        text_so_far, number = page.text, 1
         while page.next_line:
             page = await pages.page_at(page.next_line, page.next_char)
             number += 1
-            got += page.text
+            text_so_far += page.text
             assert page.number == number
             assert page.text
-        assert (got, number) == (text, page.count)
+        assert (text_so_far, number) == (text, page.count)
 
     asyncio.run(walk())
 
@@ -68,7 +68,7 @@ async def test_a_line_longer_than_a_page_is_cut_inside() -> None:
     assert (page.next_line, page.next_char) == (1, len(page.text))
 
 
-def test_a_long_text_in_lines_is_the_text_again() -> None:
+def test_the_lines_of_a_long_text_join_to_it() -> None:
     text = "".join(f"{number} \u2028 word\r\n" for number in range(60_000)) + "\n\n" + "x" * 600_000 + "\nend"
     lines = split_lines(text)
     assert "".join(lines) == text

@@ -1,4 +1,4 @@
-"""No path leads out of the workspace, and no special file is opened, by either jail."""
+"""No path leaves the workspace, and no special file is opened, by either jail."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def make(request: pytest.FixtureRequest) -> Make:
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """A workspace with a secret beside it."""
+    """A workspace with a secret next to it."""
     (tmp_path / "secret.txt").write_text("outside")
     (tmp_path / "work-evil").mkdir()
     (tmp_path / "work-evil" / "x").write_text("outside")
@@ -41,13 +41,13 @@ def root(tmp_path: Path) -> Path:
 
 
 def read(jail: Jail, path: str) -> bytes:
-    """The bytes that the jail gives for a path."""
+    """Return the bytes that the jail gives for a path."""
     with jail.open_file(path) as opened:
         return opened.file.read()
 
 
 def stamp_of(path: Path) -> FileStamp:
-    """The stamp of a file."""
+    """Return the stamp of a file."""
     return FileStamp.of(path.stat())
 
 
@@ -72,7 +72,7 @@ def test_a_file_is_read_by_relative_and_by_absolute_path(make: Make, root: Path)
         "x" * 5000,
     ],
 )
-def test_paths_that_leave_or_cannot_be_are_refused(make: Make, root: Path, path: str) -> None:
+def test_paths_that_leave_or_are_invalid_are_refused(make: Make, root: Path, path: str) -> None:
     jail = make(root)
     with pytest.raises(ToolError):
         read(jail, path)
@@ -182,7 +182,7 @@ def test_git_internals_are_not_written_through_a_link(make: Make, root: Path) ->
         make(root).write("innocent/pre-commit", b"x", None)
 
 
-def test_the_programs_own_data_is_neither_read_nor_written_nor_made(make: Make, root: Path) -> None:
+def test_the_program_s_own_data_is_neither_read_nor_written_nor_created(make: Make, root: Path) -> None:
     data = root / "app-data"
     data.mkdir()
     (data / "key").write_text("k")
@@ -209,7 +209,7 @@ def test_startup_files_are_read_but_not_written(make: Make, root: Path) -> None:
             jail.write(path, b"evil", None)
 
 
-def test_a_write_makes_folders_keeps_the_mode_and_leaves_no_scraps(make: Make, root: Path) -> None:
+def test_a_write_creates_folders_keeps_the_mode_and_leaves_no_temporary_files(make: Make, root: Path) -> None:
     jail = make(root)
     assert jail.write("new/deep/file.txt", b"one", None) == "new/deep/file.txt"
     script = root / "run.sh"
@@ -222,18 +222,18 @@ def test_a_write_makes_folders_keeps_the_mode_and_leaves_no_scraps(make: Make, r
         assert script.stat().st_mode & 0o777 == 0o755
 
 
-def test_a_file_that_changed_meanwhile_is_not_overwritten(make: Make, root: Path) -> None:
+def test_a_file_changed_meanwhile_is_not_overwritten(make: Make, root: Path) -> None:
     jail, path = make(root), root / "src" / "main.py"
     stamp = stamp_of(path)
     path.write_text("the person's newer work")
-    for seen in (stamp, None):
+    for expected_stamp in (stamp, None):
         with pytest.raises(ToolError, match="changed"):
-            jail.write("src/main.py", b"x", seen)
+            jail.write("src/main.py", b"x", expected_stamp)
     assert path.read_text() == "the person's newer work"
     assert [item.name for item in (root / "src").iterdir()] == ["main.py"]
 
 
-def test_a_place_that_is_swapped_for_a_link_shows_nothing_from_outside(root: Path) -> None:
+def test_a_path_swapped_for_a_link_shows_nothing_from_outside(root: Path) -> None:
     """A thread swaps a folder for a link as fast as it can; no read by descriptors yields the file outside.
 
     The jail by paths only makes that unlikely, as it says; it is for systems without descriptors.
@@ -251,18 +251,18 @@ def test_a_place_that_is_swapped_for_a_link_shows_nothing_from_outside(root: Pat
 
     thread = threading.Thread(target=swap)
     thread.start()
-    seen: set[bytes] = set()
+    contents: set[bytes] = set()
     try:
         jail = PosixJail(root)
         for _ in range(2_000):
             try:
-                seen.add(read(jail, "swap/secret.txt"))
+                contents.add(read(jail, "swap/secret.txt"))
             except ToolError:
-                seen.add(b"refused")
+                contents.add(b"refused")
     finally:
         stop.set()
         thread.join()
-    assert b"outside" not in seen
+    assert b"outside" not in contents
 
 
 def test_a_listing_shows_links_and_kinds_without_following(make: Make, root: Path) -> None:
@@ -284,7 +284,7 @@ def test_a_listing_shows_links_and_kinds_without_following(make: Make, root: Pat
         *("dir./x", "x ", "\\\\server\\share", "..\\x"),
     ],
 )
-def test_windows_names_that_mean_something_else_are_refused(path: str) -> None:
+def test_special_windows_names_are_refused(path: str) -> None:
     with pytest.raises(ToolError):
         parts_of(path, (Path("/work"),), windows=True)
 
@@ -296,12 +296,12 @@ def test_windows_separators_are_understood() -> None:
 @pytest.mark.parametrize(
     "name", [".GIT", ".git.", ".git ", ".git::$INDEX_ALLOCATION", ".g\u200bit", "\uff0egit"]
 )
-def test_look_alikes_of_git_are_seen_as_git(name: str) -> None:
+def test_look_alikes_of_git_are_treated_as_git(name: str) -> None:
     assert normalized_name(name) == ".git"
 
 
 @given(st.text(max_size=40))
-def test_no_text_becomes_parts_that_climb(text: str) -> None:
+def test_no_text_gives_parts_that_climb(text: str) -> None:
     try:
         parts = parts_of(text, (Path("/work"),), windows=False)
     except ToolError:
@@ -309,7 +309,7 @@ def test_no_text_becomes_parts_that_climb(text: str) -> None:
     assert all(part not in ("", ".", "..") and "/" not in part and "\0" not in part for part in parts)
 
 
-def test_a_link_to_a_name_that_is_no_text_is_refused(make: Make, root: Path) -> None:
+def test_a_link_to_an_undecodable_name_is_refused(make: Make, root: Path) -> None:
     odd = root / os.fsdecode(b"odd\xff.txt")
     odd.write_text("content")
     (root / "link.txt").symlink_to(odd.name)
@@ -323,7 +323,7 @@ def test_a_link_to_a_name_that_is_no_text_is_refused(make: Make, root: Path) -> 
 @pytest.mark.parametrize(
     "path", [".local/bin/ls", ".BASH_ALIASES", ".config/pip/pip.conf", ".vim/plugin/x.vim"]
 )
-def test_a_home_as_workspace_keeps_what_is_obeyed_unasked(make: Make, root: Path, path: str) -> None:
+def test_a_home_folder_as_workspace_protects_startup_files(make: Make, root: Path, path: str) -> None:
     jail = make(root, (), startup_files(root))
     with pytest.raises(ToolError, match="obeys that file unasked"):
         jail.resolve_writable(path)

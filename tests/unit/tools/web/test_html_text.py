@@ -1,4 +1,4 @@
-"""Pages as text: what a reader sees, whatever is broken in them."""
+"""Pages as text: what a reader sees, however broken they are."""
 
 from __future__ import annotations
 
@@ -49,17 +49,17 @@ at | m
 """
 
 
-def test_a_page_reads_like_one() -> None:
+def test_a_page_reads_naturally() -> None:
     assert html_to_text(PAGE) == TEXT
 
 
 @pytest.mark.parametrize("tag", ["script", "style", "template", "svg", "noscript", "iframe"])
-def test_what_nobody_sees_is_left_out(tag: str) -> None:
+def test_invisible_content_is_omitted(tag: str) -> None:
     assert "secret" not in html_to_text(f"<p>seen</p><{tag}>secret</{tag}><p>too</p>")
 
 
 @given(st.text(alphabet="<>/abhlipre \n&;\"'=-!", max_size=400))
-def test_nothing_breaks_it(html: str) -> None:
+def test_any_input_is_handled(html: str) -> None:
     assert html_to_text(html).endswith("\n")
 
 
@@ -68,13 +68,13 @@ def test_nothing_breaks_it(html: str) -> None:
     ["<div>", "<ul><li>", "<a href='", "</p>", "<!--", "&amp", "<b ", '<a x="', '<a x=">', "<style>", "<"],
 )
 def test_very_deep_and_unclosed_pages_take_little_time(piece: str) -> None:
-    began = time.process_time()
+    started = time.process_time()
     html_to_text(piece * 50_000)
-    assert time.process_time() - began < 20  # some 0.3 s; a quadratic reader takes an hour
+    assert time.process_time() - started < 20  # some 0.3 s; a quadratic reader takes an hour
 
 
 @pytest.mark.parametrize("html", ['<a "', '<a href="x', '<p>words</p><a "'])
-def test_a_tag_that_never_ends_ends_the_page(html: str) -> None:
+def test_an_unterminated_tag_ends_the_page(html: str) -> None:
     assert html_to_text(html).endswith("\n")
 
 
@@ -83,7 +83,7 @@ def test_brackets_inside_quotes_belong_to_the_tag() -> None:
     assert html_to_text(html) == "seen\n\ngo (/x?a=1&b=2)\n"
 
 
-def test_signs_that_only_look_like_tags_are_words() -> None:
+def test_characters_that_only_resemble_tags_are_text() -> None:
     assert (
         html_to_text("a < b and 3 <4 but <b>c</b> <!doctype html> <?php x ?>&lt;i&gt;")
         == "a < b and 3 <4 but c <i>\n"

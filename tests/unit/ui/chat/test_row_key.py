@@ -1,4 +1,4 @@
-"""Keys of rows: what is stored of them, and how they are ordered."""
+"""Keys of rows: their stored form, and their order."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from helix_desktop.ui.chat.row_key import RowKey
         (RowKey(part="retry"), "retry"),
     ],
 )
-def test_a_key_is_stored_as_a_text_and_read_again(key: RowKey, text: str) -> None:
+def test_a_key_round_trips_as_text(key: RowKey, text: str) -> None:
     assert str(key) == text
     assert RowKey.parse(text) == key
 

@@ -1,4 +1,4 @@
-"""Which errors are shown as alarms: an answer to what the user asked for is none."""
+"""Which errors are shown as alarms: a direct answer to the user's action is none."""
 
 from __future__ import annotations
 
@@ -34,26 +34,26 @@ ALARMS = {
 }  # fmt: skip
 
 
-def kinds(of: type[HelixError] = HelixError) -> Iterator[type[HelixError]]:
-    """All kinds of errors that the app defines for its users."""
-    for kind in of.__subclasses__():
+def kinds(base: type[HelixError] = HelixError) -> Iterator[type[HelixError]]:
+    """Yield all kinds of errors that the app defines for its users."""
+    for kind in base.__subclasses__():
         if kind.__module__ == errors.__name__:
             yield kind
         yield from kinds(kind)
 
 
-def made(kind: type[HelixError]) -> HelixError:
-    """One error of a kind, whatever else it needs."""
+def error_of(kind: type[HelixError]) -> HelixError:
+    """Return an error of a kind, whatever else it needs."""
     if kind is errors.SummaryRefused:
         return errors.SummaryRefused(SummaryProblem.SHORT, "Done.", "It is short.")
-    one = kind.__new__(kind)
-    HelixError.__init__(one, "It did not work.")
-    return one
+    error = kind.__new__(kind)
+    HelixError.__init__(error, "It did not work.")
+    return error
 
 
-def test_each_error_has_a_level_that_somebody_decided() -> None:
+def test_each_error_has_an_explicit_level() -> None:
     """A new kind of error has to be put into one of the three lists."""
-    levels = {kind.__name__: error_level(made(kind)) for kind in kinds()}
+    levels = {kind.__name__: error_level(error_of(kind)) for kind in kinds()}
     expected = (
         dict.fromkeys(ALARMS, "error") | dict.fromkeys(WARNINGS, "warning") | dict.fromkeys(ANSWERS, "info")
     )

@@ -1,4 +1,4 @@
-"""The dialog that removes a secret says what is found, and what is not."""
+"""The dialog that removes a secret says what is searched, and what is not."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ LONG = "a secret that is long enough to be broken into lines, as mail does with 
 
 
 @pytest.mark.parametrize(
-    ("words", "found"),
+    ("statement", "data"),
     [
         (f"Base64 from {MIN_BASE64_BYTES} characters on", b64encode(LONG.encode())),
         ("Base64 split over lines is not found", encodebytes(LONG.encode())),
         ("URL-encoded", quote(LONG).encode()),
     ],
 )
-def test_it_says_what_is_true(qtbot: QtBot, words: str, found: bytes) -> None:
-    """Each statement, tried."""
+def test_the_dialog_s_statements_are_true(qtbot: QtBot, statement: str, data: bytes) -> None:
+    """Check each statement."""
     parent = QWidget()
     qtbot.addWidget(parent)
     dialog = RedactDialog(parent)
     dialog.show_done(["Done."])
-    said = " ".join(one.text() for one in dialog.findChildren(QLabel))
-    assert words in said
-    assert Redaction(RedactionRequest(LONG), 0).matches(found) is ("not found" not in words)
+    text = " ".join(label.text() for label in dialog.findChildren(QLabel))
+    assert statement in text
+    assert Redaction(RedactionRequest(LONG), 0).matches(data) is ("not found" not in statement)

@@ -1,4 +1,4 @@
-"""The chart's points and the filter's counts are what the log and the gauge say, whatever was rewritten."""
+"""The chart's points and the filter's counts match the log and the gauge, whatever was rewritten."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from tests.support.rewrite_histories import histories_with_rewrites
 
 @settings(max_examples=40)
 @given(histories() | histories_with_rewrites(), st.sampled_from((None, 0.8, 1.3)))
-def test_every_point_is_what_the_gauge_said_then(simulator: SessionSimulator, ratio: float | None) -> None:
-    """Words, outputs, undone handovers and the sweeps with them, with and without a provider's reports."""
+def test_every_point_matches_the_gauge_at_that_time(simulator: SessionSimulator, ratio: float | None) -> None:
+    """Messages, outputs, undone handovers and their sweeps, with and without a provider's reports."""
     log, used = measured(simulator, ratio)
-    first = next((one.seq for one in log if isinstance(one.event, AssistantSpoke)), 0)
+    first = next((recorded.seq for recorded in log if isinstance(recorded.event, AssistantSpoke)), 0)
     assume(first)
-    assume(not any(isinstance(one.event, HandoverMade) for one in log[:first]))
+    assume(not any(isinstance(recorded.event, HandoverMade) for recorded in log[:first]))
     points = {point.seq: point for point in usage_points(log) if point.seq >= first}
     wrong = {seq: (point, used[seq]) for seq, point in points.items() if abs(point.used - used[seq]) > 2}
     assert not wrong
@@ -38,27 +38,27 @@ def test_every_point_is_what_the_gauge_said_then(simulator: SessionSimulator, ra
 
 
 def measured(simulator: SessionSimulator, ratio: float | None) -> tuple[list[RecordedEvent], dict[int, int]]:
-    """The log with the figures that the engine records, and what the gauge said after each event."""
-    known, used = Transcript(), dict[int, int]()
+    """Return the log with the engine's recorded figures, and the gauge after each event."""
+    transcript, used = Transcript(), dict[int, int]()
     log: list[RecordedEvent] = []
     policy, frame = simulator.policy, simulator.frame
     for recorded, after in zip(simulator.log, [*simulator.log[1:], None], strict=True):
         event = recorded.event
         if isinstance(event, AssistantSpoke):
-            estimate = project(known, policy, frame).estimate
+            estimate = project(transcript, policy, frame).estimate
             usage = Usage(round(estimate * ratio), event.tokens) if ratio else None
             size = frame.info.window
             event = msgspec.structs.replace(event, estimate=estimate, usage=usage, window=size)
         if isinstance(event, HandoverMade):
-            twin = known.fork()
+            twin = transcript.fork()
             twin.apply(recorded)
             if after and isinstance(after.event, SweepMade) and after.event.reason is SweepReason.HANDOVER:
                 twin.apply(after)
             now = measure_usage(project(twin, policy, frame), twin, policy, frame)
             event = msgspec.structs.replace(event, after=now.used)
         log.append(msgspec.structs.replace(recorded, event=event))
-        known.apply(log[-1])
-        used[recorded.seq] = measure_usage(project(known, policy, frame), known, policy, frame).used
+        transcript.apply(log[-1])
+        used[recorded.seq] = measure_usage(project(transcript, policy, frame), transcript, policy, frame).used
     return log, used
 
 
@@ -85,12 +85,16 @@ def test_an_overfull_window_is_followed_down() -> None:
 
 @settings(max_examples=40)
 @given(histories() | histories_with_rewrites())
-def test_chips_count_what_they_name(simulator: SessionSimulator) -> None:
+def test_filter_counts_match_their_labels(simulator: SessionSimulator) -> None:
     """An undone handover is one handover, and its undo none; a reflection is no observation."""
     counts = Counter(card_group(card) for card in build_cards(simulator.log, simulator.transcript))
-    kinds = Counter(type(one.event).__name__ for one in simulator.log)
-    observed = [one.event for one in simulator.log if isinstance(one.event, ObservationsMade)]
-    reflections = sum(one.reflection for one in observed)
+    kinds = Counter(type(recorded.event).__name__ for recorded in simulator.log)
+    observed = [
+        observations.event
+        for observations in simulator.log
+        if isinstance(observations.event, ObservationsMade)
+    ]
+    reflections = sum(observation.reflection for observation in observed)
     expected = {
         "handovers": kinds["HandoverMade"],
         "observations": len(observed) - reflections,

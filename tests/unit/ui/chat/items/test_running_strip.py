@@ -1,4 +1,4 @@
-"""What a card at work shows of an output that grows."""
+"""What a running card shows of growing output."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def test_only_the_newest_lines_are_shown() -> None:
         ("10 %\r20 %\r30 %", ("30 %",)),
     ],
 )
-def test_lines_are_made_fit_to_be_shown(tail: str, lines: tuple[str, ...]) -> None:
+def test_lines_are_sanitized(tail: str, lines: tuple[str, ...]) -> None:
     assert RunningOutput.from_output(0, tail).lines == lines
 
 
-def test_a_line_without_end_is_cut() -> None:
+def test_an_endless_line_is_cut() -> None:
     assert len(RunningOutput.from_output(0, "x" * 100_000).lines[0]) == 400
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(-3, "0:00"), (7, "0:07"), (760, "12:40"), (3760, "1:02:40")])
-def test_a_clock_reads_like_one(seconds: int, text: str) -> None:
+def test_a_clock_is_formatted(seconds: int, text: str) -> None:
     assert format_elapsed(seconds) == text

@@ -1,4 +1,4 @@
-"""Markdown becomes harmless blocks, and a stream reads the same as the whole."""
+"""Markdown becomes harmless blocks, and a stream reads the same as the full text."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_only_web_and_mail_links_can_be_opened(target: str) -> None:
     assert "words" in "".join(span.text for span in spans)
 
 
-def test_allowed_links_keep_their_targets_and_bare_addresses_become_links() -> None:
+def test_allowed_links_keep_their_targets_and_bare_urls_become_links() -> None:
     spans = _spans("[a](https://x.org/1) <mailto:a@b.c> see https://y.org/path?q=1. end")
     assert [span.link for span in spans if span.link] == [
         "https://x.org/1",
@@ -57,18 +57,18 @@ def test_allowed_links_keep_their_targets_and_bare_addresses_become_links() -> N
     ]
 
 
-def test_html_is_words() -> None:
+def test_html_is_plain_text() -> None:
     text = "before\n\n<script>alert(1)</script>\n\n<img src=x onerror=y>\n\nafter **bold**"
-    words = "".join(span.text for span in _spans(text))
-    assert words == "before<script>alert(1)</script><img src=x onerror=y>after bold"
+    text_shown = "".join(span.text for span in _spans(text))
+    assert text_shown == "before<script>alert(1)</script><img src=x onerror=y>after bold"
 
 
-def test_images_are_their_description_and_a_link() -> None:
+def test_images_become_their_description_and_a_link() -> None:
     (span,) = _spans("![a chart](https://x.org/c.png)")
     assert span == Span("[image: a chart]", link="https://x.org/c.png")
 
 
-def test_code_in_a_list_item_is_a_block_of_its_own_between_the_items_words() -> None:
+def test_code_in_a_list_item_is_a_separate_block_within_the_item() -> None:
     (first, second) = MarkdownParser().parse("1. before\n   ```sh\n   run\n   ```\n   after\n2. next")
     assert [type(block) for block in first.blocks] == [Prose, Code, Prose]
     assert first.blocks[1] == Code("run", "sh", 1)
@@ -76,7 +76,7 @@ def test_code_in_a_list_item_is_a_block_of_its_own_between_the_items_words() -> 
     assert second.blocks[0].paragraphs[0].marker == "2."
 
 
-def test_tasks_are_marked_open_or_done_and_other_brackets_are_words() -> None:
+def test_tasks_are_marked_open_or_done_and_other_brackets_are_text() -> None:
     text = "- [ ] open\n- [X] **done**\n- [y] words\n- [x](https://x.org)\n- `[x] code`\n1. [x] numbered"
     leaves = [
         leaf
@@ -103,26 +103,26 @@ def test_tables_keep_cells_and_alignments() -> None:
     assert table.rows[1] == ((Span("1"),), (Span("x", code=True),))
 
 
-def test_typed_text_keeps_every_sign_but_marks_code() -> None:
+def test_typed_text_keeps_every_character_but_marks_code() -> None:
     (chunk,) = parse_user_text("# not a heading __init__ *.py `x`\n- and no list")
     (prose,) = chunk.blocks
     assert isinstance(prose, Prose)
-    words = "".join(span.text for span in prose.paragraphs[0].spans)
-    assert words == "# not a heading __init__ *.py x\n- and no list"
+    shown_text = "".join(span.text for span in prose.paragraphs[0].spans)
+    assert shown_text == "# not a heading __init__ *.py x\n- and no list"
 
 
 def _streamed(text: str, cuts: list[int]) -> list[tuple[Block, ...]]:
     stream = MarkdownStream()
-    at = 0
+    index = 0
     for cut in cuts:
-        stream.feed(text[at : at + cut])
-        at += cut
-    stream.feed(text[at:])
+        stream.feed(text[index : index + cut])
+        index += cut
+    stream.feed(text[index:])
     return [chunk.blocks for chunk in stream.blocks()]
 
 
 @given(st.lists(st.sampled_from(_PIECES), max_size=25).map("".join), st.lists(st.integers(1, 6), max_size=80))
-def test_a_stream_reads_the_same_as_the_whole(text: str, cuts: list[int]) -> None:
+def test_a_stream_reads_the_same_as_the_full_text(text: str, cuts: list[int]) -> None:
     # A table below the first line of a fence that is not closed is the one known difference.
     assume(not ("|" in text and "~~~" in text))
     assert _streamed(text, cuts) == [chunk.blocks for chunk in MarkdownParser().parse(text)]
@@ -152,5 +152,5 @@ def test_output_is_shown_without_terminal_escapes() -> None:
     assert clean_output("\x1b[31mred\x1b[0m\r\n\x1b]0;title\x07a\tb\x00") == "red\na       b"
 
 
-def test_hidden_signs_are_revealed_where_people_approve() -> None:
+def test_hidden_characters_are_revealed_where_users_approve() -> None:
     assert escape_invisible("rm\u202e -rf\u200b\x1b") == "rm\\u202e -rf\\u200b\\u001b"

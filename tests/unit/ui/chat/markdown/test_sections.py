@@ -1,4 +1,4 @@
-"""A text that is cut reads the same as the whole."""
+"""A text that is cut reads the same as the full text."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ _PIECES = (
 
 def _read(text: str) -> list[Block]:
     cuts = sections.split_sections(text)
-    known = sections.collect_references(text, cuts)
-    return [block for section in cuts for block in sections.parse_section(text, section, known)]
+    references = sections.collect_references(text, cuts)
+    return [block for section in cuts for block in sections.parse_section(text, section, references)]
 
 
 @given(st.lists(st.sampled_from(_PIECES), max_size=30).map("".join))
 @example("- a\n```\nx\n\ny\n```\n- b")
 @example("text\n2. no item\n   ```\n\nx\n   ```\n\ny")
 @example("[x][r]\n\n```\n[r]: http://no.way\n```\n\n- [r]: http://a.b\n")
-def test_sections_read_the_same_as_the_whole(text: str) -> None:
+def test_sections_read_the_same_as_the_full_text(text: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sections, "MIN_SECTION_CHARS", 0)
         assert _read(text) == [block for chunk in MarkdownParser().parse(text) for block in chunk.blocks]
 
 
 @given(st.lists(st.sampled_from(["a" * 30, "b" * 5_000, "c" * 9_000, ""]), max_size=300))
-def test_the_parts_of_long_code_are_the_code(lines: list[str]) -> None:
+def test_the_parts_of_long_code_join_to_the_code(lines: list[str]) -> None:
     code = "\n".join(lines)
     cuts = sections.split_sections(f"before\n\n```py\n{code}\n```\nafter")[1:-1]
     text = f"before\n\n```py\n{code}\n```\nafter"
@@ -47,7 +47,7 @@ def test_the_parts_of_long_code_are_the_code(lines: list[str]) -> None:
     assert [cut.continues_below for cut in cuts] == [True] * (len(cuts) - 1) + [False]
 
 
-def test_an_extreme_line_is_words_in_short_parts() -> None:
+def test_an_extreme_line_is_text_in_short_parts() -> None:
     line = "**x** " * 5_000
     cuts = sections.split_sections(f"# Head\n{line}\ntail")
     assert [cut.kind for cut in cuts] == ["markdown", *["line"] * 8, "markdown"]

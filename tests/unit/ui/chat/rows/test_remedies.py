@@ -1,4 +1,4 @@
-"""Every error whose remedy the app can do has a button for it, in the chat and in a banner."""
+"""Every error whose remedy the app can perform has a button for it, in the chat and in a banner."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ from helix_desktop.words.action_labels import action_label, supported_remedies
 from tests.support.histories import SessionSimulator
 from tests.support.window.chat_geometry import action_names
 
-KINDS = [one for one in vars(errors).values() if isinstance(one, type) and issubclass(one, HelixError)]
+KINDS = [
+    value for value in vars(errors).values() if isinstance(value, type) and issubclass(value, HelixError)
+]
 
 
 @pytest.mark.parametrize("remedy", get_args(Remedy))
@@ -35,7 +37,7 @@ def test_a_button_is_a_verb_or_a_place_in_three_words(remedy: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-def test_an_error_names_remedies_that_are_known(kind: type[HelixError]) -> None:
+def test_an_error_names_known_remedies(kind: type[HelixError]) -> None:
     assert set(kind.remedies) <= set(get_args(Remedy))
 
 
@@ -51,7 +53,7 @@ def test_an_error_names_remedies_that_are_known(kind: type[HelixError]) -> None:
     ],
 )
 def test_the_buttons_of_an_error(error: HelixError, labels: list[str]) -> None:
-    assert [one.text for one in error_banner(error).actions] == labels
+    assert [action.text for action in error_banner(error).actions] == labels
     simulator = SessionSimulator(PROFILES["balanced"])
     simulator.send_message("Go.")
     simulator.record(TurnEnded("failed", error.what, remedies=(*error.remedies, "of a later version")))
@@ -60,5 +62,5 @@ def test_the_buttons_of_an_error(error: HelixError, labels: list[str]) -> None:
     assert [action_label(name) for name in action_names(notice)] == [*labels, "Retry"]
 
 
-def test_what_a_later_version_knows_has_no_button() -> None:
+def test_an_unknown_remedy_has_no_button() -> None:
     assert supported_remedies(["call_support", "open_log"]) == ("open_log",)

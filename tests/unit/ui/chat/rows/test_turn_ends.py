@@ -1,4 +1,4 @@
-"""How a turn ended, what can be done then, and what an attempt folds to once it was retried."""
+"""How a turn ended, which actions remain, and what a retried attempt is folded to."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from tests.support.histories import SessionSimulator
 from tests.support.window.chat_geometry import action_names
 
 
-def cut_off(how: str, partial: str = "I was saying") -> SessionSimulator:
-    """A turn that ended before it was done."""
+def cut_off(ending: str, partial: str = "I was saying") -> SessionSimulator:
+    """Return a session whose turn ended early."""
     simulator = SessionSimulator(PROFILES["balanced"])
     simulator.send_message("Begin.")
     simulator.end_turn(
-        "stopped" if how == "stopped" else "interrupted" if how == "interrupted" else "failed", partial
+        "stopped" if ending == "stopped" else "interrupted" if ending == "interrupted" else "failed", partial
     )
     return simulator
 
@@ -23,14 +23,14 @@ def ends(simulator: SessionSimulator) -> list[DividerRow | NoticeRow]:
     return [row for row in rows_from_log(simulator.log)[1] if isinstance(row, DividerRow | NoticeRow)]
 
 
-def test_a_stopped_turn_says_so_once_and_offers_to_continue_or_retry() -> None:
+def test_a_stopped_turn_is_marked_once_and_offers_to_continue_or_retry() -> None:
     (end,) = ends(cut_off("stopped"))
     assert source_text(end) == "Stopped"
     assert action_names(end) == ("continue", "retry")
     assert action_names(ends(cut_off("interrupted"))[0]) == ("continue", "retry")
 
 
-def test_a_retried_attempt_folds_to_one_line_that_keeps_its_words() -> None:
+def test_a_retried_attempt_folds_to_one_line_that_keeps_its_text() -> None:
     simulator = cut_off("failed")
     simulator.retry()
     simulator.end_turn("stopped", "Again I")
@@ -44,7 +44,7 @@ def test_a_retried_attempt_folds_to_one_line_that_keeps_its_words() -> None:
     assert not [row for row in ends(simulator) if row.actions]
 
 
-def test_only_the_newest_end_offers_anything() -> None:
+def test_only_the_newest_end_offers_actions() -> None:
     """A button under an older turn would repeat the newest one."""
     simulator = cut_off("failed")
     assert "retry" in action_names(ends(simulator)[0])

@@ -21,13 +21,13 @@ def test_index_finds_what_summing_finds(heights: list[float], data: st.DataObjec
     index.set(changed, 37.0)
     index.append(11.0)
     heights.append(11.0)
-    at = data.draw(st.integers(0, len(heights) - 1))
+    position = data.draw(st.integers(0, len(heights) - 1))
     assert index.total == sum(heights)
-    assert index.offset(at) == sum(heights[:at])
-    assert index.find(index.offset(at)) == (at, 0.0)
-    gone = data.draw(st.integers(0, len(heights) - 1))
-    index.remove(gone)
-    del heights[gone]
+    assert index.offset(position) == sum(heights[:position])
+    assert index.find(index.offset(position)) == (position, 0.0)
+    removed = data.draw(st.integers(0, len(heights) - 1))
+    index.remove(removed)
+    del heights[removed]
     assert index.total == sum(heights)
     assert index.find(sum(heights[:-1])) == (len(heights) - 1, 0.0) or not heights
 
@@ -41,15 +41,19 @@ def test_rows_fill_the_view_without_gap_or_overlap(heights: list[float], view: i
     assert flow.is_at_end(view)
     for move in moves:
         flow.scroll_by(move)
-        placed = flow.layout(view)
-        for above, below in pairwise(placed):
+        placed_rows = flow.layout(view)
+        for above, below in pairwise(placed_rows):
             assert below.row_index == above.row_index + 1
             assert below.y == above.y + above.height
-        assert placed[0].y <= 0
-        assert placed[-1].y + placed[-1].height >= view - 10.0 or placed[0] == (0, 0.0, heights[0])
+        assert placed_rows[0].y <= 0
+        assert placed_rows[-1].y + placed_rows[-1].height >= view - 10.0 or placed_rows[0] == (
+            0,
+            0.0,
+            heights[0],
+        )
 
 
-def test_correcting_heights_above_keeps_the_anchor_still() -> None:
+def test_correcting_heights_above_keeps_the_anchor_in_place() -> None:
     exact = dict.fromkeys(range(200), 60.0)
     flow = ScrollLayout(exact.__getitem__)
     flow.reset([100.0] * 200)
@@ -61,16 +65,16 @@ def test_correcting_heights_above_keeps_the_anchor_still() -> None:
     assert flow.layout(500)[0] == before
 
 
-def test_scrolling_up_by_small_steps_moves_by_exactly_these_steps() -> None:
+def test_scrolling_up_in_small_steps_moves_by_exactly_these_steps() -> None:
     flow = ScrollLayout(lambda index: 40.0 + index % 7 * 90)
     flow.reset([100.0] * 500)
     flow.scroll_to_row(250)
     flow.layout(600)
-    where = {row.row_index: row.y for row in flow.placed}
+    positions = {row.row_index: row.y for row in flow.placed}
     for _ in range(40):
         flow.scroll_by(-13)
-        placed = flow.layout(600)
-        now = {row.row_index: row.y for row in placed}
-        for row in where.keys() & now.keys():
-            assert now[row] == where[row] + 13
-        where = now
+        placed_rows = flow.layout(600)
+        now = {row.row_index: row.y for row in placed_rows}
+        for row in positions.keys() & now.keys():
+            assert now[row] == positions[row] + 13
+        positions = now
