@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import replace
 
@@ -32,9 +32,10 @@ class SessionBudget:
         session: Session,
         settings: RunSettingsSource,
         parent: Callable[[], SessionBudget | None] = lambda: None,
+        subagent_spending: Mapping[str, Spending] | None = None,
     ) -> None:
         self._session, self._settings, self._parent = session, settings, parent
-        self.subagent_spending: dict[str, Spending] = {}  # by the subagent's session id
+        self.subagent_spending = dict(subagent_spending or {})  # by the subagent's session id
 
     @property
     def limit(self) -> Budget:

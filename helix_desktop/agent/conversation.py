@@ -1,38 +1,25 @@
-"""A conversation: every action on one session."""
+"""A conversation: one session at work, and every action on it."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from copy import copy
+from collections.abc import Awaitable, Callable, Sequence
 
-from helix_desktop.agent.budget import BudgetedSettings, SessionBudget
+from helix_desktop.agent.budget import SessionBudget
 from helix_desktop.agent.engine import TurnEngine
-from helix_desktop.agent.intake.extractor import Extractor
-from helix_desktop.agent.intake.intake import Intake
-from helix_desktop.agent.intake.output_form_prompt import FormPrompt
-from helix_desktop.agent.intake.output_forms import OutputForms
-from helix_desktop.agent.intake.output_gate import IntakeGate
-from helix_desktop.agent.manual_actions import ManualActions
 from helix_desktop.agent.message_queue import MessageQueue
-from helix_desktop.agent.model_choice import ModelChoice
-from helix_desktop.agent.models.roles import RunSettingsSource
-from helix_desktop.agent.ports import Approver, Clock, Store, TokenCounter, Tools, WorkspacePermissions
-from helix_desktop.agent.session import Session
+from helix_desktop.agent.session_runtime import SessionRuntime
+from helix_desktop.agent.session_services import SessionServices
 from helix_desktop.agent.session_updates import ResponseReset
+from helix_desktop.agent.session_window import SessionWindow
 from helix_desktop.agent.spend_approvals import SpendApprovals
-from helix_desktop.agent.subagents.delegate_tool import DelegatingTools, NonDelegatingTools
-from helix_desktop.agent.subagents.runner import SubagentFactory, SubagentRunner
-from helix_desktop.agent.tool_calls.approvals import ApprovalService, InteractiveApprover, SessionPermissions
-from helix_desktop.agent.tool_calls.runner import ToolRunner
-from helix_desktop.agent.trust import IsTrusted, TrustGatedTools, require_trust
+from helix_desktop.agent.subagents.runner import SubagentRunner
+from helix_desktop.agent.tool_calls.approvals import SessionPermissions
+from helix_desktop.agent.tool_calls.running_calls import RunningCalls
+from helix_desktop.agent.trust import require_trust
 from helix_desktop.agent.user_message import MessageTooLarge, TurnStart, UserMessage
-from helix_desktop.agent.window.compactor import Compactor
 from helix_desktop.agent.window.manager import ContextManager
-from helix_desktop.agent.window.observer import Observer
-from helix_desktop.agent.window.rewriter import WindowRewriter
-from helix_desktop.context.prompt_version import split_versions
-from helix_desktop.domain.cost import SpendRequest
+from helix_desktop.domain.cost import BackgroundWork, SpendReply, SpendRequest
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.events.session import (
     Attachment,
@@ -41,118 +28,47 @@ from helix_desktop.domain.events.session import (
     SessionRenamed,
     TurnEnded,
 )
-from helix_desktop.domain.messages import ModelInfo, ToolSpec
+from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.domain.tools import ApprovalDecision, ApprovalReply, ApprovalRequest, PermissionMode
 from helix_desktop.domain.unicode_safety import repair_surrogates
-from helix_desktop.system.task_scope import TaskScope
 
 
-class SessionServices:
-    """The services that the conversations of one workspace share.
+class Conversation:
+    """One session with its turn engine. Everything runs in its own task scope and ends with `close`.
 
-    `prompts` holds the prompts by name, without their version lines; `versions` holds the version that events
-    record for each. `is_trusted` returns True if the user trusts the workspace's folder. `delegate_spec`, set
-    before the first conversation, is the spec of the tool that starts subagents.
+    `create_conversation` puts it together. `window` is what the next request holds; `handovers` and
+    `observations` are what stands for older messages, or will.
     """
 
     def __init__(
         self,
-        store: Store,
-        tools: Tools,
-        counter: TokenCounter,
-        permissions: WorkspacePermissions,
-        clock: Clock,
-        prompts: Mapping[str, str],
-        approver: Approver | None = None,
-        is_trusted: IsTrusted = lambda: True,
-    ) -> None:
-        self.store, self.counter, self.clock = store, counter, clock
-        self.tools: Tools = TrustGatedTools(tools, is_trusted)
-        self.is_trusted = is_trusted
-        self.delegate_spec: ToolSpec | None = None
-        self.permissions = permissions
-        self.prompts, self.versions = split_versions(prompts)
-        self.interactive_approver = InteractiveApprover()
-        self.approver = approver or self.interactive_approver
-        self.is_unattended = approver is not None
-        """True if no user is there to answer: then the budget decides what background work may read."""
-
-    @property
-    def specs(self) -> tuple[ToolSpec, ...]:
-        """The tool specs sent to the model."""
-        return (*self.tools.specs, *([self.delegate_spec] if self.delegate_spec else []))
-
-    def for_subagents(self) -> SessionServices:
-        """Return a copy without the delegate tool, whose system prompt includes the prompt `subagent`."""
-        services = copy(self)
-        services.tools, services.delegate_spec = NonDelegatingTools(self.tools), None
-        system_prompts = [self.prompts[name] for name in ("system", "subagent") if name in self.prompts]
-        services.prompts = {**self.prompts, "system": "\n\n".join(system_prompts)}
-        return services
-
-
-class Conversation(ManualActions):
-    """One session with its turn engine. Everything runs in its own task scope and ends with `close`."""
-
-    def __init__(
-        self,
-        session: Session,
-        scope: TaskScope,
+        runtime: SessionRuntime,
         services: SessionServices,
-        settings: RunSettingsSource,
-        subagent_factory: SubagentFactory | None = None,
-        permissions: SessionPermissions | None = None,
-        is_subagent: bool = False,
-        parent_budget: Callable[[], SessionBudget | None] = lambda: None,
-        model_choice: ModelChoice | None = None,
+        engine: TurnEngine,
+        context_manager: ContextManager,
+        window: SessionWindow,
+        *,
+        running_calls: RunningCalls,
+        subagents: SubagentRunner,
+        budget: SessionBudget,
+        spend_approvals: SpendApprovals,
+        permissions: SessionPermissions,
+        is_subagent: bool,
     ) -> None:
-        """Without a `subagent_factory` the conversation cannot start subagents.
-
-        `is_subagent` is True if it works under another session's `permissions`; `parent_budget` then returns
-        the budget that pays for it, None if there is none.
-        """
-        self.permissions = permissions or SessionPermissions()
-        self._is_subagent = is_subagent
-        self.subagents = SubagentRunner(session, scope, subagent_factory)
-        self._scope, self._services = scope, services
-        self.budget = SessionBudget(session, settings, parent_budget)
-        session.settings = settings = BudgetedSettings(settings, self.budget)
+        """`is_subagent` is True if it works under another session's `permissions`."""
+        self.session, self.model_choice = runtime.session, runtime.model_choice
+        self.window = window
+        self.handovers, self.observations = context_manager.handovers, context_manager.observations
+        self.running_calls, self.subagents, self.budget = running_calls, subagents, budget
+        self.permissions, self._is_subagent = permissions, is_subagent
+        self.queue = MessageQueue(runtime.session)
+        self._runtime, self._services = runtime, services
+        self._engine, self._context_manager = engine, context_manager
+        self._spend_approvals = spend_approvals
         self._turn: asyncio.Task[TurnEnded] | None = None
         self._turn_start: TurnStart | None = None
-        self._count_lock = asyncio.Lock()
         self._stopping: asyncio.Task[TurnEnded] | None = None
-        counter, clock = services.counter, services.clock
-        extractor = Extractor(counter, services.prompts["extract"], settings)
-        form_prompt = FormPrompt(session, counter, clock, services.prompts["intake"], settings)
-        gate = IntakeGate(session, Intake(counter), form_prompt, extractor, clock, settings)
-        approvals = ApprovalService(
-            services.permissions,
-            services.approver,
-            self.permissions,
-            services.interactive_approver.reevaluate,
-            is_demo=lambda: settings()[1].info.demo,
-        )
-        tools = services.tools
-        if services.delegate_spec is not None:
-            tools = DelegatingTools(tools, services.delegate_spec, self.subagents)
-        runner = ToolRunner(session, tools, approvals, counter, clock, gate)
-        self.running_calls = runner.running_calls
-        compactor = Compactor(
-            session, counter, clock, services.prompts["handover"], settings, services.versions["handover"]
-        )
-        rewriter = WindowRewriter(session, counter, clock, settings)
-        forms = OutputForms(session, services.store, rewriter, counter, extractor, clock, settings)
-        observer = Observer(session, counter, clock, rewriter, services.prompts, services.versions, settings)
-        self._approvals = SpendApprovals(session, settings, self.budget, services.is_unattended)
-        context_manager = ContextManager(
-            session, rewriter, compactor, observer, clock, scope, settings, self.budget, self._approvals
-        )
-        model_choice = model_choice or ModelChoice(session, settings)
-        super().__init__(session, context_manager, compactor, forms, settings, model_choice)
-        self.queue = MessageQueue(session)
-        engine = (session, runner, context_manager, counter, clock, settings, self.budget)
-        is_unattended = is_subagent or services.approver is not services.interactive_approver
-        self._engine = TurnEngine(*engine, mode=lambda: self.permissions.mode, is_unattended=is_unattended)
+        self._count_lock = asyncio.Lock()
 
     @property
     def is_running(self) -> bool:
@@ -167,12 +83,20 @@ class Conversation(ManualActions):
     @property
     def spend_asks(self) -> tuple[SpendRequest, ...]:
         """The open questions about what background work may read, oldest first."""
-        return self._approvals.asks
+        return self._spend_approvals.asks
+
+    def answer_spend_ask(self, work: BackgroundWork, answer: SpendReply) -> None:
+        """Answer a spend request: run the background work with a model, without one, or not at all."""
+        (self.handovers if work == "handover" else self.observations).answer_ask(answer)
+
+    async def wait_for_background_work(self) -> None:
+        """Wait for the running handover and observations, if any."""
+        await self._context_manager.wait_for_background_work()
 
     @property
     def model(self) -> ModelInfo:
         """The model that answers."""
-        return self._settings()[1].info
+        return self._runtime.frame.info
 
     @property
     def partial(self) -> str:
@@ -199,9 +123,9 @@ class Conversation(ManualActions):
         self.model_choice.require()
         text = repair_surrogates(text)
         async with self._count_lock:  # counted on threads, a later message could be through sooner
-            (tokens,) = await self._services.counter.count([text])
+            tokens = await self._runtime.count_tokens(text)
         message = UserMessage(text, tuple(attachments), tokens)
-        _require_size(message, self.message_limit)
+        _require_size(message, self.window.message_limit)
         return await self._deliver(message, steer)
 
     async def start(self, task: str) -> None:
@@ -234,7 +158,7 @@ class Conversation(ManualActions):
 
     def _start(self, turn: Callable[[TurnStart], Awaitable[TurnEnded]]) -> TurnStart:
         start = self._turn_start = TurnStart()  # its own: the previous turn may end later
-        self._turn = self._scope.start(self._run(lambda: turn(start)), f"turn {self.session.id}")
+        self._turn = self._runtime.scope.start(self._run(lambda: turn(start)), f"turn {self.session.id}")
         self._turn.add_done_callback(lambda _: start.end())
         return start
 
@@ -279,7 +203,7 @@ class Conversation(ManualActions):
         """Like `retry`, with text and hash in place of the images that the server rejected."""
         refused = self.session.transcript.image_refusal
         if refused is not None and not self.is_running:
-            await self._context_manager.mask_messages(refused.images)
+            await self._context_manager.rewriter.mask_messages(refused.images)
         await self.retry()
 
     async def stop(self) -> None:
@@ -332,7 +256,7 @@ class Conversation(ManualActions):
         """Stop everything that runs and wait; an interrupted turn can be continued at the next start."""
         self._engine.cancelled_as = self.subagents.cancelled_as = "interrupted"
         await self.stop()
-        await self._scope.close()
+        await self._runtime.scope.close()
         self._engine.cancelled_as = self.subagents.cancelled_as = (
             "stopped"  # a subagent's conversation may be opened again meanwhile
         )

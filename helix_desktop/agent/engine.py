@@ -10,10 +10,9 @@ import msgspec
 
 from helix_desktop.agent.budget import SessionBudget
 from helix_desktop.agent.intake.intake import Intake
-from helix_desktop.agent.models.roles import RunSettingsSource
-from helix_desktop.agent.ports import Clock, TokenCounter
-from helix_desktop.agent.session import Session
+from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.session_updates import ErrorRaised, ResponseDelta, ResponseReset, TurnChanged
+from helix_desktop.agent.tool_calls.approvals import SessionPermissions
 from helix_desktop.agent.tool_calls.runner import ToolRunner
 from helix_desktop.agent.user_message import TurnStart, UserMessage
 from helix_desktop.agent.window.manager import ContextManager
@@ -47,7 +46,6 @@ from helix_desktop.domain.messages import (
     no_wait,
 )
 from helix_desktop.domain.text_format import title_line
-from helix_desktop.domain.tools import PermissionMode
 
 
 class TurnEngine:
@@ -55,26 +53,18 @@ class TurnEngine:
 
     def __init__(
         self,
-        session: Session,
+        runtime: SessionRuntime,
         tools: ToolRunner,
         context_manager: ContextManager,
-        counter: TokenCounter,
-        clock: Clock,
-        settings: RunSettingsSource,
         budget: SessionBudget,
-        mode: Callable[[], PermissionMode] = lambda: "ask",
+        permissions: SessionPermissions,
         is_unattended: bool = False,
     ) -> None:
         """`is_unattended` is True if no user is there to decide what to do about a rejected image."""
         self._is_unattended = is_unattended
-        self._session, self._tools, self._context_manager, self._budget = (
-            session,
-            tools,
-            context_manager,
-            budget,
-        )
-        self._counter, self._clock, self._settings, self._mode = counter, clock, settings, mode
-        self._intake = Intake(counter)
+        self._runtime, self._tools, self._context_manager = runtime, tools, context_manager
+        self._budget, self._permissions = budget, permissions
+        self._intake = Intake(runtime.counter)
         self.partial_text, self._request_tokens = "", 0  # tokens of the request being answered
         self._retry_state: tuple[ResponseReset, float] | None = (
             None  # the retry, and when it is due by the event loop's clock (seconds)
@@ -105,12 +95,12 @@ class TurnEngine:
         return await self._run(lambda: self._restart(start))
 
     async def _run(self, begin: Callable[[], Awaitable[None]]) -> TurnEnded:
-        self._session.publish(TurnChanged(running=True))
+        self._runtime.session.publish(TurnChanged(running=True))
         try:
             ended = await self._run_safely(begin)
         finally:
             self._retry_state = None
-            self._session.publish(TurnChanged(running=False))
+            self._runtime.session.publish(TurnChanged(running=False))
         return ended
 
     async def _run_safely(self, begin: Callable[[], Awaitable[None]]) -> TurnEnded:
@@ -133,45 +123,45 @@ class TurnEngine:
         if isinstance(error, BudgetExhausted):
             return msgspec.structs.replace(ended, cause="budget")
         if isinstance(error, ImagesRejected) and error.seqs:
-            label = self._settings()[1].info.label
+            label = self._runtime.frame.info.label
             return msgspec.structs.replace(ended, cause="image", images=error.seqs, refused_by=label)
         return ended
 
     async def _start(self, message: UserMessage, start: TurnStart) -> None:
         self.partial_text = ""
         try:
-            await self._session.close_interrupted()
+            await self._runtime.session.close_interrupted()
             await self._omit_refused_images()
-            mode = self._mode()
-            note = mode_note(self._session.transcript.announced_mode, mode)
+            mode = self._permissions.mode
+            note = mode_note(self._runtime.transcript.announced_mode, mode)
             uncounted = [message.text] if message.tokens is None else []
-            counts = await self._counter.count([note, *uncounted] if note else uncounted)
+            counts = await self._runtime.counter.count([note, *uncounted] if note else uncounted)
             tokens = sum(counts, message.tokens or 0)
-            titled = _first_title(self._session.transcript, message.text)
+            titled = _first_title(self._runtime.transcript, message.text)
             event = UserSpoke(message.text, tokens, message.attachments, message.queued_seq, mode, note)
-            *_, recorded = await self._session.record(*titled, event)
+            *_, recorded = await self._runtime.session.record(*titled, event)
             start.end(recorded.seq)
         finally:
             start.end()
 
     async def _omit_refused_images(self) -> None:
         """Mask the images that this model's server rejected: it would reject every request with them."""
-        refused = self._session.transcript.image_refusal
-        if refused is not None and refused.refused_by == self._settings()[1].info.label:
-            await self._context_manager.mask_messages(refused.images)
+        refused = self._runtime.transcript.image_refusal
+        if refused is not None and refused.refused_by == self._runtime.frame.info.label:
+            await self._context_manager.rewriter.mask_messages(refused.images)
 
     async def _restart(self, start: TurnStart) -> None:
         self.partial_text = ""
         try:
-            await self._session.close_interrupted()
+            await self._runtime.session.close_interrupted()
 
             def decide() -> list[TurnRetried]:
-                event = self._session.transcript.retry_event()
+                event = self._runtime.transcript.retry_event()
                 if event is None:
                     raise InvalidInput("There is no turn to retry.", "The newest turn is done.")
                 return [event]
 
-            await self._session.record_decided(decide)
+            await self._runtime.session.record_decided(decide)
         finally:
             start.end()
 
@@ -190,18 +180,20 @@ class TurnEngine:
         """
         queued = [
             (seq, message)
-            for seq, message in self._session.transcript.queued_messages.items()
+            for seq, message in self._runtime.transcript.queued_messages.items()
             if message.steer
         ]
         if not queued:
             return False
-        mode = self._mode()
-        note = mode_note(self._session.transcript.announced_mode, mode)
-        note_tokens, *counts = await self._counter.count([note, *(message.text for _, message in queued)])
+        mode = self._permissions.mode
+        note = mode_note(self._runtime.transcript.announced_mode, mode)
+        note_tokens, *counts = await self._runtime.counter.count(
+            [note, *(message.text for _, message in queued)]
+        )
 
         def decide() -> list[UserSpoke]:
             still_queued = (
-                self._session.transcript.queued_messages
+                self._runtime.transcript.queued_messages
             )  # a message may have been changed or withdrawn meanwhile
             events = [
                 UserSpoke(message.text, tokens, message.attachments, seq, mode, steered=True)
@@ -214,17 +206,17 @@ class TurnEngine:
                 )
             return events
 
-        return bool(await self._session.record_decided(decide))
+        return bool(await self._runtime.session.record_decided(decide))
 
     async def _run_step(self) -> ModelResponse:
         await self._budget.ensure_available()
-        started_at_ms = self._clock()
+        started_at_ms = self._runtime.clock()
         window, answer = await self._request()
-        _, frame, _ = self._settings()
-        duration_ms = max(0, self._clock() - started_at_ms)
+        frame = self._runtime.frame
+        duration_ms = self._runtime.elapsed_ms(started_at_ms)
         event, contents = await self._intake.from_response(answer, frame.info, window.estimate, duration_ms)
         self.partial_text = ""
-        await self._session.record(event, contents=contents)
+        await self._runtime.session.record(event, contents=contents)
         return answer
 
     async def _request(self) -> tuple[Window, ModelResponse]:
@@ -246,16 +238,18 @@ class TurnEngine:
 
     async def _omit_images(self, rejection: ImagesRejected) -> None:
         """Mask rejected images in an unattended run; else raise ImagesRejected naming the suspects."""
-        policy, frame, _ = self._settings()
-        transcript = self._session.transcript
+        policy, frame = self._runtime.policy, self._runtime.frame
+        transcript = self._runtime.transcript
         suspects = suspect_messages(transcript, frame.info.label)
         error = describe_rejection(rejection, suspects, transcript, frame.info)
         if not (error.seqs and self._is_unattended and policy.enabled):
             raise error from rejection
-        await self._context_manager.mask_messages(error.seqs)  # fewer images each time, so retries end
+        await self._context_manager.rewriter.mask_messages(
+            error.seqs
+        )  # fewer images each time, so retries end
 
     async def _stream_answer(self, window: Window) -> ModelResponse:
-        _, _, roles = self._settings()
+        roles = self._runtime.roles
         self.partial_text, self._request_tokens, self._retry_state = "", window.estimate, None
         async with aclosing(roles.main.stream(window.request)) as items:
             async for item in items:
@@ -263,9 +257,9 @@ class TurnEngine:
                 match item:
                     case TextDelta(text=text):
                         self.partial_text += text
-                        self._session.publish(ResponseDelta(text))
+                        self._runtime.session.publish(ResponseDelta(text))
                     case ReasoningDelta(text=text):
-                        self._session.publish(ResponseDelta(text, is_reasoning=True))
+                        self._runtime.session.publish(ResponseDelta(text, is_reasoning=True))
                     case RetryScheduled(attempt=attempt, wait_s=wait_s, reason=reason, skip=skip):
                         self.partial_text, self._skip_wait = "", skip
                         self._publish_retry(ResponseReset(attempt, wait_s, reason))
@@ -279,7 +273,7 @@ class TurnEngine:
 
     def _publish_retry(self, retry_state: ResponseReset) -> None:
         self._retry_state = retry_state, asyncio.get_running_loop().time() + retry_state.wait_s
-        self._session.publish(retry_state)
+        self._runtime.session.publish(retry_state)
 
     def retry_now(self) -> None:
         """Skip the wait of a pending retry, if there is one."""
@@ -295,17 +289,17 @@ class TurnEngine:
         try:
             if self.partial_text.strip():
                 await self._record_partial()
-            await self._session.close_calls(ended.how)
-            if not await self._session.end_turn(ended) and ended.how == "failed":
-                self._session.publish(ErrorRaised(ended.what, ended.why, ended.fix, ended.remedies))
+            await self._runtime.session.close_calls(ended.how)
+            if not await self._runtime.session.end_turn(ended) and ended.how == "failed":
+                self._runtime.session.publish(ErrorRaised(ended.what, ended.why, ended.fix, ended.remedies))
         except HelixError as error:
-            self._session.publish(ErrorRaised(error.what, error.why, error.fix, error.remedies))
+            self._runtime.session.publish(ErrorRaised(error.what, error.why, error.fix, error.remedies))
         self._context_manager.after_turn()
         return ended
 
     async def _record_partial(self) -> None:
-        (tokens,) = await self._counter.count([self.partial_text])
-        _, frame, _ = self._settings()
+        tokens = await self._runtime.count_tokens(self.partial_text)
+        frame = self._runtime.frame
         info = frame.info
         event = AssistantSpoke(
             self.partial_text,
@@ -317,7 +311,7 @@ class TurnEngine:
             window=info.window,
         )
         self.partial_text = ""
-        await self._session.record(msgspec.structs.replace(event, cost=step_cost(info, event)))
+        await self._runtime.session.record(msgspec.structs.replace(event, cost=step_cost(info, event)))
 
 
 def _first_title(transcript: Transcript, text: str) -> list[SessionRenamed]:

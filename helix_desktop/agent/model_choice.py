@@ -37,9 +37,9 @@ def pending_change(
     """
     if transcript.turn_open or accepted == now.label:
         return None
-    chosen, last = transcript.chosen_model, transcript.last_model
-    if chosen:
-        return ModelChange(chosen, True, is_configured(chosen)) if chosen != now.label else None
+    label, last = transcript.chosen_model, transcript.last_model
+    if label:
+        return ModelChange(label, True, is_configured(label)) if label != now.label else None
     if transcript.parent or last in ("", now.label) or last.startswith(_DEMO):
         return None
     is_here = is_configured(last)

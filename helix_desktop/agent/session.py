@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -41,13 +41,17 @@ class Session:
         scope: TaskScope,
         log: list[RecordedEvent],
         transcript: Transcript,
+        settings: RunSettingsSource | None = None,
+        ratios: Mapping[str, float] | None = None,
     ) -> None:
-        """`transcript` is the reduction of `log`; the session owns both from now on."""
+        """`transcript` is the reduction of `log`; the session owns both from now on.
+
+        Without `settings` its summary tells no usage. `ratios` are those measured in it so far.
+        """
         self.id = session_id
         self.log, self.transcript = log, transcript
-        self.settings: RunSettingsSource | None = None
-        """The run settings of its requests; None until a conversation sets them."""
-        self.ratios: dict[str, float] = {}
+        self.ratios = dict(ratios or {})
+        self.settings = settings
         self._store, self._clock, self._scope = store, clock, scope
         self._lock = asyncio.Lock()
         self._pending: set[asyncio.Task[list[RecordedEvent] | HelixError]] = set()
@@ -173,7 +177,13 @@ class Session:
 
         def answer(call: ToolCall) -> ToolAnswered:
             return self.transcript.pending_outputs.get(call.id) or ToolAnswered(
-                *(call.id, call.name, text, "", 0, 30, 30),
+                call.id,
+                call.name,
+                text,
+                "",
+                0,
+                30,
+                30,
                 first_line=text[:60],
                 ok=False,
                 outcome="interrupted",

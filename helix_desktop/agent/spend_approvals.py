@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 
 from helix_desktop.agent.budget import SessionBudget
-from helix_desktop.agent.models.roles import RunSettingsSource
-from helix_desktop.agent.session import Session
+from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.session_updates import EventRecorded, SpendAsksChanged, SpendDecided, Update
 from helix_desktop.domain.cost import BackgroundWork, CostEstimate, SpendRequest
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
@@ -30,20 +29,13 @@ class SpendApprovals:
     `is_unattended` is True if no user is there to answer: then the session's budget decides.
     """
 
-    def __init__(
-        self,
-        session: Session,
-        settings: RunSettingsSource,
-        budget: SessionBudget,
-        is_unattended: bool = False,
-    ) -> None:
-        self._session, self._settings, self._budget = session, settings, budget
-        self._is_unattended = is_unattended
+    def __init__(self, runtime: SessionRuntime, budget: SessionBudget, is_unattended: bool = False) -> None:
+        self._runtime, self._budget, self._is_unattended = runtime, budget, is_unattended
         self._asks: dict[BackgroundWork, SpendRequest] = {}
         self._agreed: dict[BackgroundWork, int] = {}  # tokens
         self._refused: dict[BackgroundWork, tuple[Hashable, int]] = {}
         self._subjects: dict[BackgroundWork, tuple[Hashable, int]] = {}
-        session.listen(self._on_update)
+        runtime.session.listen(self._on_update)
 
     @property
     def asks(self) -> tuple[SpendRequest, ...]:
@@ -61,7 +53,7 @@ class SpendApprovals:
         self._subjects[work] = (subject, size)
         if work in self._asks:
             return not (refresh and changed)
-        policy, frame, _ = self._settings()
+        policy, frame = self._runtime.policy, self._runtime.frame
         refused, limit = self._refused.get(work), policy.unattended_tokens(frame.info.window)
         if refused is None or not limit:
             return False
@@ -69,7 +61,7 @@ class SpendApprovals:
 
     def check(self, work: BackgroundWork, estimate: CostEstimate) -> None:
         """Approve work, or open a spend request for it. Raises SpendNotApproved if it may not start."""
-        policy, frame, _ = self._settings()
+        policy, frame = self._runtime.policy, self._runtime.frame
         limit = policy.unattended_tokens(frame.info.window)
         agreed = self._agreed.pop(work, 0)
         if estimate.demo or not limit or estimate.tokens <= max(limit, agreed * _GROWTH_LIMIT):
@@ -81,7 +73,7 @@ class SpendApprovals:
             self._publish()
             raise SpendNotApproved
         allowed = self._budget.can_afford(estimate)
-        self._session.publish(SpendDecided(ask, allowed))
+        self._runtime.session.publish(SpendDecided(ask, allowed))
         if not allowed:
             self._refuse(work)
             raise SpendNotApproved
@@ -107,7 +99,7 @@ class SpendApprovals:
         self._refused[work] = self._subjects.get(work, (None, 0))
 
     def _publish(self) -> None:
-        self._session.publish(SpendAsksChanged(self.asks))
+        self._runtime.session.publish(SpendAsksChanged(self.asks))
 
     def _on_update(self, update: Update) -> None:
         match update:

@@ -28,7 +28,7 @@ def cache(args: argparse.Namespace) -> int:
 
 
 async def _show(args: argparse.Namespace, _: AppServices, workspace: OpenWorkspace) -> int:
-    digest = await workspace.resolve(args.sha)
+    digest = await workspace.contents.resolve(args.sha)
     data = await workspace.store.get(digest)
     if args.json:
         entry = msgspec.to_builtins(await workspace.store.entry(digest))
@@ -42,7 +42,7 @@ async def _show(args: argparse.Namespace, _: AppServices, workspace: OpenWorkspa
 async def _verify(args: argparse.Namespace, _: AppServices, workspace: OpenWorkspace) -> int:
     if not args.sha:
         return await verify_all(args, workspace)
-    verdict = await workspace.verify(await workspace.resolve(args.sha))
+    verdict = await workspace.contents.verify(await workspace.contents.resolve(args.sha))
     damaged = [] if verdict.is_valid else [verdict.digest]
     if args.json:
         print_out(json.dumps({"verified": 1, "damaged": damaged, "problems": []}))

@@ -141,7 +141,7 @@ async def forget(args: argparse.Namespace, services: AppServices, workspace: Ope
     if args.lift:
         return await _allow_again(args, workspace)
     text = _strip_newline(sys.stdin.read()) if args.stdin else ""
-    request = RedactionRequest(text, tuple([await workspace.resolve(prefix) for prefix in args.sha]))
+    request = RedactionRequest(text, tuple([await workspace.contents.resolve(prefix) for prefix in args.sha]))
     redaction = services.redaction(workspace.id)
     matches = await (redaction.redact(request) if args.yes else redaction.preview(request))
     if args.json:

@@ -95,7 +95,7 @@ async def _check_totals(store: Store) -> DemoCheck:
 def _check_window(conversation: Conversation) -> DemoCheck:
     items = conversation.session.transcript.items
     unmanaged = sum(item.tokens for item in items)
-    used = conversation.measure()[1].used
+    used = conversation.window.measure()[1].used
     peak = max(item.event.estimate for item in items if isinstance(item.event, AssistantSpoke))
     text = f"{unmanaged:,} unmanaged, largest request {peak:,}, now {used:,} tokens"
     return DemoCheck("window", peak < conversation.model.window, text)

@@ -127,7 +127,7 @@ class Tour:
         await self._undo_the_fold(conversation)
 
     async def _undo_and_redo_one(self, conversation: Conversation, name: str, seq: int) -> None:
-        before = conversation.measure()[0]
+        before = conversation.window.measure()[0]
         self._controllers.rewrites.undo(seq)
         undone = await self._changed(conversation, before)
         if name == "handover":
@@ -148,7 +148,7 @@ class Tour:
             transcript.rewrites.of_kind(ObservationsPlaced),
         ):
             if covering and not self._folds(conversation):
-                before = conversation.measure()[0]
+                before = conversation.window.measure()[0]
                 undone.append(max(covering))
                 self._controllers.rewrites.undo(undone[-1])
                 await self._changed(conversation, before)
@@ -157,7 +157,7 @@ class Tour:
         else:
             self._add_check("fold undone and redone", False, "none is in force")
         for seq in reversed(undone):
-            before = conversation.measure()[0]
+            before = conversation.window.measure()[0]
             self._controllers.rewrites.redo(seq)
             await self._changed(conversation, before)
 
@@ -169,7 +169,7 @@ class Tour:
 
     async def _changed(self, conversation: Conversation, previous: Window) -> Window:
         for _ in range(200):
-            window = conversation.measure()[0]
+            window = conversation.window.measure()[0]
             if window != previous:
                 return window
             await asyncio.sleep(_POLL_S)

@@ -13,12 +13,11 @@ from typing import Any, TypeVar
 import msgspec
 
 from helix_desktop.agent.intake.intake import Intake
+from helix_desktop.agent.model_choice import ModelChoice
 from helix_desktop.agent.models.roles import ModelRoles
 from helix_desktop.agent.session import Session
-from helix_desktop.agent.window.compactor import Compactor
+from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.window.manager import ContextManager
-from helix_desktop.agent.window.observer import Observer
-from helix_desktop.agent.window.rewriter import WindowRewriter
 from helix_desktop.config.prompts import load_prompts
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES, ContextPolicy
@@ -97,16 +96,18 @@ class Replayer:
         self._scope = TaskScope()
         self.session = Session(_SESSION, self._store, self._now, self._scope, [], Transcript())
         self._intake = Intake(self._counter)
-        rewriter = WindowRewriter(self.session, self._counter, self._now, self.settings)
         prompts, versions = split_versions(load_prompts())
-        counter, now = self._counter, self._now
-        compactor = Compactor(
-            self.session, counter, now, prompts["handover"], self.settings, versions["handover"]
+        runtime = SessionRuntime(
+            session=self.session,
+            settings=self.settings,
+            counter=self._counter,
+            clock=self._now,
+            scope=self._scope,
+            prompts=prompts,
+            prompt_versions=versions,
+            model_choice=ModelChoice(self.session, self.settings),
         )
-        observer = Observer(self.session, counter, now, rewriter, prompts, versions, self.settings)
-        self._context_manager = ContextManager(
-            self.session, rewriter, compactor, observer, now, self._scope, self.settings
-        )
+        self._context_manager = ContextManager(runtime)
         await self.session.record(SessionStarted("Replay"))
 
     def _now(self) -> int:

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import msgspec
 
-from helix_desktop.agent.conversation import SessionServices
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.ports import Approver
+from helix_desktop.agent.session_services import SessionServices
 from helix_desktop.agent.subagents.delegate_tool import DELEGATE, delegate_spec
 from helix_desktop.config.paths import DataDir, resources_dir
 from helix_desktop.config.prompts import load_prompts
@@ -143,8 +143,8 @@ class AppServices:
             prompts=load_prompts(),
             approver=self._approver,
             is_trusted=lambda: self.registry.get(workspace_id).trusted,
+            delegate_spec=_delegate_tool() if root else None,
         )
-        session_services.delegate_spec = _delegate_tool() if root else None
         self._stores[workspace_id] = store
         configured_models = WorkspaceModels(self.models, lambda: self.registry.get(workspace_id))
         workspace = OpenWorkspace(workspace_id, session_services, policy, roles, read_only, configured_models)

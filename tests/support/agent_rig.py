@@ -9,10 +9,10 @@ from typing import Any
 
 import msgspec
 
-from helix_desktop.agent.conversation import SessionServices
 from helix_desktop.agent.models.roles import ModelRoles
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.ports import Approver, Store
+from helix_desktop.agent.session_services import SessionServices
 from helix_desktop.agent.session_updates import Update
 from helix_desktop.config.prompts import load_prompts
 from helix_desktop.context.policy import PROFILES, ContextPolicy
@@ -214,8 +214,8 @@ class AgentRig(ConversationRig):
         parts = SessionServices(
             *(store, self.tools, WordCounter(), self.rules, self.clock, PROMPTS, self._approver),
             is_trusted=lambda: self.is_trusted,
+            delegate_spec=self.delegate_tool_spec,
         )
-        parts.delegate_spec = self.delegate_tool_spec
         workspace = OpenWorkspace(
             "w",
             parts,

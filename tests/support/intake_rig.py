@@ -7,9 +7,11 @@ from typing import Any
 
 import msgspec
 
-from helix_desktop.agent.conversation import Conversation, SessionServices
+from helix_desktop.agent.conversation import Conversation
+from helix_desktop.agent.conversation_factory import create_conversation
 from helix_desktop.agent.models.roles import ModelRoles
 from helix_desktop.agent.session import Session
+from helix_desktop.agent.session_services import SessionServices
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.context.window.window import PromptFrame
@@ -80,12 +82,12 @@ class IntakeRig(AgentRig):
         """Open the stored conversation, as after a restart."""
         scope = TaskScope()
         log = await store.events("s")
-        session = Session("s", store, self.clock, scope, log, Transcript(log))
+        session = Session("s", store, self.clock, scope, log, Transcript(log), self.settings)
         session.listen(self.updates.append)
         parts = SessionServices(
             store, self.tools, WordCounter(), self.rules, self.clock, PROMPTS, self._approver
         )
-        self._conversation = Conversation(session, scope, parts, self.settings)
+        self._conversation = create_conversation(session, scope, parts, self.settings)
         await session.close_interrupted()
         return self._conversation
 

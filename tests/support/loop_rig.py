@@ -17,8 +17,8 @@ from typing import Any
 
 import msgspec
 
-from helix_desktop.agent.conversation import SessionServices
 from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.agent.session_services import SessionServices
 from helix_desktop.agent.session_updates import TurnChanged, Update
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.config.prompts import load_prompts

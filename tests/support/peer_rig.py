@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from helix_desktop.agent.conversation import SessionServices
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.ports import Model, Tools
+from helix_desktop.agent.session_services import SessionServices
 from helix_desktop.agent.session_updates import ErrorRaised, Update
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.config.prompts import load_prompts

@@ -10,8 +10,11 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from helix_desktop.agent.models.roles import ModelRoles
+from helix_desktop.agent.model_choice import ModelChoice
+from helix_desktop.agent.models.roles import ModelRoles, RunSettingsSource
+from helix_desktop.agent.ports import Clock, TokenCounter
 from helix_desktop.agent.session import Session
+from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.window.rewriter import WindowRewriter
 from helix_desktop.context.intake.argument_markers import mask_arguments
 from helix_desktop.context.intake.output_preview import preview_output
@@ -117,6 +120,13 @@ def run_sync(coroutine: Coroutine[Any, Any, T]) -> T:
     raise AssertionError("it waited for something")
 
 
+def create_runtime(
+    session: Session, settings: RunSettingsSource, counter: TokenCounter, clock: Clock, scope: TaskScope
+) -> SessionRuntime:
+    """What the parts of one session share, without prompts, and with any model."""
+    return SessionRuntime(session, settings, counter, clock, scope, {}, {}, ModelChoice(session, settings))
+
+
 class SessionSimulator:
     """Records events as the agent would; `upkeep` is the agent's own."""
 
@@ -138,9 +148,14 @@ class SessionSimulator:
         stored = msgspec.msgpack.encode(self.log)
         self.log = msgspec.msgpack.decode(stored, type=list[RecordedEvent])
         self.transcript = Transcript(self.log)
-        self.window_rewriter = WindowRewriter(
-            _MemorySession(self), _TokenCounter(), self.clock, lambda: (self.policy, self.frame, self._roles)
+        runtime = create_runtime(
+            _MemorySession(self),
+            lambda: (self.policy, self.frame, self._roles),
+            _TokenCounter(),
+            self.clock,
+            TaskScope(),
         )
+        self.window_rewriter = WindowRewriter(runtime)
 
     def clock(self) -> int:
         """Milliseconds; the newest event is as old as the newest record."""

@@ -69,7 +69,11 @@ class Extractor:
         cap = compact_cap(policy.preview_tokens, source.tokens)
         too_long = f"The extract has {tokens:,} tokens and must have fewer than {cap:,}."
         return Extract(
-            *(text, tokens, model.info.label, completion.tokens, completion.cached_tokens),
+            text,
+            tokens,
+            model.info.label,
+            completion.tokens,
+            completion.cached_tokens,
             "" if tokens < cap else too_long,
             fallback,
             completion.cost,

@@ -10,9 +10,7 @@ import msgspec
 
 from helix_desktop.agent.intake.intake import ReceivedOutput
 from helix_desktop.agent.models.completion import complete
-from helix_desktop.agent.models.roles import RunSettingsSource
-from helix_desktop.agent.ports import Clock, TokenCounter
-from helix_desktop.agent.session import Session
+from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.context.intake.output_form_choice import (
     FormChoice,
     LargeOutput,
@@ -65,11 +63,8 @@ class ForkedRequest(msgspec.Struct, frozen=True):
 class FormPrompt:
     """The prompt that asks the main model for the forms of large outputs."""
 
-    def __init__(
-        self, session: Session, counter: TokenCounter, clock: Clock, prompt: str, settings: RunSettingsSource
-    ) -> None:
-        self._session, self._counter, self._clock = session, counter, clock
-        self._prompt, self._settings = prompt, settings
+    def __init__(self, runtime: SessionRuntime) -> None:
+        self._runtime = runtime
 
     async def ask(self, batch: Sequence[HeldOutput], deadline: float) -> FormDecision:
         """Return a choice for each output by `deadline` (event loop time, in seconds); never raises."""
@@ -77,15 +72,15 @@ class FormPrompt:
         fork = await self._fork(batch)
         if fork is None:
             return FormDecision(default_choices, note="There was no room to ask.")
-        _, _, roles = self._settings()
-        started_at_ms = self._clock()
+        roles = self._runtime.roles
+        started_at_ms = self._runtime.clock()
 
         def elapsed_ms() -> int:
-            return max(0, self._clock() - started_at_ms)
+            return self._runtime.elapsed_ms(started_at_ms)
 
         try:
             async with asyncio.timeout_at(deadline):
-                completion = await complete(roles.main, fork.request, self._counter)
+                completion = await complete(roles.main, fork.request, self._runtime.counter)
         except TimeoutError:
             note = "The model did not choose in time."
             return FormDecision(default_choices, fork.tokens, 0, elapsed_ms(), note, timed_out=True)
@@ -108,8 +103,8 @@ class FormPrompt:
 
     async def _fork(self, batch: Sequence[HeldOutput]) -> ForkedRequest | None:
         """Return the next request with previews as answers, plus the question; None if it does not fit."""
-        policy, frame, _ = self._settings()
-        forked = self._session.transcript.fork()
+        policy, frame = self._runtime.policy, self._runtime.frame
+        forked = self._runtime.transcript.fork()
         for output in batch:
             forked.apply(RecordedEvent(forked.last_seq + 1, forked.last_event_at_ms, output.preview))
         window = project(forked, policy, frame)
@@ -117,9 +112,10 @@ class FormPrompt:
         available_tokens = int((policy.handover_at * gauge.window - gauge.used - gauge.reserve) / gauge.ratio)
         offers_full = offer_full_form([output.extra_tokens for output in batch], available_tokens - 1)
         text = form_question(
-            self._prompt, [_describe_output(*pair) for pair in zip(batch, offers_full, strict=True)]
+            self._runtime.prompts["intake"],
+            [_describe_output(*pair) for pair in zip(batch, offers_full, strict=True)],
         )
-        (tokens,) = await self._counter.count([text])
+        tokens = await self._runtime.count_tokens(text)
         messages = (*window.request.messages, Message("user", text))
         if (
             request_validation.problems(messages)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from helix_desktop.agent.intake.extractor import Extractor
 from helix_desktop.agent.intake.intake import Intake, decode_text
-from helix_desktop.agent.models.roles import RunSettingsSource
-from helix_desktop.agent.ports import Clock, Store, TokenCounter
-from helix_desktop.agent.session import Session
+from helix_desktop.agent.ports import Store
+from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.session_updates import IntakeProgress
 from helix_desktop.agent.window.rewriter import WindowRewriter
 from helix_desktop.context.intake.output_extract import OutputSource
@@ -22,18 +21,10 @@ class OutputForms:
     """Builds another form of an output from its stored bytes, and records it as the current one."""
 
     def __init__(
-        self,
-        session: Session,
-        store: Store,
-        rewriter: WindowRewriter,
-        counter: TokenCounter,
-        extractor: Extractor,
-        clock: Clock,
-        settings: RunSettingsSource,
+        self, runtime: SessionRuntime, store: Store, rewriter: WindowRewriter, extractor: Extractor
     ) -> None:
-        self._session, self._store, self._rewriter = session, store, rewriter
-        self._counter, self._extractor, self._clock, self._settings = counter, extractor, clock, settings
-        self._intake = Intake(counter)
+        self._runtime, self._store, self._rewriter, self._extractor = runtime, store, rewriter, extractor
+        self._intake = Intake(runtime.counter)
 
     async def choose(self, seq: int, form: Form, instructions: str = "") -> None:
         """Show the output recorded as `seq` in a form; `instructions` say what a compact one must contain.
@@ -44,18 +35,18 @@ class OutputForms:
         item, answer = self._output_in_window(seq)
         text = await decode_text(await self._store.get(answer.digest), answer.digest)
         event = await self._build_form(seq, answer, text, form, instructions)
-        await self._session.record_decided(lambda: self._events_to_record(item, answer, event))
+        await self._runtime.session.record_decided(lambda: self._events_to_record(item, answer, event))
 
     def _output_in_window(self, seq: int) -> tuple[LogItem, ToolAnswered]:
         """Return the output `seq` as it stands in the window. Raises OutputFormUnavailable."""
-        item = self._session.transcript.item(seq)
+        item = self._runtime.transcript.item(seq)
         if item is None or not isinstance(item.event, ToolAnswered) or not item.event.digest:
             raise OutputFormUnavailable(
                 "That has no other form.", "Only outputs of tools that were stored have."
             )
         if item.event.images:
             raise OutputFormUnavailable("An image has no other form.", "It has no text to shorten.")
-        if not any(entry in (item, PinnedCopy(item)) for entry in self._session.transcript.window_entries()):
+        if not any(entry in (item, PinnedCopy(item)) for entry in self._runtime.transcript.window_entries()):
             raise OutputFormUnavailable(
                 "That output does not stand in the window.",
                 "A summary or a note stands for it.",
@@ -68,32 +59,32 @@ class OutputForms:
     ) -> FormChosen:
         match form:
             case "preview":
-                policy, _, _ = self._settings()
+                policy = self._runtime.policy
                 return FormChosen(seq, form, *await self._intake.preview(text, answer, policy.preview_tokens))
             case "full":
-                (tokens,) = await self._counter.count([text])
+                tokens = await self._runtime.count_tokens(text)
                 return FormChosen(seq, form, text, tokens)
         if not instructions.strip():
             raise OutputFormUnavailable(
                 "Say what the extract is to contain.", fix="Name what you want to keep of it."
             )
-        self._session.publish(IntakeProgress("extract", (answer.call_id,)))
+        self._runtime.session.publish(IntakeProgress("extract", (answer.call_id,)))
         try:
             return await self._build_extract(seq, answer, text, instructions.strip())
         finally:
-            self._session.publish(IntakeProgress("idle"))
+            self._runtime.session.publish(IntakeProgress("idle"))
 
     async def _build_extract(
         self, seq: int, answer: ToolAnswered, text: str, instructions: str
     ) -> FormChosen:
-        started_at_ms = self._clock()
-        (tokens,) = await self._counter.count([text])
+        started_at_ms = self._runtime.clock()
+        tokens = await self._runtime.count_tokens(text)
         extract = await self._extractor.extract(OutputSource.from_answer(answer, text, tokens), instructions)
         if extract.rejection:
             raise OutputFormUnavailable(
                 "The extract was not taken.", extract.rejection, "Ask for less, or keep a preview."
             )
-        duration_ms = max(0, self._clock() - started_at_ms)
+        duration_ms = self._runtime.elapsed_ms(started_at_ms)
         cost = (
             extract.spent_tokens,
             extract.cached_tokens,
@@ -112,7 +103,7 @@ class OutputForms:
         Raises OutputFormUnavailable if the output has left the window, or the form does not fit.
         """
         self._output_in_window(item.seq)
-        transcript = self._session.transcript
+        transcript = self._runtime.transcript
         if output_text(item, answer, transcript) == event.text:
             return ()
         _, gauge = self._rewriter.measure()

@@ -12,9 +12,7 @@ import msgspec
 from helix_desktop.agent.intake.extractor import Extractor
 from helix_desktop.agent.intake.intake import Intake, ReceivedOutput
 from helix_desktop.agent.intake.output_form_prompt import FormDecision, FormPrompt, HeldOutput
-from helix_desktop.agent.models.roles import RunSettingsSource
-from helix_desktop.agent.ports import Clock
-from helix_desktop.agent.session import Session
+from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.session_updates import IntakeProgress
 from helix_desktop.context.intake.output_extract import OutputSource
 from helix_desktop.context.intake.output_form_choice import FormChoice
@@ -29,30 +27,24 @@ replace = msgspec.structs.replace
 class IntakeGate:
     """The recorder of one session's outputs: small ones as they come, large ones in a chosen form."""
 
-    def __init__(
-        self,
-        session: Session,
-        intake: Intake,
-        form_prompt: FormPrompt,
-        extractor: Extractor,
-        clock: Clock,
-        settings: RunSettingsSource,
-    ) -> None:
-        self._session, self._intake, self._form_prompt = session, intake, form_prompt
-        self._extractor, self._clock, self._settings = extractor, clock, settings
+    def __init__(self, runtime: SessionRuntime, extractor: Extractor) -> None:
+        self._runtime, self._extractor = runtime, extractor
+        self._intake, self._form_prompt = Intake(runtime.counter), FormPrompt(runtime)
 
     async def receive(self, received: ReceivedOutput, batch: list[HeldOutput]) -> None:
         """Record an output, or store a large one and add it to `batch` with a preview as the default."""
-        policy, frame, _ = self._settings()
+        policy, frame = self._runtime.policy, self._runtime.frame
         answer = received.answer
         contents = received.contents
         if self._intake.needs_choice(received, policy, frame.info.window):
             answer = await self._intake.as_preview(received, policy)
             if _should_ask(policy, frame.info.demo):
                 batch.append(HeldOutput(received, answer))
-                await self._session.record(OutputHeld(answer), contents=contents)
+                await self._runtime.session.record(OutputHeld(answer), contents=contents)
                 return
-        await self._session.record(answer, contents=contents, recalls=[] if contents else [answer.digest])
+        await self._runtime.session.record(
+            answer, contents=contents, recalls=[] if contents else [answer.digest]
+        )
 
     async def record_batch(self, batch: Sequence[HeldOutput]) -> None:
         """Ask the agent for the forms of a batch and record them, within the policy's deadline.
@@ -62,9 +54,9 @@ class IntakeGate:
         """
         if not batch:
             return
-        policy, _, _ = self._settings()
+        policy = self._runtime.policy
         deadline = asyncio.get_running_loop().time() + policy.intake_deadline_s
-        positions = {call: position for position, call in enumerate(self._session.transcript.open_calls)}
+        positions = {call: position for position, call in enumerate(self._runtime.transcript.open_calls)}
         ordered = sorted(batch, key=lambda output: positions.get(output.preview.call_id, 0))
         try:
             self._publish_phase("ask", ordered)
@@ -78,11 +70,13 @@ class IntakeGate:
                 self._publish_phase("extract", compact)
             answers = await self._apply_forms(ordered, decision, deadline)
         finally:
-            self._session.publish(IntakeProgress("idle"))
-        await self._session.record(*answers)
+            self._runtime.session.publish(IntakeProgress("idle"))
+        await self._runtime.session.record(*answers)
 
     def _publish_phase(self, phase: Literal["ask", "extract"], batch: Sequence[HeldOutput]) -> None:
-        self._session.publish(IntakeProgress(phase, tuple(output.preview.call_id for output in batch)))
+        self._runtime.session.publish(
+            IntakeProgress(phase, tuple(output.preview.call_id for output in batch))
+        )
 
     async def _apply_forms(
         self, batch: Sequence[HeldOutput], decision: FormDecision, deadline: float
@@ -117,9 +111,9 @@ class IntakeGate:
                 return replace(held_output.received.answer, chosen="agent")
             case "preview":
                 return replace(held_output.preview, chosen="agent")
-        started_at_ms = self._clock()
+        started_at_ms = self._runtime.clock()
         answer = await self._extract(held_output, choice.instructions, deadline)
-        return replace(answer, asked=choice.instructions, intake_ms=max(0, self._clock() - started_at_ms))
+        return replace(answer, asked=choice.instructions, intake_ms=self._runtime.elapsed_ms(started_at_ms))
 
     async def _extract(self, held_output: HeldOutput, instructions: str, deadline: float) -> ToolAnswered:
         """Return the extract, or the preview with the reason why there is none."""

@@ -9,6 +9,7 @@ from typing import Protocol
 from helix_desktop.agent.ports import Model
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.window import PromptFrame
+from helix_desktop.domain.events.session import ModelRole
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,10 @@ class ModelRoles:
     def with_main(self, main: Model) -> ModelRoles:
         """Return these roles with another main model."""
         return replace(self, main=main)
+
+    def for_subagent(self, role: ModelRole) -> ModelRoles:
+        """Return the roles with the model of `role` as the main one; unchanged if that role is not set."""
+        return self.with_main({"main": None, "fast": self.fast, "long": self.long}[role] or self.main)
 
     def map_models(self, transform: Callable[[Model], Model]) -> ModelRoles:
         """Return the same roles, each model replaced by `transform(model)`."""

@@ -18,8 +18,7 @@ from helix_desktop.agent.session_updates import (
     TurnChanged,
     Update,
 )
-from helix_desktop.context.window.usage_gauge import UsageGauge
-from helix_desktop.context.window.window import Window
+from helix_desktop.agent.session_window import SessionWindow
 from helix_desktop.domain.events.session import NEW_TITLE, RecordedEvent, SessionStarted, TurnEnded, UserSpoke
 from helix_desktop.domain.messages import ModelInfo, TurnOutcome
 from helix_desktop.domain.tool_call_target import call_target
@@ -32,6 +31,7 @@ class SubagentConversation(Protocol):
     """The part of a subagent's conversation that its parent uses."""
 
     session: Session
+    window: SessionWindow
 
     @property
     def asks(self) -> list[ApprovalRequest]:
@@ -41,10 +41,6 @@ class SubagentConversation(Protocol):
     @property
     def model(self) -> ModelInfo:
         """The main model."""
-        ...
-
-    def measure(self) -> tuple[Window, UsageGauge]:
-        """Return the window of its next request, and its usage."""
         ...
 
     async def start(self, task: str) -> None:
@@ -121,7 +117,7 @@ class SubagentMonitor:
         """Publish the subagent's progress in the parent session, if it has changed."""
         session = self.subagent.session
         transcript = session.transcript
-        _, gauge = self.subagent.measure()
+        _, gauge = self.subagent.window.measure()
         progress = SubagentProgress(
             session.id,
             phase,

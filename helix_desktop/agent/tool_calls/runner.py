@@ -11,8 +11,8 @@ import msgspec
 from helix_desktop.agent.intake.intake import Intake
 from helix_desktop.agent.intake.output_form_prompt import HeldOutput
 from helix_desktop.agent.intake.output_gate import IntakeGate
-from helix_desktop.agent.ports import Clock, TokenCounter, Tools
-from helix_desktop.agent.session import Session
+from helix_desktop.agent.ports import Tools
+from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.session_updates import ApprovalRequested, CallOutput, CallStarted, ErrorRaised
 from helix_desktop.agent.tool_calls.approvals import ApprovalOutcome, ApprovalService
 from helix_desktop.agent.tool_calls.running_calls import RunningCalls
@@ -36,19 +36,12 @@ class ToolRunner:
     """
 
     def __init__(
-        self,
-        session: Session,
-        tools: Tools,
-        approvals: ApprovalService,
-        counter: TokenCounter,
-        clock: Clock,
-        gate: IntakeGate,
+        self, runtime: SessionRuntime, tools: Tools, approvals: ApprovalService, gate: IntakeGate
     ) -> None:
-        self._session, self._tools, self._approvals = session, tools, approvals
-        self._counter, self._clock, self._gate = counter, clock, gate
-        self._intake = Intake(counter)
+        self._runtime, self._tools, self._approvals, self._gate = runtime, tools, approvals, gate
+        self._intake = Intake(runtime.counter)
         self._approved_lock = asyncio.Lock()
-        self.running_calls = RunningCalls(clock)
+        self.running_calls = RunningCalls(runtime.clock)
 
     async def answer(self, calls: Sequence[ToolCall]) -> None:
         """Record an answer to each call; return once all have one. Cancelling stops what runs."""
@@ -75,7 +68,7 @@ class ToolRunner:
         if not isinstance(ask, ApprovalRequest):
             questions_shown[-1].set()
         if isinstance(ask, ToolResult):
-            await self._record(call, ask, self._clock(), held_outputs)
+            await self._record(call, ask, self._runtime.clock(), held_outputs)
             return
         if ask is None:
             await self._run(call, held_outputs)
@@ -101,16 +94,22 @@ class ToolRunner:
 
     async def _ask_approval(self, ask: ApprovalRequest, question_shown: asyncio.Event) -> ApprovalOutcome:
         def on_ask(question: ApprovalRequest) -> None:
-            self._session.publish(ApprovalRequested(question))
+            self._runtime.session.publish(ApprovalRequested(question))
             question_shown.set()
 
-        outcome = await self._approvals.decide(self._session.id, ask, on_ask)
+        outcome = await self._approvals.decide(self._runtime.session.id, ask, on_ask)
         question_shown.set()
         saved_rule = await self._save_rule(outcome.rule_to_save)
-        await self._session.record(
+        await self._runtime.session.record(
             ApprovalGiven(
-                *(ask.call_id, ask.tool, ask.subject, outcome.decision, outcome.rule),
-                *(outcome.mode, outcome.user_text, saved_rule),
+                ask.call_id,
+                ask.tool,
+                ask.subject,
+                outcome.decision,
+                outcome.rule,
+                outcome.mode,
+                outcome.user_text,
+                saved_rule,
             )
         )
         return outcome
@@ -122,12 +121,12 @@ class ToolRunner:
         try:
             await self._approvals.save_rule(rule)
         except HelixError as error:  # the call itself was answered all the same
-            self._session.publish(ErrorRaised(error.what, error.why, error.fix))
+            self._runtime.session.publish(ErrorRaised(error.what, error.why, error.fix))
             return ""
         return rule.text
 
     async def _deny(self, call: ToolCall, model_text: str) -> None:
-        (tokens,) = await self._counter.count([model_text])
+        tokens = await self._runtime.count_tokens(model_text)
         answer = ToolAnswered(
             call.id,
             call.name,
@@ -140,16 +139,16 @@ class ToolRunner:
             ok=False,
             outcome="denied",
         )
-        await self._session.record(answer)
+        await self._runtime.session.record(answer)
 
     async def _run(self, call: ToolCall, held_outputs: list[HeldOutput]) -> None:
-        self._session.publish(CallStarted(call))
-        started_at_ms = self._clock()
+        self._runtime.session.publish(CallStarted(call))
+        started_at_ms = self._runtime.clock()
         running = self.running_calls.create(call)
 
         def on_output(text: str) -> None:
             running.append_output(text)
-            self._session.publish(CallOutput(call.id, text))
+            self._runtime.session.publish(CallOutput(call.id, text))
 
         try:
             result = await self.running_calls.run(running, self._tools.run(call, on_output))
@@ -165,9 +164,9 @@ class ToolRunner:
     async def _record(
         self, call: ToolCall, result: ToolResult, started_at_ms: int, held_outputs: list[HeldOutput]
     ) -> None:
-        received = await self._intake.from_tool_result(call, result, max(0, self._clock() - started_at_ms))
+        received = await self._intake.from_tool_result(call, result, self._runtime.elapsed_ms(started_at_ms))
         if received.content is not None and (
-            redacted_at_ms := await self._session.redacted_at(received.content.digest)
+            redacted_at_ms := await self._runtime.session.redacted_at(received.content.digest)
         ):
             # Redacted content must not come back by running the same call again.
             received = await self._intake.from_tool_result(

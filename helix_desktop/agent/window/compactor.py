@@ -6,9 +6,7 @@ import asyncio
 
 import msgspec
 
-from helix_desktop.agent.models.roles import RunSettingsSource
-from helix_desktop.agent.ports import Clock, TokenCounter
-from helix_desktop.agent.session import Session
+from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.session_updates import CompactionProgress, Phase
 from helix_desktop.agent.spend_approvals import ApproveSpending, SpendNotApproved, approve_any
 from helix_desktop.agent.window.handover_draft import HandoverDraft
@@ -59,18 +57,9 @@ class CompactionInput(msgspec.Struct, frozen=True):
 class Compactor:
     """The writer of one session's handovers, one at a time."""
 
-    def __init__(
-        self,
-        session: Session,
-        counter: TokenCounter,
-        clock: Clock,
-        prompt: str,
-        settings: RunSettingsSource,
-        version: str = "",
-    ) -> None:
-        self._session, self._counter, self._clock = session, counter, clock
-        self._prompt, self._version, self._settings = prompt, version, settings
-        self._summarizer = Summarizer(session, counter, settings)
+    def __init__(self, runtime: SessionRuntime) -> None:
+        self._runtime = runtime
+        self._summarizer = Summarizer(runtime)
         self.is_running = False
         self.is_drafting = False
         self._approve: ApproveSpending = approve_any
@@ -104,7 +93,7 @@ class Compactor:
             failure = HandoverFailed(error.what, error.why, spending.tokens, spending.cost)
             if isinstance(error, SummaryRefused):
                 failure = msgspec.structs.replace(failure, problem=error.problem, refused=error.text)
-            await self._session.record(failure)
+            await self._runtime.session.record(failure)
             return False
         except SpendNotApproved:
             return False
@@ -143,10 +132,10 @@ class Compactor:
         """
         event = draft.event
         if text is not None and text.strip() != draft.text.strip():
-            covered = covered_messages(self._session.transcript, draft.cut.upto, draft.cut.kept_seq)
+            covered = covered_messages(self._runtime.transcript, draft.cut.upto, draft.cut.kept_seq)
             sections = from_markdown(text, frozenset(item.seq for item in covered))
             event = msgspec.structs.replace(event, sections=sections, edited=True)
-            (tokens,) = await self._counter.count([render_handover(event, ())])
+            tokens = await self._runtime.count_tokens(render_handover(event, ()))
             event = msgspec.structs.replace(event, tokens=tokens)
         self._publish_phase("write")
         try:
@@ -156,7 +145,7 @@ class Compactor:
 
     def _publish_phase(self, phase: Phase, text: str = "") -> None:
         self._estimate = self._estimate if phase in ("summarise", "check", "write") else None
-        self._session.publish(CompactionProgress(phase, text, self._estimate))
+        self._runtime.session.publish(CompactionProgress(phase, text, self._estimate))
 
     def _on_estimate(self, estimate: CostEstimate) -> None:
         """Approve and store the cost estimate before the first call. Raises SpendNotApproved."""
@@ -167,22 +156,22 @@ class Compactor:
         self, trigger: HandoverTrigger, cut: CutPoint, focus: str, ask_model: bool
     ) -> tuple[CompactionInput, HandoverMade]:
         """Run the first two phases: read, then call the models without holding a lock."""
-        started_at_ms = self._clock()
+        started_at_ms = self._runtime.clock()
         self._publish_phase("read")
         source_input = self._read_input(cut)
-        nearly_open = self._session.transcript.handover_failures >= planner.BREAKER_FAILURES - 1
+        nearly_open = self._runtime.transcript.handover_failures >= planner.BREAKER_FAILURES - 1
         last_try = trigger is HandoverTrigger.THRESHOLD and nearly_open  # before only the user can start one
         summary = await self._summarize(source_input, focus, ask_model, last_try)
         self._publish_phase("check")
         event = await self._build_event(source_input, summary)
-        duration_ms = max(0, self._clock() - started_at_ms)
+        duration_ms = self._runtime.elapsed_ms(started_at_ms)
         return source_input, msgspec.structs.replace(
             event, trigger=trigger, focus=focus, duration_ms=duration_ms
         )
 
     def _read_input(self, cut: CutPoint) -> CompactionInput:
-        transcript = self._session.transcript
-        policy, frame, _ = self._settings()
+        transcript = self._runtime.transcript
+        policy, frame = self._runtime.policy, self._runtime.frame
         gauge = measure_usage(project(transcript, policy, frame), transcript, policy, frame)
         if not planner.is_worthwhile(transcript, policy, gauge, cut):
             raise CompactionRefused(
@@ -224,13 +213,13 @@ class Compactor:
         lines = await asyncio.to_thread(
             transcript_lines, source_input.fresh, source_input.covers, source_input.masked
         )
-        return handover_task(self._prompt, lines, source_input.previous, focus)
+        return handover_task(self._runtime.prompts["handover"], lines, source_input.previous, focus)
 
     async def _build_event(
         self, source_input: CompactionInput, summary: SummaryResult[tuple[Section, ...]]
     ) -> HandoverMade:
         """Return the event without what is known only on recording: its index, and the usage after it."""
-        policy, _, _ = self._settings()
+        policy = self._runtime.policy
         ledger = await asyncio.to_thread(build_ledger, source_input.covered)
         event = HandoverMade(
             upto=source_input.cut.upto,
@@ -250,31 +239,31 @@ class Compactor:
             demo=summary.is_demo,
             calls=summary.calls,
             spent=summary.spent_tokens,
-            prompt=self._version if summary.calls else "",
+            prompt=self._runtime.prompt_versions.get("handover", "") if summary.calls else "",
             cost=summary.cost,
             refused=summary.rejected_text,
         )
-        (tokens,) = await self._counter.count([render_handover(event, ())])
+        tokens = await self._runtime.count_tokens(render_handover(event, ()))
         return msgspec.structs.replace(event, tokens=tokens)
 
     async def _record(self, event: HandoverMade, previous_seq: int) -> None:
         """Run the third phase: build the index, check against the current log, record all at once."""
         self._publish_phase("write")
-        text, entries = build_index_entry(self._session.transcript, 0, event.upto, event.kept)
+        text, entries = build_index_entry(self._runtime.transcript, 0, event.upto, event.kept)
         index = text.encode("utf-8", "surrogatepass")
-        (index_tokens,) = await self._counter.count([text])
+        index_tokens = await self._runtime.count_tokens(text)
         indexed_event = msgspec.structs.replace(event, index=digest_of(index), index_entries=entries)
         content = Content(
             indexed_event.index, index, "handover", f"e{event.upto}", first_line(text), index_tokens, "index"
         )
-        await self._session.record_decided(
+        await self._runtime.session.record_decided(
             lambda: self._events_to_record(indexed_event, previous_seq), [content]
         )
 
     def _events_to_record(self, event: HandoverMade, previous_seq: int) -> tuple[Event, ...]:
         """Return the events to record. Raises CompactionRefused if outdated, or if too little is freed."""
-        transcript = self._session.transcript
-        policy, frame, _ = self._settings()
+        transcript = self._runtime.transcript
+        policy, frame = self._runtime.policy, self._runtime.frame
         current = transcript.handover
         if (current[0] if current else 0) != previous_seq:
             raise CompactionRefused(

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
-from helix_desktop.agent.models.roles import RunSettingsSource
-from helix_desktop.agent.ports import Clock, TokenCounter
-from helix_desktop.agent.session import Session
+from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.session_updates import ObservationProgress, Phase
 from helix_desktop.agent.spend_approvals import ApproveSpending, SpendNotApproved, approve_any
 from helix_desktop.agent.window.rewriter import WindowRewriter
@@ -46,33 +44,21 @@ class ObservationInput(msgspec.Struct, frozen=True):
 class Observer:
     """The writer of a session's observations and reflections, one at a time; inert until placed."""
 
-    def __init__(
-        self,
-        session: Session,
-        counter: TokenCounter,
-        clock: Clock,
-        rewriter: WindowRewriter,
-        prompts: Mapping[str, str],
-        versions: Mapping[str, str],
-        settings: RunSettingsSource,
-    ) -> None:
-        """`prompts` and `versions` hold the prompts `observe` and `reflect`, and their versions."""
-        self._session, self._counter, self._clock = session, counter, clock
-        self._rewriter, self._settings = rewriter, settings
-        self._prompts, self._versions = prompts, versions
-        self._summarizer = Summarizer(session, counter, settings)
+    def __init__(self, runtime: SessionRuntime, rewriter: WindowRewriter) -> None:
+        self._runtime, self._rewriter = runtime, rewriter
+        self._summarizer = Summarizer(runtime)
         self._approve: ApproveSpending = approve_any
         self._estimate: CostEstimate | None = None
 
     def find_due(self) -> EventRange | None:
         """Return the event range to observe or refine now; None if none is due."""
-        policy, _, _ = self._settings()
+        policy = self._runtime.policy
         _, gauge = self._rewriter.measure()
-        return planner.observation_due(self._session.transcript, policy, gauge, self._clock())
+        return planner.observation_due(self._runtime.transcript, policy, gauge, self._runtime.clock())
 
     def find_possible(self) -> EventRange | None:
         """Return the event range that the user can have observed or refined now; None if there is none."""
-        transcript = self._session.transcript
+        transcript = self._runtime.transcript
         return observation.observable_range(transcript) or observation.refinable_range(transcript)
 
     async def run(
@@ -84,7 +70,7 @@ class Observer:
         cost that `approve` rejects. Manual observations are placed at once, and never fail for lack of a
         model: then they are extracted.
         """
-        observations_seq = observation.pending_observations(self._session.transcript)
+        observations_seq = observation.pending_observations(self._runtime.transcript)
         if event_range is not None:
             self._approve = approve
             observations_seq = await self._try(event_range, is_manual)
@@ -101,7 +87,7 @@ class Observer:
             event = ObservationsFailed(error.what, error.why, spending.tokens, spending.cost)
             if isinstance(error, SummaryRefused):
                 event = msgspec.structs.replace(event, problem=error.problem, refused=error.text)
-            await self._session.record(event)
+            await self._runtime.session.record(event)
             return None
         except SpendNotApproved:
             return None
@@ -110,7 +96,7 @@ class Observer:
             self._publish_phase("idle")
 
     async def _distill(self, event_range: EventRange, is_manual: bool) -> int:
-        started_at_ms = self._clock()
+        started_at_ms = self._runtime.clock()
         self._publish_phase("read")
         source_input = self._read_input(event_range)
         summary = await self._summarize(source_input)
@@ -118,13 +104,13 @@ class Observer:
             summary = await self._extract_fallback(source_input, summary, is_manual)
         self._publish_phase("check")
         event = await self._build_event(source_input, summary)
-        duration_ms = max(0, self._clock() - started_at_ms)
+        duration_ms = self._runtime.elapsed_ms(started_at_ms)
         self._publish_phase("write")
         return await self._record(msgspec.structs.replace(event, duration_ms=duration_ms))
 
     def _publish_phase(self, phase: Phase, text: str = "") -> None:
         self._estimate = self._estimate if phase in ("summarise", "check", "write") else None
-        self._session.publish(ObservationProgress(phase, text, self._estimate))
+        self._runtime.session.publish(ObservationProgress(phase, text, self._estimate))
 
     def _on_estimate(self, estimate: CostEstimate) -> None:
         """Approve and store the cost estimate before the first call. Raises SpendNotApproved."""
@@ -132,7 +118,7 @@ class Observer:
         self._estimate = estimate
 
     def _read_input(self, event_range: EventRange) -> ObservationInput:
-        transcript = self._session.transcript
+        transcript = self._runtime.transcript
         generations = [cover for cover in transcript.covers if isinstance(cover.event, ObservationsMade)]
         relevant = [
             cover for cover in generations if not event_range.replaces or cover.seq in event_range.replaces
@@ -147,14 +133,16 @@ class Observer:
 
     async def _summarize(self, source_input: ObservationInput) -> SummaryResult[tuple[Observation, ...]]:
         if source_input.event_range.replaces:
-            task = observation_task.reflection_task(self._prompts["reflect"], source_input.generations)
+            task = observation_task.reflection_task(
+                self._runtime.prompts["reflect"], source_input.generations
+            )
             source = reflection_input(source_input.generations, source_input.items)
         else:
             lines = await asyncio.to_thread(
                 transcript_lines, source_input.items, source_input.covers, source_input.masked
             )
             task = observation_task.observation_task(
-                self._prompts["observe"], lines, source_input.generations
+                self._runtime.prompts["observe"], lines, source_input.generations
             )
             source = await asyncio.to_thread(summary_input, lines, source_input.items, for_observations=True)
         return await self._summarizer.summarize(
@@ -174,7 +162,7 @@ class Observer:
         Otherwise raises SummaryRefused or CompactionRefused.
         """
         last_try = (
-            not is_manual and self._session.transcript.observation_failures >= planner.BREAKER_FAILURES - 1
+            not is_manual and self._runtime.transcript.observation_failures >= planner.BREAKER_FAILURES - 1
         )
         if failed.rejection is not None and not last_try:
             raise failed.rejection
@@ -192,13 +180,13 @@ class Observer:
         self, source_input: ObservationInput, summary: SummaryResult[tuple[Observation, ...]]
     ) -> ObservationsMade:
         """Return the event without its index."""
-        policy, frame, _ = self._settings()
+        policy, frame = self._runtime.policy, self._runtime.frame
         event_range = source_input.event_range
         quote_budget = user_text_budget(policy.user_text_tokens, frame.info.window)
         if not event_range.replaces:
             quote_budget -= self._already_quoted_tokens(source_input.generations)
         ledger = await asyncio.to_thread(build_ledger, source_input.items)
-        prompt = self._versions.get("reflect" if event_range.replaces else "observe", "")
+        prompt = self._runtime.prompt_versions.get("reflect" if event_range.replaces else "observe", "")
         return ObservationsMade(
             after=event_range.after,
             upto=event_range.upto,
@@ -225,27 +213,29 @@ class Observer:
     def _already_quoted_tokens(self, generations: Sequence[ObservationsMade]) -> int:
         """Return the tokens of user text that placed observations quote already."""
         items = (
-            self._session.transcript.item(seq) for generation in generations for seq in generation.quoted
+            self._runtime.transcript.item(seq) for generation in generations for seq in generation.quoted
         )
         return sum(item.word_tokens for item in items if item is not None)
 
     async def _record(self, event: ObservationsMade) -> int:
         """Run the third phase: build index and count, and record if the input is still current."""
-        transcript = self._session.transcript
+        transcript = self._runtime.transcript
         text, entries = build_index_entry(transcript, event.after, event.upto)
         index = text.encode("utf-8", "surrogatepass")
         event = msgspec.structs.replace(event, index=digest_of(index), index_entries=entries)
         rendered = observation.render_generation(event, transcript)
-        tokens, index_tokens = await self._counter.count([rendered, text])
+        tokens, index_tokens = await self._runtime.counter.count([rendered, text])
         event = msgspec.structs.replace(event, tokens=tokens)
         label, head = f"e{event.after + 1}-e{event.upto}", first_line(text)
         content = Content(event.index, index, "observations", label, head, index_tokens, "index")
-        recorded = await self._session.record_decided(lambda: self._events_to_record(event), [content])
+        recorded = await self._runtime.session.record_decided(
+            lambda: self._events_to_record(event), [content]
+        )
         return recorded[0].seq
 
     def _events_to_record(self, event: ObservationsMade) -> Sequence[Event]:
         """Return the event to record. Raises CompactionRefused if the input changed or it is no shorter."""
-        transcript = self._session.transcript
+        transcript = self._runtime.transcript
         covered_tokens = observation.tokens_in_window(transcript, event.after, event.upto)
         if not observation.is_current(transcript, event):
             raise CompactionRefused("No observations were made.", "The history was changed meanwhile.")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from helix_desktop.agent.models.roles import RunSettingsSource
-from helix_desktop.agent.session import Session
+from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.window.compactor import Compactor
 from helix_desktop.agent.window.rewriter import WindowRewriter
 from helix_desktop.context.rewrites import planner
@@ -18,15 +17,8 @@ Rung = Callable[[], Awaitable[None]]
 class OverflowLadder:
     """The steps run when a request would not fit, or when the provider rejected it as too large."""
 
-    def __init__(
-        self, session: Session, rewriter: WindowRewriter, compactor: Compactor, settings: RunSettingsSource
-    ) -> None:
-        self._session, self._rewriter, self._compactor, self._settings = (
-            session,
-            rewriter,
-            compactor,
-            settings,
-        )
+    def __init__(self, runtime: SessionRuntime, rewriter: WindowRewriter, compactor: Compactor) -> None:
+        self._runtime, self._rewriter, self._compactor = runtime, rewriter, compactor
         self.run_count = 0
 
     async def make_fit(self, target_tokens: int) -> bool:
@@ -53,13 +45,13 @@ class OverflowLadder:
         return self._rewriter.measure()[1].used
 
     async def _place_observations(self) -> None:
-        pending_seq = observation.pending_observations(self._session.transcript)
+        pending_seq = observation.pending_observations(self._runtime.transcript)
         if pending_seq is not None:
             await self._rewriter.place_observations(pending_seq, PlacementReason.OVERFLOW)
 
     async def _make_handover(self) -> None:
-        policy, _, _ = self._settings()
+        policy = self._runtime.policy
         _, gauge = self._rewriter.measure()
-        due = planner.handover_now(self._session.transcript, policy, gauge)
-        if due is not None and planner.is_worthwhile(self._session.transcript, policy, gauge, due.cut):
+        due = planner.handover_now(self._runtime.transcript, policy, gauge)
+        if due is not None and planner.is_worthwhile(self._runtime.transcript, policy, gauge, due.cut):
             await self._compactor.run(HandoverTrigger.OVERFLOW, due.cut, ask_model=False)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from helix_desktop.agent.models.roles import RunSettingsSource
-from helix_desktop.agent.ports import Clock, TokenCounter
-from helix_desktop.agent.session import Session
+from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites import fold, fold_note, planner, sweep, truncation
@@ -32,14 +30,8 @@ class WindowRewriter:
     `observing_range` is the event range being observed: no fold crosses its ends.
     """
 
-    def __init__(
-        self,
-        session: Session,
-        counter: TokenCounter,
-        clock: Clock,
-        settings: RunSettingsSource,
-    ) -> None:
-        self._session, self._counter, self._clock, self._settings = session, counter, clock, settings
+    def __init__(self, runtime: SessionRuntime) -> None:
+        self._runtime = runtime
         self.observing_range: EventRange | None = None
         self._projector = Projector()
         self._cached_for: tuple[int, ContextPolicy, PromptFrame] | None = None
@@ -47,8 +39,8 @@ class WindowRewriter:
 
     def measure(self) -> tuple[Window, UsageGauge]:
         """Return the window of the next request, and its usage."""
-        policy, frame, _ = self._settings()
-        transcript = self._session.transcript
+        policy, frame = self._runtime.policy, self._runtime.frame
+        transcript = self._runtime.transcript
         state = (transcript.last_seq, policy, frame)
         cached = self._cached
         if cached is None or self._cached_for is None or not _is_same(self._cached_for, state):
@@ -59,11 +51,11 @@ class WindowRewriter:
 
     async def apply_due_rewrites(self) -> None:
         """Record the due rewrites that need no model. One due rewrite also applies all that are ready."""
-        policy, frame, _ = self._settings()
+        policy, frame = self._runtime.policy, self._runtime.frame
         if not policy.enabled:
             return
-        transcript = self._session.transcript
-        is_cold = planner.is_prompt_cache_cold(transcript, policy, frame.info.label, self._clock())
+        transcript = self._runtime.transcript
+        is_cold = planner.is_prompt_cache_cold(transcript, policy, frame.info.label, self._runtime.clock())
         candidates = sweep.sweep_with_rewrite(transcript, policy)
         due_sweep = (
             candidates
@@ -95,8 +87,8 @@ class WindowRewriter:
 
     async def _place_if_due(self, is_cold: bool, is_rewriting: bool) -> bool:
         """Place pending observations, if that is due."""
-        policy, _, _ = self._settings()
-        transcript = self._session.transcript
+        policy = self._runtime.policy
+        transcript = self._runtime.transcript
         pending_seq = observation.pending_observations(transcript)
         if pending_seq is None:
             return False
@@ -126,21 +118,21 @@ class WindowRewriter:
         Return True if they were placed; otherwise nothing is recorded.
         """
 
-        policy, _, _ = self._settings()
+        policy = self._runtime.policy
         threshold = policy.observe_place_at if reason is PlacementReason.THRESHOLD else 0.0
 
         def decide() -> list[Event]:
-            if observation.pending_observations(self._session.transcript) != observations_seq:
+            if observation.pending_observations(self._runtime.transcript) != observations_seq:
                 return []
             saved = self._tokens_saved_by(observations_seq)
             return [ObservationsPlaced(observations_seq, reason, saved, threshold)] if saved > 0 else []
 
-        return bool(await self._session.record_decided(decide))
+        return bool(await self._runtime.session.record_decided(decide))
 
     def _tokens_saved_by(self, observations_seq: int) -> int:
         """Return the tokens by which placing these observations makes the window smaller."""
-        policy, frame, _ = self._settings()
-        forked = self._session.transcript.fork()
+        policy, frame = self._runtime.policy, self._runtime.frame
+        forked = self._runtime.transcript.fork()
         placed = ObservationsPlaced(observations_seq, PlacementReason.MANUAL, 0)
         forked.apply(RecordedEvent(forked.last_seq + 1, forked.last_event_at_ms, placed))
         return self.measure()[0].estimate - project(forked, policy, frame).estimate
@@ -148,7 +140,7 @@ class WindowRewriter:
     @property
     def _protected_edges(self) -> tuple[int, ...]:
         """The start and end seqs of the running and the pending observations."""
-        transcript = self._session.transcript
+        transcript = self._runtime.transcript
         pending_seq = observation.pending_observations(transcript)
         edges = (self.observing_range.after, self.observing_range.upto) if self.observing_range else ()
         if pending_seq is None:
@@ -159,20 +151,20 @@ class WindowRewriter:
     async def _fold(self, folds: Sequence[FoldPlan], policy: ContextPolicy, window: int) -> None:
         for plan in folds:
             await self._record_fold(plan, policy, window)
-        condensed = fold.due_condensation(self._session.transcript, policy, window, self._protected_edges)
+        condensed = fold.due_condensation(self._runtime.transcript, policy, window, self._protected_edges)
         if condensed is not None:
             await self._record_fold(condensed, policy, window)
 
     async def _record_fold(self, fold_plan: FoldPlan, policy: ContextPolicy, window: int) -> bool:
         """Store the index entry and record the note, unless it would be no smaller. Return True if done."""
-        transcript = self._session.transcript
+        transcript = self._runtime.transcript
         rewrite_seq = transcript.last_rewrite_seq
         text, entries = build_index_entry(transcript, fold_plan.after, fold_plan.upto)
         data = text.encode("utf-8", "surrogatepass")
         digest = digest_of(data)
         items = transcript.between(fold_plan.after, fold_plan.upto)
         note = note_text(fold_plan, items, digest, entries, policy, window)
-        tokens, index_tokens = await self._counter.count([note, text])
+        tokens, index_tokens = await self._runtime.counter.count([note, text])
         saved = fold.tokens_freed(transcript, fold_plan, tokens)
         if saved <= 0:
             return False
@@ -188,29 +180,29 @@ class WindowRewriter:
                 [event] if transcript.last_rewrite_seq == rewrite_seq else []
             )  # else the window is not the one that was counted
 
-        return bool(await self._session.record_decided(decide, [content]))
+        return bool(await self._runtime.session.record_decided(decide, [content]))
 
     async def _sweep(self, plan: Callable[[], SweepPlan | None], reason: SweepReason) -> None:
         def decide() -> list[Event]:
             sweep_plan = plan()
             return [SweepMade(sweep_plan.masked, sweep_plan.saved, reason)] if sweep_plan is not None else []
 
-        await self._session.record_decided(decide)
+        await self._runtime.session.record_decided(decide)
 
     async def sweep_all(self, reason: SweepReason, newest: int = MIN_PROTECTED_STEPS) -> None:
         """Mask everything but the newest steps."""
-        policy, _, _ = self._settings()
-        await self._sweep(lambda: planner.sweep_all(self._session.transcript, policy, newest), reason)
+        policy = self._runtime.policy
+        await self._sweep(lambda: planner.sweep_all(self._runtime.transcript, policy, newest), reason)
 
     async def sweep_images(self, reason: SweepReason, newest: bool = False) -> None:
         """Mask the images the user sent, with `newest` also those of the newest message."""
-        await self._sweep(lambda: planner.sweep_images(self._session.transcript, newest), reason)
+        await self._sweep(lambda: planner.sweep_images(self._runtime.transcript, newest), reason)
 
     async def mask_messages(self, seqs: Sequence[int]) -> None:
         """Mask those of these messages that are not masked yet."""
 
         def plan() -> SweepPlan | None:
-            transcript = self._session.transcript
+            transcript = self._runtime.transcript
             fresh = tuple(seq for seq in seqs if transcript.item(seq) and seq not in transcript.masked)
             return SweepPlan(fresh, max(0, sweep.tokens_saved(transcript, fresh)), 0.0) if fresh else None
 
@@ -218,8 +210,8 @@ class WindowRewriter:
 
     async def truncate(self) -> None:
         """Truncate what can be left out, so that only its index entry stays in the window."""
-        policy, frame, _ = self._settings()
-        for plan in truncation.plan_truncations(self._session.transcript):
+        policy, frame = self._runtime.policy, self._runtime.frame
+        for plan in truncation.plan_truncations(self._runtime.transcript):
             await self._record_fold(plan, policy, frame.info.window)
 
 

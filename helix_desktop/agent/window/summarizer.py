@@ -10,9 +10,8 @@ from typing import Generic, TypeVar
 import msgspec
 
 from helix_desktop.agent.models.completion import stream_with_retry_limit
-from helix_desktop.agent.models.roles import RunSettingsSource
-from helix_desktop.agent.ports import Model, TokenCounter
-from helix_desktop.agent.session import Session
+from helix_desktop.agent.ports import Model
+from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.rewrites.planner import SUMMARY_TOKENS
 from helix_desktop.context.summaries.summary_task import (
@@ -70,8 +69,8 @@ class SummaryResult(msgspec.Struct, Generic[T], frozen=True):
 class Summarizer:
     """Calls one session's models for summaries."""
 
-    def __init__(self, session: Session, counter: TokenCounter, settings: RunSettingsSource) -> None:
-        self._session, self._counter, self._settings = session, counter, settings
+    def __init__(self, runtime: SessionRuntime) -> None:
+        self._runtime = runtime
         self.spent = Spending()  # what the newest attempt spent, even if it failed
 
     async def summarize(
@@ -86,8 +85,8 @@ class Summarizer:
         `parse` raises CompactionRefused for a useless text; `on_estimate` gets the cost estimate before the
         first call, and may raise. Cancelling ends the running call.
         """
-        _, _, roles = self._settings()
-        attempt = _Attempt(self._session, self._counter, parse, on_partial_text)
+        roles = self._runtime.roles
+        attempt = _Attempt(self._runtime, parse, on_partial_text)
         try:
             return await attempt.run(task, roles.summary_models, on_estimate)
         finally:
@@ -95,8 +94,8 @@ class Summarizer:
 
     async def estimate(self, task: SummaryTask) -> CostEstimate:
         """Return the cost estimate of a summary task."""
-        _, _, roles = self._settings()
-        attempt = _Attempt(self._session, self._counter, str, lambda _: None)
+        roles = self._runtime.roles
+        attempt = _Attempt(self._runtime, str, lambda _: None)
         return await attempt.estimate(task, roles.summary_models)
 
 
@@ -104,18 +103,9 @@ class _Attempt(Generic[T]):
     """One summary task on its way through the chain of models."""
 
     def __init__(
-        self,
-        session: Session,
-        counter: TokenCounter,
-        parse: Callable[[str], T],
-        on_partial_text: OnPartialText,
+        self, runtime: SessionRuntime, parse: Callable[[str], T], on_partial_text: OnPartialText
     ) -> None:
-        self._session, self._counter, self._parse, self._on_partial_text = (
-            session,
-            counter,
-            parse,
-            on_partial_text,
-        )
+        self._runtime, self._parse, self._on_partial_text = runtime, parse, on_partial_text
         self._calls, self.spent = 0, Spending()
         self._problems: list[str] = []
         self._rejection: SummaryRefused | None = None
@@ -172,7 +162,7 @@ class _Attempt(Generic[T]):
                     input_tokens + calls * SUMMARY_TOKENS + int(task.fixed_chars / density),
                     calls + 1,
                 )
-        ratio = tokenizer_ratio(self._session.transcript, model.info.label)
+        ratio = tokenizer_ratio(self._runtime.transcript, model.info.label)
         return estimate_cost(model.info, round(input_tokens * ratio), calls * SUMMARY_TOKENS, calls)
 
     def _result(self, value: T, model: Model, outcome: str) -> SummaryResult[T]:
@@ -186,10 +176,10 @@ class _Attempt(Generic[T]):
     def _input_capacity(self, model: Model) -> int:
         """Return the largest request to this model, in tokens as we count them."""
         info = model.info
-        return int((info.window - info.reserve) / tokenizer_ratio(self._session.transcript, info.label))
+        return int((info.window - info.reserve) / tokenizer_ratio(self._runtime.transcript, info.label))
 
     async def _count_tokens(self, request: ModelRequest) -> int:
-        counts = await self._counter.count([message.text for message in request.messages])
+        counts = await self._runtime.counter.count([message.text for message in request.messages])
         return sum(counts) + FRAMING_TOKENS * len(counts)
 
     async def _ask_whole(
@@ -314,7 +304,7 @@ class _Attempt(Generic[T]):
     async def _spending_of(self, model: Model, usage: Usage | None, tokens: int, text: str) -> Spending:
         """Return what a call spent, as the provider reported it or as we count it."""
         if usage is None or usage.input <= 0:
-            (output_tokens,) = await self._counter.count([text])
+            output_tokens = await self._runtime.count_tokens(text)
             usage = Usage(tokens, output_tokens)
         return Spending(usage.input + usage.output, call_cost(model.info, usage))
 

@@ -78,7 +78,7 @@ class CachePresenter:
             return
         damaged = 0
         for digest in digests:
-            verdict = await workspace.verify(digest)
+            verdict = await workspace.contents.verify(digest)
             if not verdict.is_valid:
                 damaged += 1
                 source.damaged.add(digest)
@@ -117,7 +117,7 @@ class CachePresenter:
             for done, digest in enumerate(digests):
                 if done % _PROGRESS_STEP == 0:
                     self._view.set_progress(CacheProgress("Verifying", done, len(digests)))
-                verdict = await workspace.verify(digest)
+                verdict = await workspace.contents.verify(digest)
                 if not verdict.is_valid:
                     source.damaged.add(digest)
             self._notify_result(workspace.id, len(digests), len(source.damaged))

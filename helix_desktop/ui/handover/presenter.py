@@ -43,9 +43,9 @@ class HandoverPresenter:
 
         Raises CompactionRefused when there is nothing to hand over.
         """
-        cuts = self._conversation.handover_cuts()
+        cuts = self._conversation.handovers.cuts()
         if not cuts:
-            await self._conversation.draft_handover()  # says at once why there is nothing
+            await self._conversation.handovers.draft()  # says at once why there is nothing
         self.dialog.show_ranges(list(handover_ranges(cuts, self._conversation.session.transcript)))
         self.dialog.range_box.currentIndexChanged.connect(lambda _: self._estimate())
         self._estimate()
@@ -65,7 +65,7 @@ class HandoverPresenter:
 
     async def _show_estimate(self, upto: int) -> None:
         try:
-            text = estimate_text(await self._conversation.estimate_handover(upto=upto))
+            text = estimate_text(await self._conversation.handovers.estimate(upto=upto))
         except HelixError as error:
             text = error.what
         if self._is_open and upto == (self.dialog.range_box.currentData() or 0):
@@ -87,7 +87,7 @@ class HandoverPresenter:
 
     async def _run_draft(self, focus: str, upto: int) -> None:
         try:
-            self._draft = await self._conversation.draft_handover(focus, upto)
+            self._draft = await self._conversation.handovers.draft(focus, upto)
         except HelixError as error:
             self._draft_task = None  # what is shown now can be clicked at once
             self.dialog.show_choice()
@@ -112,7 +112,7 @@ class HandoverPresenter:
             return
         self.dialog.commit_button.setEnabled(False)
         try:
-            await self._conversation.commit_handover(self._draft, text)
+            await self._conversation.handovers.commit(self._draft, text)
         except HelixError as error:
             self.dialog.show_error(error)
         else:

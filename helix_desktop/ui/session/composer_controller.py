@@ -215,7 +215,7 @@ class ComposerController(QObject):
                 raise InvalidInput(
                     f"{image.label} could not be read.", f"{error.strerror or error}.", "Check the file."
                 ) from error
-            attachment = await workspace.attach_image(conversation.session.id, data, image.label)
+            attachment = await workspace.contents.attach_image(conversation.session.id, data, image.label)
             self._add_attachment(conversation, attachment)
             self.image_stored.emit()
         here = conversation is self._conversation
@@ -249,10 +249,10 @@ class ComposerController(QObject):
         text, workspace, conversation = self.widget.text(), self._workspace, self._conversation
         if workspace is None or conversation is None:
             return
-        tokens = await workspace.count_tokens(text) if text.strip() else 0
+        tokens = await workspace.contents.count_tokens(text) if text.strip() else 0
         total = tokens + sum(attachment.tokens for attachment in self._current_attachments())
         if text == self.widget.text() and conversation is self._conversation:
-            now = conversation.measure()[1]
+            now = conversation.window.measure()[1]
             self.widget.set_estimate(_estimate_text(total, max(0, now.window - now.used - now.reserve)))
 
 

@@ -146,17 +146,17 @@ class SessionController(QObject):
         if conversation is None or workspace is None:
             self._window.top_bar.show_session(None)
             return
-        _, gauge = conversation.measure()
+        _, gauge = conversation.window.measure()
         self._window.top_bar.show_session(session_header(conversation))
-        self._window.top_bar.show_gauge(gauge_state(gauge, conversation.policy))
+        self._window.top_bar.show_gauge(gauge_state(gauge, conversation.window.policy))
         self.next_messages.refresh()
         totals = await workspace.store.totals()
         if conversation is not self.conversation:
             return
-        _, gauge = conversation.measure()  # something may have come while the store was asked
+        _, gauge = conversation.window.measure()  # something may have come while the store was asked
         transcript = conversation.session.transcript
         self.views.inspector.set_state(
-            inspector_state(conversation.rows(), gauge, transcript, conversation.policy, totals)
+            inspector_state(conversation.window.rows(), gauge, transcript, conversation.window.policy, totals)
         )
         self._stale_pages = {"cache", "timeline"}
         self._refresh_page(self._window.page())

@@ -146,23 +146,23 @@ class SessionNavigation(QObject):
         """Let a content, or its lines `first` to `last` (0: all), go along with the next message."""
         workspace = self._session_controller.workspace
         if workspace is not None:
-            self._session_controller.composer.attach(await workspace.attach(digest, first, last))
+            self._session_controller.composer.attach(await workspace.contents.attach(digest, first, last))
             self._window.show_page("chat")
 
     def show_request(self) -> None:
         """Show the whole next request, word for word."""
 
         def show(conversation: Conversation) -> None:
-            window, _ = conversation.measure()
+            window, _ = conversation.window.measure()
             self._views.inspector.show_page("Next request", request_text(window))
 
         self._with_conversation(show)
 
     def _show_row(self, row: WindowRow) -> None:
         def show(conversation: Conversation) -> None:
-            window, _ = conversation.measure()
+            window, _ = conversation.window.measure()
             self._views.inspector.show_page(
-                row.name, row_text(window, conversation.rows(), row.seq, row.kind)
+                row.name, row_text(window, conversation.window.rows(), row.seq, row.kind)
             )
 
         self._with_conversation(show)

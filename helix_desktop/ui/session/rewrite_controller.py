@@ -54,14 +54,14 @@ class RewriteController(QObject):
 
     def undo(self, seq: int) -> None:
         """Undo a rewrite of the window."""
-        self._with_conversation(lambda conversation: self._start(conversation.undo(seq), "undo"))
+        self._with_conversation(lambda conversation: self._start(conversation.window.undo(seq), "undo"))
 
     def redo(self, seq: int) -> None:
         """Let an undone rewrite hold again; a sweep that fell with another one returns with it."""
 
         def redo(conversation: Conversation) -> None:
             transcript = conversation.session.transcript
-            self._start(conversation.redo(seq if transcript.can_redo(seq) else seq - 1), "redo")
+            self._start(conversation.window.redo(seq if transcript.can_redo(seq) else seq - 1), "redo")
 
         self._with_conversation(redo)
 
@@ -79,15 +79,14 @@ class RewriteController(QObject):
         """Pin the output of a row of the inspector, or take its pin off."""
 
         def pin(conversation: Conversation) -> None:
-            self._start(
-                conversation.unpin(row.seq) if row.kind == "pinned" else conversation.pin(row.seq), "pin"
-            )
+            window = conversation.window
+            self._start(window.unpin(row.seq) if row.kind == "pinned" else window.pin(row.seq), "pin")
 
         self._with_conversation(pin)
 
     def observe(self) -> None:
         """Have older messages observed now, or what waits put in place; the timeline shows how far it is."""
-        self._with_conversation(Conversation.observe)
+        self._with_conversation(lambda conversation: conversation.observations.start())
 
     def compact(self) -> None:
         """Open the dialog of a handover, once."""
@@ -125,9 +124,9 @@ class RewriteController(QObject):
 
     def _cancel(self, job: str) -> None:
         if job == "observation":
-            self._with_conversation(Conversation.cancel_observation)
+            self._with_conversation(lambda conversation: conversation.observations.cancel())
         elif job == "compaction":
-            self._with_conversation(Conversation.cancel_compaction)
+            self._with_conversation(lambda conversation: conversation.handovers.cancel())
 
     def _cancel_current(self) -> None:
         self._cancel(next(iter(self._window.jobs.job_ids()), ""))

@@ -44,9 +44,9 @@ class ToolCardController(QObject):
             return
         match action:
             case Pin(seq=seq):
-                start(conversation.pin(seq), "pin")
+                start(conversation.window.pin(seq), "pin")
             case Unpin(seq=seq):
-                start(conversation.unpin(seq), "unpin")
+                start(conversation.window.unpin(seq), "unpin")
             case ChooseForm():
                 start(self._choose_form(conversation, action), "choose form")
             case ReadOriginal():
@@ -67,7 +67,7 @@ class ToolCardController(QObject):
             chat = self._session_controller.views.chat
             instructions = await get_text(chat, _EXTRACT_TITLE, choice.instructions, "Extract", _EXTRACT_NOTE)
         if instructions is not None:
-            await conversation.choose_form(choice.seq, choice.form, instructions)
+            await conversation.window.choose_form(choice.seq, choice.form, instructions)
 
     async def _read_original(self, conversation: Conversation, request: ReadOriginal) -> None:
         """Show the original of an output in its card: its ends, or all of it."""

@@ -37,7 +37,7 @@ class TimelinePresenter:
         if conversation is None:
             return
         transcript = conversation.session.transcript
-        log, (_, gauge) = list(conversation.session.log), conversation.measure()
+        log, (_, gauge) = list(conversation.session.log), conversation.window.measure()
         last = transcript.items[-1].seq if transcript.items else 0
         cards = await asyncio.to_thread(build_cards, log, transcript)
         points = with_current_usage(
@@ -45,7 +45,7 @@ class TimelinePresenter:
         )
         if conversation is not self._conversation:
             return
-        threshold = conversation.policy.handover_at
+        threshold = conversation.window.policy.handover_at
         self._view.set_state(TimelineState(cards, points, gauge.used, gauge.window, threshold, self._running))
         self._view.reveal(self._pending_reveal or self._first_card, at_top=not self._pending_reveal)
         self._pending_reveal = self._first_card = 0

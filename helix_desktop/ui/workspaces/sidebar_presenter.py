@@ -72,7 +72,7 @@ class SidebarPresenter(QObject):
         self._recounting.add(workspace.id)
         try:
             with suppress(StoreClosed):
-                if await workspace.recount_missing():
+                if await workspace.usage.recount_missing():
                     await self.refresh()
         finally:
             self._recounting.discard(workspace.id)
@@ -116,7 +116,7 @@ class SidebarPresenter(QObject):
         sidebar.show_sessions(items, datetime.now())
         count = pluralize(totals.entries, "entry", "entries")
         sidebar.show_cache(f"{size} · {count}" if totals.entries else "")
-        return all(session.parent or workspace.usage_of(session) is not None for session in sessions)
+        return all(session.parent or workspace.usage.of(session) is not None for session in sessions)
 
 
 def _closed_reason(row: WorkspaceRow) -> str:
@@ -174,7 +174,7 @@ def _item(
     cost = session.cost + sum(other.cost for other in others if other.parent == session.id)
     if cost:
         parts.append(format_usd(cost))
-    gauge = workspace.usage_of(session)
+    gauge = workspace.usage.of(session)
     return SessionItem(
         id=session.id,
         title=session.title or "New session",

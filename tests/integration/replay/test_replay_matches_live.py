@@ -9,9 +9,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from helix_desktop.agent.conversation import Conversation, SessionServices
+from helix_desktop.agent.conversation import Conversation
+from helix_desktop.agent.conversation_factory import create_conversation
 from helix_desktop.agent.models.roles import ModelRoles
 from helix_desktop.agent.session import Session
+from helix_desktop.agent.session_services import SessionServices
 from helix_desktop.config.prompts import load_prompts
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES, ContextPolicy
@@ -93,8 +95,12 @@ async def live(messages: list[dict[str, Any]], policy: ContextPolicy) -> list[tu
     policy, frame = policy.scaled(WINDOW), PromptFrame(info, system, (), tokens, 0)
     roles = ModelRoles(model, summary=SummaryWriter(info, counter))
     parts = SessionServices(store, model, counter, MemoryRules(), model.clock, load_prompts())
-    session = Session("0" * 32, store, model.clock, scope, [], Transcript())
-    model.conversation = Conversation(session, scope, parts, lambda: (policy, frame, roles))
+
+    def settings() -> tuple[ContextPolicy, PromptFrame, ModelRoles]:
+        return policy, frame, roles
+
+    session = Session("0" * 32, store, model.clock, scope, [], Transcript(), settings)
+    model.conversation = create_conversation(session, scope, parts, settings)
     await session.record(SessionStarted("Replay"))
     for message in messages:
         if message["role"] == "user":

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import msgspec
 
-from helix_desktop.agent.conversation import SessionServices
 from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.agent.session_services import SessionServices
 from helix_desktop.config.prompts import load_prompts
 from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade

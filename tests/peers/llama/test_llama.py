@@ -114,7 +114,7 @@ async def test_its_token_count_is_adopted(server: PeerServer, tmp_path: Path) ->
         used = rig.events(AssistantSpoke)[-1].usage
         assert rig.model.requests
         assert rig.conversation.session.ratios[rig.model.info.label] > 2
-        assert rig.conversation.measure()[1].used == pytest.approx(used.input + used.output, rel=0.1)
+        assert rig.conversation.window.measure()[1].used == pytest.approx(used.input + used.output, rel=0.1)
 
 
 async def test_a_window_smaller_than_we_believe(model_file: Path, tmp_path: Path) -> None:

@@ -40,7 +40,9 @@ async def count_message_tokens(rig: WindowRig, messages: list[dict[str, Any]]) -
     for message in messages:
         calls = message.get("tool_calls") or ()
         texts = [str(message.get("content") or ""), *(json.dumps(call["function"]) for call in calls)]
-        total += _TOKENS_PER_MESSAGE + sum([await rig.workspace.count_tokens(text) for text in texts if text])
+        total += _TOKENS_PER_MESSAGE + sum(
+            [await rig.workspace.contents.count_tokens(text) for text in texts if text]
+        )
     return total
 
 
@@ -65,7 +67,7 @@ async def check_gauge_accuracy(rig: WindowRig, factor: float) -> UsageGauge:
         for message in request.messages
     ]
     true = factor * (await count_message_tokens(rig, wire) + frame.tools_tokens)
-    gauge = rig.conversation.measure()[1]
+    gauge = rig.conversation.window.measure()[1]
     assert abs(gauge.used - true) <= _TOLERANCE_TOKENS + _TOLERANCE_RATIO * true, (gauge, true)
     assert gauge.window == frame.info.window
     return gauge
@@ -79,13 +81,13 @@ def inspector_rows(rig: WindowRig) -> list[WindowRow]:
 
 async def check_usage_displays(rig: WindowRig) -> None:
     """Every place on screen shows the gauge's figure: to the token where it can, else as it is written."""
-    gauge = rig.conversation.measure()[1]
+    gauge = rig.conversation.window.measure()[1]
     used, window, share = format_tokens(gauge.used), format_tokens(gauge.window), f"{gauge.share * 100:.0f} %"
     assert sidebar_item(rig).used == gauge.share, "sidebar"
     (line,) = [
         session for session in await rig.workspace.sessions() if session.id == rig.conversation.session.id
     ]
-    assert rig.workspace.usage_of(line) == gauge
+    assert rig.workspace.usage.of(line) == gauge
     pill = rig.window.top_bar.gauge.accessibleName()
     assert f"{share} · {used} / {window}" in pill, "top bar"
     inspector = rig.views.inspector

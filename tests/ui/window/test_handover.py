@@ -98,13 +98,13 @@ async def test_a_draft_is_read_changed_and_handed_over(qapp: QApplication, tmp_p
     model = Summariser()
     async with ChatServer(model) as server, open_window(qapp, tmp_path) as rig:
         dialog = await _work(rig, server)
-        before = rig.conversation.measure()[0]
+        before = rig.conversation.window.measure()[0]
         dialog.focus_input.setText("the fourth file")
         press(dialog, "write_draft")
         await until(lambda: dialog.step == "draft", "the draft")
         assert "the fourth file" in model.prompts[0]
         assert rig.events(HandoverMade) == []
-        assert rig.conversation.measure()[0] == before
+        assert rig.conversation.window.measure()[0] == before
         assert [line for line in dialog.editor.toPlainText().splitlines() if line.startswith("## ")] == [
             f"## {title}" for title in SECTIONS
         ]
@@ -119,12 +119,12 @@ async def test_a_draft_is_read_changed_and_handed_over(qapp: QApplication, tmp_p
             "the fourth file",
         )
         assert handover.sections[0].bullets[0].text == "My own words."
-        assert rig.conversation.measure()[0].estimate < before.estimate
+        assert rig.conversation.window.measure()[0].estimate < before.estimate
         await until(lambda: any(row.kind == "handover" for row in rig.rows(DividerRow)), "the divider")
 
         rig.window.commands.undo_compaction.trigger()
         await until(lambda: any(row.is_undone for row in rig.rows(DividerRow)), "undone")
-        assert rig.conversation.measure()[0] == before
+        assert rig.conversation.window.measure()[0] == before
 
 
 async def test_a_shorter_range_covers_less(qapp: QApplication, tmp_path: Path) -> None:
@@ -259,16 +259,16 @@ async def test_older_messages_are_observed_on_request(qapp: QApplication, tmp_pa
         await until(lambda: "Nothing to observe yet" in rig.banner_text(), "the reason")
         for text in ("Read everything", "And now?", "And again?"):
             await rig.run_turn(text)
-        before = rig.conversation.measure()[0]
+        before = rig.conversation.window.measure()[0]
         rig.window.commands.observe_now.trigger()
         await until(lambda: rig.events(ObservationsPlaced), "the observations in place")
         (event,) = rig.events(ObservationsMade)
         assert [observation.priority for observation in event.observations] == [1, 3]
         assert rig.events(ObservationsPlaced)[0].reason is PlacementReason.MANUAL
-        assert rig.conversation.measure()[0].estimate < before.estimate
+        assert rig.conversation.window.measure()[0].estimate < before.estimate
         divider = next(row for row in rig.rows(DividerRow) if row.kind == "observations" and not row.is_quiet)
         press_action(rig.chat.view, divider, "view")
         await until(lambda: rig.views.timeline.card_widget(divider.key.seq), "the card")
         press_action(rig.chat.view, divider, "undo")
-        await until(lambda: rig.conversation.measure()[0] == before, "all as before")
+        await until(lambda: rig.conversation.window.measure()[0] == before, "all as before")
         assert "observation" not in rig.window.jobs.job_ids()

@@ -59,7 +59,7 @@ def state(card: ServerCard) -> str:
 
 def statuses(rig: WindowRig) -> list[str]:
     """The names of the tools that the next request tells of."""
-    return [spec.name for spec in rig.conversation.measure()[0].request.tools]
+    return [spec.name for spec in rig.conversation.window.measure()[0].request.tools]
 
 
 async def test_a_pasted_server_is_tested_added_and_used_by_the_agent(

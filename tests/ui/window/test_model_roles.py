@@ -32,7 +32,7 @@ async def _furnish(rig: WindowRig, server: ChatServer) -> None:
 
 def _roles(rig: WindowRig) -> dict[str, str]:
     """The models of the workspace on screen, by role."""
-    roles = rig.workspace.run_settings.roles
+    roles = rig.workspace.models.shared.roles
     models = {"main": roles.main, "fast": roles.fast, "summary": roles.summary, "long": roles.long}
     return {role: model.info.name for role, model in models.items() if model is not None}
 

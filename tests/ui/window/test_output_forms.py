@@ -92,18 +92,18 @@ async def test_the_agents_choice_is_displayed_while_it_runs_and_stays_on_the_car
 async def test_the_user_displays_all_of_it_and_undoes_that(qapp: QApplication, tmp_path: Path) -> None:
     async with ChatServer(Reader()) as server, open_window(qapp, tmp_path) as rig:
         await _read(rig, server)
-        before = rig.conversation.measure()[0]
+        before = rig.conversation.window.measure()[0]
         assert card(rig).form == "preview"
         press_action(rig.chat.view, card(rig), "form:full")
         await until(lambda: card(rig).form == "full", "all of it")
         assert card(rig).lines == 600
         assert card(rig).chosen_by == "user"
-        assert rig.conversation.measure()[0].estimate > before.estimate + 3_000
+        assert rig.conversation.window.measure()[0].estimate > before.estimate + 3_000
         divider = next(row for row in rig.rows(DividerRow) if row.kind == "form")
         assert "read_file long.txt" in divider.text
         press_action(rig.chat.view, divider, "undo")
         await until(lambda: card(rig).form == "preview", "the preview again")
-        assert rig.conversation.measure()[0] == before
+        assert rig.conversation.window.measure()[0] == before
 
 
 async def test_the_user_requests_an_extract_with_their_own_prompt(qapp: QApplication, tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ async def test_a_sweep_and_its_undo_appear_on_every_page(qapp: QApplication, tmp
     async with reads_all() as server, open_window(qapp, tmp_path) as rig:
         await _read_all(rig, server, **sweeps)
         sweep = rig.events(SweepMade)[0]
-        sent = rig.conversation.measure()[0]
+        sent = rig.conversation.window.measure()[0]
         assert _badges(rig)["part0.txt"] == "cached"
         assert _badges(rig)["part7.txt"] == "in window"
         assert (await _states(rig))["part0.txt"] == "marker"
@@ -73,14 +73,14 @@ async def test_a_sweep_and_its_undo_appear_on_every_page(qapp: QApplication, tmp
         await rig.wait_for_turn_end()
         assert _badges(rig)["part0.txt"] == "in window"
         assert (await _states(rig))["part0.txt"] == "in window"
-        assert rig.conversation.measure()[0].estimate > sent.estimate
+        assert rig.conversation.window.measure()[0].estimate > sent.estimate
 
         rig.window.show_page("timeline")
         rig.views.timeline.redo_requested.emit(divider.key.seq)
         await until(lambda: not rig.rows(DividerRow)[0].is_undone, "the sweep holds again")
         await rig.wait_for_turn_end()
         assert _badges(rig)["part0.txt"] == "cached"
-        assert rig.conversation.measure()[0] == sent
+        assert rig.conversation.window.measure()[0] == sent
         assert await rig.stored_events() == rig.conversation.session.log
 
 
@@ -88,11 +88,11 @@ async def test_a_manual_handover_its_undo_and_its_sources(qapp: QApplication, tm
     async with reads_all() as server, open_window(qapp, tmp_path) as rig:
         await _read_all(rig, server, **BY_HAND)
         await rig.run_turn("And now?")
-        before = rig.conversation.measure()
-        rig.conversation.compact()
+        before = rig.conversation.window.measure()
+        rig.conversation.handovers.start()
         await until(lambda: rig.events(HandoverMade), "the handover")
         await rig.wait_for_turn_end()
-        after = rig.conversation.measure()
+        after = rig.conversation.window.measure()
         assert after[1].used < before[1].used
         divider = next(row for row in rig.rows(DividerRow) if row.kind == "handover")
         assert "handed over" in divider.text
@@ -111,11 +111,11 @@ async def test_a_manual_handover_its_undo_and_its_sources(qapp: QApplication, tm
         rig.window.commands.undo_compaction.trigger()
         await until(lambda: any(row.is_undone for row in rig.rows(DividerRow)), "undone")
         await rig.wait_for_turn_end()
-        assert rig.conversation.measure()[0] == before[0]
+        assert rig.conversation.window.measure()[0] == before[0]
         assert _badges(rig)["part0.txt"] == "in window"
         rig.wiring.rewrites.redo(divider.key.seq)
         await until(lambda: not any(row.is_undone for row in rig.rows(DividerRow)), "redone")
-        assert rig.conversation.measure()[0] == after[0]
+        assert rig.conversation.window.measure()[0] == after[0]
 
 
 async def test_recall_is_attached_to_the_message_complete_or_by_lines(
@@ -169,7 +169,7 @@ async def test_three_failed_handovers_raise_a_banner_until_the_next_success(
         await rig.wiring.workspace_controller.open_workspace(first)
         assert "Automatic compaction paused" in rig.banner_text()
 
-        rig.conversation.compact()
+        rig.conversation.handovers.start()
         await until(lambda: rig.events(HandoverMade), "a handover")
         await until(lambda: "Automatic compaction paused" not in rig.banner_text(), "the banner gone")
 

@@ -66,14 +66,14 @@ async def test_a_fold_appears_and_its_undo_restores_the_steps(qapp: QApplication
         assert f"{folds[0].steps} step" in divider.text
         assert action_names(divider) == ("view", "undo")
         assert card(rig, "part0.txt").badge == "folded"
-        folded = rig.conversation.measure()[0]
+        folded = rig.conversation.window.measure()[0]
 
         press_action(rig.chat.view, divider, "undo")
         await until(lambda: card(rig, "part0.txt").badge != "folded", "the steps back in the window")
-        assert rig.conversation.measure()[0].estimate > folded.estimate
+        assert rig.conversation.window.measure()[0].estimate > folded.estimate
         press_action(rig.chat.view, divider, "redo")
         await until(lambda: card(rig, "part0.txt").badge == "folded", "the fold again")
-        assert rig.conversation.measure()[0] == folded
+        assert rig.conversation.window.measure()[0] == folded
 
 
 async def test_a_card_links_to_its_rewrite(qapp: QApplication, tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ async def test_a_pin_restores_a_folded_output_and_unpinning_releases_it(
 ) -> None:
     async with works() as server, open_window(qapp, tmp_path) as rig:
         await _work(rig, server, **FOLDS)
-        before = rig.conversation.measure()[0]
+        before = rig.conversation.window.measure()[0]
         press_action(rig.chat.view, card(rig, "part0.txt"), "pin")
         await until(lambda: card(rig, "part0.txt").badge == "pinned", "the pin on the card")
         copies = [
@@ -115,7 +115,7 @@ async def test_a_pin_restores_a_folded_output_and_unpinning_releases_it(
 
         press_action(rig.chat.view, card(rig, "part0.txt"), "unpin")
         await until(lambda: card(rig, "part0.txt").badge == "folded", "the pin gone")
-        assert rig.conversation.measure()[0] == before
+        assert rig.conversation.window.measure()[0] == before
 
 
 async def test_arguments_that_became_markers_show_on_their_call(qapp: QApplication, tmp_path: Path) -> None:

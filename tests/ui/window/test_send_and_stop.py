@@ -62,7 +62,7 @@ async def test_numbers_agree_everywhere(qapp: QApplication, tmp_path: Path) -> N
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project", {"README.md": "# Lamp\n\nA lamp for the desk.\n" * 40})
         await rig.run_turn("What is here?")
-        used = rig.conversation.measure()[1].used
+        used = rig.conversation.window.measure()[1].used
         entries = rig.views.inspector.requests.entries
         listed = [entries.index(at, 0).data(ROW_ROLE) for at in range(entries.rowCount())]
         assert len(listed) > 4

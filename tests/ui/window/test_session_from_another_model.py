@@ -44,7 +44,7 @@ async def test_it_displays_its_own_model_and_waits_for_a_choice(qapp: QApplicati
             assert rig.composer.text() == "Go on"
             assert not rig.conversation.is_running
             with pytest.raises(ModelNotChosen):
-                rig.conversation.compact()
+                rig.conversation.handovers.start()
             with pytest.raises(ModelNotChosen):
                 await rig.conversation.continue_turn("Continue.")
 

@@ -216,7 +216,7 @@ async def test_a_policy_takes_effect_at_once_and_persists(qapp: QApplication, tm
         assert rig.workspace.policy.protect_steps == 3
         assert page.control("protect_steps").hasFocus()
         page.changed.emit({"handover_at": 0.5})
-        now = rig.conversation.measure()[1]
+        now = rig.conversation.window.measure()[1]
         left = f"compacts in ~{format_tokens(now.window // 2 - now.used)}"
         await until(lambda: left in rig.window.top_bar.gauge.accessibleName(), "the gauge")
         page.changed.emit({"sweep_min": 30_000})

@@ -174,7 +174,7 @@ async def test_no_data_of_one_workspace_is_reached_from_the_other(qapp: QApplica
         rig.window.show_page("cache")
         await until(rig.views.cache.empty.isVisible, "an empty cache")
         with pytest.raises(DigestUnknown):
-            await rig.workspace.attach(digest)
+            await rig.workspace.contents.attach(digest)
         assert await rig.workspace.store.find(digest[:12]) == []
         assert rig.window.sidebar.session_list.session_count() == 1
 

@@ -53,7 +53,7 @@ def _reads_all() -> ChatServer:
 
 
 def _true(rig: WindowRig) -> float:
-    return rig.conversation.measure()[1].share
+    return rig.conversation.window.measure()[1].share
 
 
 async def test_the_sidebar_follows_and_stores_each_change(qapp: QApplication, tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ async def test_the_sidebar_follows_and_stores_each_change(qapp: QApplication, tm
             await until(
                 lambda: _true(rig) > sweep and sidebar_item(rig).used == _true(rig), "the undo listed"
             )
-            session, used = rig.conversation.session.id, rig.conversation.measure()[1].used
+            session, used = rig.conversation.session.id, rig.conversation.window.measure()[1].used
             await rig.wiring.workspace_controller.new_session()
 
         async with open_window(qapp, tmp_path) as rig:
@@ -153,7 +153,7 @@ class _Play:
 
     async def step(self, what: str) -> None:
         """Do one thing, then compare every place with every other and with an own count."""
-        before = self.rig.conversation.measure()[1].used
+        before = self.rig.conversation.window.measure()[1].used
         handover_count = len(self.rig.events(HandoverMade))
         await getattr(self, f"_{what}")()
         await self.rig.wait_for_turn_end()
@@ -178,20 +178,20 @@ class _Play:
 
     async def _compact(self) -> None:
         with suppress(CompactionRefused):
-            self.rig.conversation.compact()
+            self.rig.conversation.handovers.start()
 
     async def _observe(self) -> None:
         with suppress(CompactionRefused):
-            self.rig.conversation.observe()
+            self.rig.conversation.observations.start()
 
     async def _undo(self) -> None:
         transcript = self.rig.conversation.session.transcript
         if undoable := [seq for seq in transcript.rewrites.by_seq if transcript.can_undo(seq)]:
-            await self.rig.conversation.undo(self._random.choice(undoable))
+            await self.rig.conversation.window.undo(self._random.choice(undoable))
 
     async def _redo(self) -> None:
         if undone := sorted(self.rig.conversation.session.transcript.rewrites.undone):
-            await self.rig.conversation.redo(self._random.choice(undone))
+            await self.rig.conversation.window.redo(self._random.choice(undone))
 
     def _output(self) -> int:
         answers = [
@@ -200,16 +200,16 @@ class _Play:
         return self._random.choice(answers)
 
     async def _pin(self) -> None:
-        await self.rig.conversation.pin(self._output())
+        await self.rig.conversation.window.pin(self._output())
 
     async def _unpin(self) -> None:
-        await self.rig.conversation.unpin(
+        await self.rig.conversation.window.unpin(
             max(self.rig.conversation.session.transcript.rewrites.pinned, default=0)
         )
 
     async def _form(self) -> None:
         with suppress(OutputFormUnavailable):
-            await self.rig.conversation.choose_form(self._output(), "preview")
+            await self.rig.conversation.window.choose_form(self._output(), "preview")
 
     async def _policy(self) -> None:
         fields = {"user_text_tokens": self._random.choice((0, 20, 20_000)), "handover_at": 0.9}
@@ -239,7 +239,7 @@ async def test_every_gauge_matches_the_next_request(
             for what in play.steps(7):
                 await play.step(what)
             assert len(play.fixed) == 1, "the system prompt and the tools keep their count"
-            session, share = rig.conversation.session.id, rig.conversation.measure()[1].share
+            session, share = rig.conversation.session.id, rig.conversation.window.measure()[1].share
             totals = await check_cache_totals(rig)
             await rig.wiring.workspace_controller.new_session()
 
@@ -248,7 +248,7 @@ async def test_every_gauge_matches_the_next_request(
         assert rig.workspace.find_open(session) is None
         await until(lambda: sidebar_item(rig, session).used == share, "the same share after a restart")
         await rig.wiring.workspace_controller.open_session(session)
-        assert sidebar_item(rig).used == rig.conversation.measure()[1].share == share
+        assert sidebar_item(rig).used == rig.conversation.window.measure()[1].share == share
         events = msgspec.json.decode(msgspec.json.encode(await rig.stored_events()))
 
     cache_list = await cli("cache", "list", "--workspace", "ws")

@@ -160,15 +160,15 @@ async def test_no_summary_is_started_over_budget() -> None:
     await conversation.budget.set_limit(Budget(tokens=conversation.budget.spent.tokens + 1))
     assert (await conversation.run("Go on.")).cause == "budget"
     await conversation.wait_for_background_work()
-    assert conversation.measure()[1].pressure == "compact", "a handover would be due"
+    assert conversation.window.measure()[1].pressure == "compact", "a handover would be due"
     assert (rig.updates_of(ErrorRaised), model.summary_requests) == ([], [])
-    conversation.compact()
+    conversation.handovers.start()
     await conversation.wait_for_background_work()
     assert [update.what for update in rig.updates_of(ErrorRaised)] == ["The budget of this session is spent."]
     assert model.summary_requests == []
     before = conversation.budget.spent.tokens
     await conversation.budget.set_limit(Budget())
-    conversation.compact()
+    conversation.handovers.start()
     await conversation.wait_for_background_work()
     assert [event.spent for event in rig.events(HandoverMade)] == [2_100]
     assert conversation.budget.spent.tokens == before + 2_100

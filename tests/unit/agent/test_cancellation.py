@@ -102,13 +102,13 @@ async def test_a_handover_can_be_cancelled_at_any_moment(phase: Phase) -> None:
     """In any phase, a little into it: made or not, never half; another can be made at once."""
     for passes in range(8):
         rig = await long_conversation(2)
-        rig.conversation.compact()
+        rig.conversation.handovers.start()
         if passes or phase != "read":  # else immediately
             await wait_for_phase(rig, phase)
         for _ in range(passes):
             await asyncio.sleep(0)
         phases = {moved.phase for moved in rig.updates_of(CompactionProgress)}
-        rig.conversation.cancel_compaction()
+        rig.conversation.handovers.cancel()
         await rig.conversation.wait_for_background_work()
         await rig.conversation.session.drain()
         await rig.assert_consistent()
@@ -116,7 +116,7 @@ async def test_a_handover_can_be_cancelled_at_any_moment(phase: Phase) -> None:
         assert handover_count == 0 or "write" in phases
         assert handover_count == 1 or phase != "idle"
         if not handover_count:
-            rig.conversation.compact()
+            rig.conversation.handovers.start()
             await rig.conversation.wait_for_background_work()
         assert len(rig.events(HandoverMade)) == 1
         await rig.assert_consistent()

@@ -126,25 +126,27 @@ class RandomUser:
     async def _undo(self) -> None:
         transcript = self.rig.conversation.session.transcript
         if undoable := [seq for seq in transcript.rewrites.by_seq if transcript.can_undo(seq)]:
-            await self.rig.conversation.undo(self.chance.choice(undoable))
+            await self.rig.conversation.window.undo(self.chance.choice(undoable))
 
     async def _redo(self) -> None:
         if undone := sorted(self.rig.conversation.session.transcript.rewrites.undone):
-            await self.rig.conversation.redo(self.chance.choice(undone))
+            await self.rig.conversation.window.redo(self.chance.choice(undone))
 
     async def _pin(self) -> None:
         items = self.rig.conversation.session.transcript.items
         if outputs := [item.seq for item in items if isinstance(item.event, ToolAnswered)]:
-            await self.rig.conversation.pin(self.chance.choice(outputs))
-            await self.rig.conversation.unpin(self.chance.choice(outputs))
+            await self.rig.conversation.window.pin(self.chance.choice(outputs))
+            await self.rig.conversation.window.unpin(self.chance.choice(outputs))
 
     async def _start_draft(self) -> None:
-        self.chance.choice((self.rig.conversation.compact, self.rig.conversation.observe))()
+        self.chance.choice(
+            (self.rig.conversation.handovers.start, self.rig.conversation.observations.start)
+        )()
 
     async def _drafted(self) -> None:
         async def write() -> None:
             try:
-                self.draft = await self.rig.conversation.draft_handover("the tests")
+                self.draft = await self.rig.conversation.handovers.draft("the tests")
             except CompactionRefused as refused:
                 self.refusals.append(refused)
 
@@ -154,11 +156,11 @@ class RandomUser:
         if self.draft is not None:
             draft, self.draft = self.draft, None
             text = draft.text.replace("A fact", "My fact") if self.chance.random() < 0.8 else None
-            await self.rig.conversation.commit_handover(draft, text)
+            await self.rig.conversation.handovers.commit(draft, text)
 
     async def _cancel(self) -> None:
         self.chance.choice(
-            (self.rig.conversation.cancel_compaction, self.rig.conversation.cancel_observation)
+            (self.rig.conversation.handovers.cancel, self.rig.conversation.observations.cancel)
         )()
 
     async def do_rare(self) -> None:
@@ -166,20 +168,20 @@ class RandomUser:
         conversation, self.unreachable = self.rig.conversation, 0.0
         draft = await self._draft_something()
         self.patient, summaries = True, self.summaries
-        conversation.compact()
+        conversation.handovers.start()
         await self.rig.wait_until(lambda: self.summaries > summaries)
-        await conversation.commit_handover(draft, draft.text.replace("A fact", "My fact"))
+        await conversation.handovers.commit(draft, draft.text.replace("A fact", "My fact"))
         await self.end()
         edited_seq = next(
             seq for seq in reversed(conversation.session.transcript.rewrites.by_seq) if self._is_edited(seq)
         )
-        await conversation.undo(edited_seq)
-        await conversation.redo(edited_seq)
+        await conversation.window.undo(edited_seq)
+        await conversation.window.redo(edited_seq)
 
     async def _draft_something(self) -> HandoverDraft:
         while True:
             try:
-                return await self.rig.conversation.draft_handover("the tests")
+                return await self.rig.conversation.handovers.draft("the tests")
             except CompactionRefused:  # there is too little yet
                 await self._send()
                 await self.rig.wait_until_idle()
@@ -209,9 +211,9 @@ async def test_nothing_is_lost_in_any_order_of_actions(seed: int) -> None:
     conversation = await user.rig.begin()
     for _ in range(70):
         await user.act()
-        window, now = conversation.measure()
+        window, now = conversation.window.measure()
         assert now.used >= 0
-        assert window.estimate == sum(row.tokens for row in conversation.rows())
+        assert window.estimate == sum(row.tokens for row in conversation.window.rows())
     await user.end()
     await user.do_rare()
     assert all(refusal.what and refusal.why for refusal in user.refusals)

@@ -51,9 +51,9 @@ async def rich_session() -> AgentRig:
     conversation = await rig.begin()
     await conversation.run("Work.")
     await conversation.run("And now?")
-    conversation.compact()
+    conversation.handovers.start()
     await conversation.wait_for_background_work()
-    await conversation.undo(max(conversation.session.transcript.rewrites.handovers))
+    await conversation.window.undo(max(conversation.session.transcript.rewrites.handovers))
     await conversation.send("Wait.")
     await rig.tools.started.wait()
     await conversation.send("Later.")
@@ -109,7 +109,7 @@ async def test_the_list_keeps_its_figures_after_a_crash() -> None:
     conversation = await rig.create_workspace(store, POLICY).open_session("s")
     (after,) = await store.sessions()
     assert (after.used, after.window, after.model) == (
-        conversation.measure()[1].used,
+        conversation.window.measure()[1].used,
         before.window,
         before.model,
     )
@@ -178,14 +178,14 @@ async def test_a_full_disk_during_a_handover() -> None:
     conversation = await rig.begin()
     await conversation.run("Work.")
     await conversation.run("And now?")
-    before, _ = conversation.measure()
+    before, _ = conversation.window.measure()
     rig.store.first_failing_write = 0
-    conversation.compact()
+    conversation.handovers.start()
     await conversation.wait_for_background_work()
     assert [update.what for update in rig.updates_of(ErrorRaised)] == ["The disk is full."]
-    assert conversation.measure()[0] == before
+    assert conversation.window.measure()[0] == before
     rig.store.first_failing_write = UNREACHED
-    conversation.compact()
+    conversation.handovers.start()
     await conversation.wait_for_background_work()
     assert len(rig.events(HandoverMade)) == 1
     await rig.assert_consistent()

@@ -183,19 +183,19 @@ async def test_a_compaction_is_previewed_and_undoable() -> None:
     conversation = await rig.begin()
     await conversation.run("Think.")
     await conversation.run("And now?")
-    before = conversation.measure()[0].request
-    draft = await conversation.draft_handover("the login")
+    before = conversation.window.measure()[0].request
+    draft = await conversation.handovers.draft("the login")
     assert "## Completed Work" in draft.text
     assert draft.after < draft.before
     assert rig.events(HandoverMade) == []
-    await conversation.commit_handover(draft)
+    await conversation.handovers.commit(draft)
     (seq,) = conversation.session.transcript.rewrites.handovers
-    after = conversation.measure()[0].request
+    after = conversation.window.measure()[0].request
     assert len(texts(after)) < len(texts(before))
-    await conversation.undo(seq)
-    assert conversation.measure()[0].request == before
-    await conversation.redo(seq)
-    assert conversation.measure()[0].request == after
+    await conversation.window.undo(seq)
+    assert conversation.window.measure()[0].request == before
+    await conversation.window.redo(seq)
+    assert conversation.window.measure()[0].request == after
     await rig.assert_consistent()
 
 
@@ -215,7 +215,7 @@ async def test_nothing_leaks_between_sessions() -> None:
         assert "[CACHED]" not in texts(request)
     other_workspace = rig.create_workspace(GatedStore(), HANDOVERS)
     with pytest.raises(DigestUnknown) as refused:
-        await other_workspace.attach(digest)
+        await other_workspace.contents.attach(digest)
     assert digest not in str(refused.value.near)
     await rig.assert_consistent()
     await other_workspace.close()

@@ -268,7 +268,7 @@ class Steering(RuleBasedStateMachine):
         """Undo a rewrite."""
         transcript = self.rig.conversation.session.transcript
         if undoable := [seq for seq in transcript.rewrites.by_seq if transcript.can_undo(seq)]:
-            self.do(self.rig.conversation.undo(undoable[choice % len(undoable)]))
+            self.do(self.rig.conversation.window.undo(undoable[choice % len(undoable)]))
 
     @rule()
     def restart(self) -> None:

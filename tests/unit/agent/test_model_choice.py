@@ -76,7 +76,7 @@ async def test_nothing_is_sent_before_the_user_agreed() -> None:
     for attempt in (conversation.send, conversation.run, conversation.start, conversation.continue_turn):
         with pytest.raises(ModelNotChosen, match="lab/own answered in this session"):
             await attempt("Go on.")
-    for repeat in (conversation.retry, conversation.draft_handover):
+    for repeat in (conversation.retry, conversation.handovers.draft):
         with pytest.raises(ModelNotChosen):
             await repeat()
     assert (len(conversation.session.log), now.requests) == (events, [])

@@ -94,17 +94,17 @@ async def test_an_open_question_blocks_no_turn_and_a_full_window_is_kept_valid()
     (handover,) = rig.events(HandoverMade)
     assert (handover.model, handover.trigger) == (NO_MODEL, HandoverTrigger.OVERFLOW)
     assert rig.updates_of(SpendAsksChanged)[0].asks
-    assert rig.conversation.measure()[1].fits
+    assert rig.conversation.window.measure()[1].fits
     await rig.assert_consistent()
 
 
 async def test_a_refusal_changes_nothing_and_is_not_asked_again() -> None:
     """Not by the next turns: only when the history has changed."""
     rig = await fill_window()
-    before = rig.conversation.measure()[0]
+    before = rig.conversation.window.measure()[0]
     rig.conversation.answer_spend_ask("handover", "refuse")
     await rig.wait_until_idle()
-    assert rig.conversation.measure()[0] == before
+    assert rig.conversation.window.measure()[0] == before
     rig.clock.advance_s(10_000)
     await rig.conversation.run("A word.")
     await rig.wait_until_idle()

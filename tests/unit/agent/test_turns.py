@@ -96,7 +96,7 @@ async def test_a_message_that_fills_the_window_by_itself_is_refused() -> None:
     rig = AgentRig(ScriptedModel(replies_in_order()))
     conversation = await rig.begin()
     with pytest.raises(MessageTooLarge, match="a message may have"):
-        await conversation.send("word " * conversation.message_limit * 2)
+        await conversation.send("word " * conversation.window.message_limit * 2)
     assert not rig.events(UserSpoke)
     assert not conversation.is_running
 

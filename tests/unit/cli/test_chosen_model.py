@@ -27,7 +27,7 @@ async def test_a_session_continues_with_its_own_model_or_not_at_all() -> None:
     assert again.model.label == "lab/own"
 
     rig.configured_models.clear()
-    await later.set_models(later.run_settings.roles)
+    await later.set_models(later.models.shared.roles)
     with pytest.raises(ModelNotChosen, match=r"^Nothing was sent.* lab/own .*--model\.$"):
         require_model(again)
     await later.set_models(rig.model)

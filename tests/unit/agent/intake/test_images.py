@@ -47,7 +47,7 @@ async def test_an_image_that_a_tool_shows_reaches_the_model() -> None:
     assert sent.image_data == {answer.digest: SHOT}
     seq = next(recorded.seq for recorded in rig.conversation.session.log if recorded.event is answer)
     with pytest.raises(OutputFormUnavailable, match="no other form"):
-        await rig.conversation.choose_form(seq, "preview")
+        await rig.conversation.window.choose_form(seq, "preview")
     await rig.assert_consistent()
     await rig.workspace.close()
 
@@ -101,7 +101,7 @@ async def test_data_that_cannot_be_sent_as_an_image_is_refused(data: bytes, reas
     rig = AgentRig(ScriptedModel(replies_in_order(), VISION_MODEL))
     await rig.begin()
     with pytest.raises(InvalidInput, match=reason):
-        await rig.workspace.attach_image(rig.conversation.session.id, data, "a.gif")
+        await rig.workspace.contents.attach_image(rig.conversation.session.id, data, "a.gif")
     assert (await rig.store.totals()).entries == 0
     await rig.workspace.close()
 
@@ -110,8 +110,8 @@ async def test_an_image_recalled_into_a_message_is_an_image_again() -> None:
     """From the cache it comes as an image, not as its bytes read as text."""
     rig = AgentRig(ScriptedModel(replies_in_order(), VISION_MODEL))
     await rig.begin()
-    first = await rig.workspace.attach_image(rig.conversation.session.id, SHOT, "shot.png")
-    again = await rig.workspace.attach(first.digest)
+    first = await rig.workspace.contents.attach_image(rig.conversation.session.id, SHOT, "shot.png")
+    again = await rig.workspace.contents.attach(first.digest)
     assert again.image is not None
     assert (again.digest, again.text, again.image.width) == (first.digest, "", 64)
     await rig.workspace.close()

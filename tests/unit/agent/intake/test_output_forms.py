@@ -56,7 +56,7 @@ def seq_of(rig: IntakeRig, name: str) -> int:
 
 def shown_text(rig: IntakeRig, name: str = "big") -> str:
     """Return the output as the window shows it now."""
-    request = rig.conversation.measure()[0].request
+    request = rig.conversation.window.measure()[0].request
     return next(
         message.text for message in request.messages if message.role == "tool" and message.name == name
     )
@@ -64,7 +64,7 @@ def shown_text(rig: IntakeRig, name: str = "big") -> str:
 
 def tokens_of(rig: IntakeRig, name: str = "big") -> int:
     """Return its tokens, as the inspector shows them."""
-    return next(row.tokens for row in rig.conversation.rows() if row.seq == seq_of(rig, name))
+    return next(row.tokens for row in rig.conversation.window.rows() if row.seq == seq_of(rig, name))
 
 
 async def test_a_preview_becomes_the_full_output_and_back() -> None:
@@ -73,15 +73,15 @@ async def test_a_preview_becomes_the_full_output_and_back() -> None:
     preview = shown_text(rig)
     seq = seq_of(rig, "big")
     assert preview != large_output("big")
-    await rig.conversation.choose_form(seq, "full")
+    await rig.conversation.window.choose_form(seq, "full")
     assert shown_text(rig) == large_output("big")
     assert tokens_of(rig) == 1_200 + 4
     choice_seq = rig.conversation.session.transcript.last_seq
-    await rig.conversation.undo(choice_seq)
+    await rig.conversation.window.undo(choice_seq)
     assert shown_text(rig) == preview
-    await rig.conversation.redo(choice_seq)
+    await rig.conversation.window.redo(choice_seq)
     assert shown_text(rig) == large_output("big")
-    await rig.conversation.choose_form(seq, "preview")
+    await rig.conversation.window.choose_form(seq, "preview")
     assert shown_text(rig) == preview
     assert [event.form for event in rig.events(FormChosen)] == ["full", "preview"]
     await rig.conversation.run("Go on.")
@@ -93,7 +93,7 @@ async def test_the_user_requests_an_extract() -> None:
     """The fast model writes it to their instructions; its cost is recorded."""
     rig = await a_session()
     rig.script_extracts(lambda _: [ModelResponse("big row 7 here", usage=Usage(1_300, 6, 100))])
-    await rig.conversation.choose_form(seq_of(rig, "big"), "compact", "the seventh row")
+    await rig.conversation.window.choose_form(seq_of(rig, "big"), "compact", "the seventh row")
     (choice,) = rig.events(FormChosen)
     assert (choice.form, choice.asked, choice.intake_model) == ("compact", "the seventh row", "test/fast")
     assert (choice.intake_tokens, choice.intake_cached) == (1_306, 100)
@@ -113,7 +113,7 @@ async def test_a_masked_output_takes_its_new_form_and_is_not_swept_again() -> No
     assert rig.events(SweepMade)
     seq, marker = seq_of(rig, "big"), shown_text(rig)
     assert marker.startswith(bare_marker(rig.tool_answers[0].digest))
-    await rig.conversation.choose_form(seq, "full")
+    await rig.conversation.window.choose_form(seq, "full")
     assert shown_text(rig) == large_output("big")
     later = [tool_call_reply(("say", {"text": "on"}), id_prefix=f"m{number}") for number in range(STEPS)]
     rig.model.script = replies_in_order(*later)
@@ -122,7 +122,7 @@ async def test_a_masked_output_takes_its_new_form_and_is_not_swept_again() -> No
     choice_seq = next(
         recorded.seq for recorded in rig.conversation.session.log if isinstance(recorded.event, FormChosen)
     )
-    await rig.conversation.undo(choice_seq)
+    await rig.conversation.window.undo(choice_seq)
     assert shown_text(rig) == marker
     await rig.assert_consistent()
 
@@ -135,14 +135,14 @@ async def test_a_full_output_gets_a_smaller_form() -> None:
     await rig.begin()
     await rig.conversation.run("Go.")
     assert shown_text(rig) == large_output("big")
-    await rig.conversation.choose_form(seq_of(rig, "big"), "preview")
+    await rig.conversation.window.choose_form(seq_of(rig, "big"), "preview")
     assert tokens_of(rig) <= POLICY.preview_tokens + 4
     rig.output_tools.results["recall"] = ToolResult(
         data, recalled=rig.tool_answers[0].digest, model_text="a page of it"
     )
     rig.script_calls("recall")
     await rig.conversation.run("Recall it.")
-    await rig.conversation.choose_form(seq_of(rig, "recall"), "full")
+    await rig.conversation.window.choose_form(seq_of(rig, "recall"), "full")
     assert shown_text(rig, "recall") == large_output("big")
     await rig.assert_consistent()
 
@@ -151,8 +151,8 @@ async def test_choosing_the_current_form_records_nothing() -> None:
     """No event, and so no prefix that has to be sent again."""
     rig = await a_session()
     length = len(rig.conversation.session.log)
-    await rig.conversation.choose_form(seq_of(rig, "big"), "preview")
-    await rig.conversation.choose_form(seq_of(rig, "say"), "full")
+    await rig.conversation.window.choose_form(seq_of(rig, "big"), "preview")
+    await rig.conversation.window.choose_form(seq_of(rig, "say"), "full")
     assert len(rig.conversation.session.log) == length
 
 
@@ -160,7 +160,7 @@ async def refused(rig: IntakeRig, seq: int, form: Form, instructions: str = "") 
     """Return the refusal of a form; nothing is recorded."""
     length = len(rig.conversation.session.log)
     with pytest.raises(OutputFormUnavailable) as caught:
-        await rig.conversation.choose_form(seq, form, instructions)
+        await rig.conversation.window.choose_form(seq, form, instructions)
     assert len(rig.conversation.session.log) == length
     await rig.assert_consistent()
     return caught.value
@@ -178,12 +178,12 @@ async def test_a_form_that_does_not_fit_the_window_is_refused_with_numbers() -> 
 async def test_a_form_that_would_start_the_ladder_at_once_is_refused() -> None:
     """Above the panic level the next request would make space by removing just this."""
     rig = await a_session(info=ModelInfo("test", "main", window=5_000, reserve=0))
-    _, now = rig.conversation.measure()
+    _, now = rig.conversation.window.measure()
     after = now.used + 1_204 - tokens_of(rig)
     rig.model.info = msgspec.structs.replace(rig.model.info, window=int(after / 0.97))
     assert "does not fit" in (await refused(rig, seq_of(rig, "big"), "full")).what
     rig.model.info = msgspec.structs.replace(rig.model.info, window=int(after / 0.93))
-    await rig.conversation.choose_form(seq_of(rig, "big"), "full")
+    await rig.conversation.window.choose_form(seq_of(rig, "big"), "full")
     assert shown_text(rig) == large_output("big")
 
 
@@ -201,20 +201,20 @@ async def test_a_summarized_output_has_no_form_until_it_is_pinned() -> None:
     await rig.conversation.run("Think.")
     await rig.conversation.run("And now?")
     rig.model.summary_script = lambda _: text_reply(SUMMARY)
-    rig.conversation.compact()
+    rig.conversation.handovers.start()
     await rig.conversation.wait_for_background_work()
     assert rig.events(HandoverMade)
     seq = seq_of(rig, "big")
     assert "does not stand in the window" in (await refused(rig, seq, "full")).what
-    await rig.conversation.pin(seq)
-    before = rig.conversation.measure()[0].estimate
-    await rig.conversation.choose_form(seq, "full")
-    window, _ = rig.conversation.measure()
+    await rig.conversation.window.pin(seq)
+    before = rig.conversation.window.measure()[0].estimate
+    await rig.conversation.window.choose_form(seq, "full")
+    window, _ = rig.conversation.window.measure()
     assert any(
         large_output("big") in message.text for message in window.request.messages if message.role == "user"
     )
     assert window.estimate - before == 1_200 - rig.tool_answers[0].tokens
-    assert sum(row.tokens for row in rig.conversation.rows()) == window.estimate
+    assert sum(row.tokens for row in rig.conversation.window.rows()) == window.estimate
     await rig.assert_consistent()
 
 
@@ -230,7 +230,7 @@ async def test_an_extract_needs_instructions_and_a_model() -> None:
         ModelRequestRejected("The key was refused.")
     ]
     with pytest.raises(ModelRequestRejected):
-        await rig.conversation.choose_form(seq, "compact", "names")
+        await rig.conversation.window.choose_form(seq, "compact", "names")
     assert rig.updates_of(IntakeProgress)[-1] == IntakeProgress("idle")
     demo = await a_session(info=msgspec.structs.replace(MAIN, demo=True))
     demo.roles = ModelRoles(demo.model)
@@ -246,7 +246,7 @@ async def test_cancelling_an_extract_changes_nothing() -> None:
     length = len(rig.conversation.session.log)
     scope = TaskScope()
     extracting = scope.start(
-        rig.conversation.choose_form(seq_of(rig, "big"), "compact", "names"), "extracting"
+        rig.conversation.window.choose_form(seq_of(rig, "big"), "compact", "names"), "extracting"
     )
     await rig.wait_until(lambda: rig.updates_of(IntakeProgress))
     extracting.cancel()
@@ -264,7 +264,7 @@ async def test_a_form_chosen_during_a_turn_is_in_its_next_request() -> None:
     rig.model.script = replies_in_order(tool_call_reply(("wait", {}), id_prefix="w"))
     await rig.conversation.send("Go on.")
     await rig.tools.started.wait()
-    await rig.conversation.choose_form(seq_of(rig, "big"), "full")
+    await rig.conversation.window.choose_form(seq_of(rig, "big"), "full")
     rig.tools.gate.set()
     await rig.wait_until_idle()
     assert tool_result_texts(rig.model.requests[-2])[0] != large_output("big")
@@ -275,7 +275,7 @@ async def test_a_form_chosen_during_a_turn_is_in_its_next_request() -> None:
 async def test_forms_survive_a_restart() -> None:
     """They are events."""
     rig = await a_session()
-    await rig.conversation.choose_form(seq_of(rig, "big"), "full")
-    window, _ = rig.conversation.measure()
+    await rig.conversation.window.choose_form(seq_of(rig, "big"), "full")
+    window, _ = rig.conversation.window.measure()
     again = await rig.open(rig.store)
-    assert again.measure()[0] == window
+    assert again.window.measure()[0] == window

@@ -104,7 +104,7 @@ async def test_the_full_form_is_offered_only_while_all_fit() -> None:
         "compact, preview, full",
     ]
     assert rig.forms == [("preview", "rule"), ("full", "agent"), ("full", "agent")]
-    _, now = conversation.measure()
+    _, now = conversation.window.measure()
     assert now.used + now.reserve < 0.85 * now.window
     await rig.assert_consistent()
 

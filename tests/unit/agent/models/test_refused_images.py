@@ -39,7 +39,7 @@ async def send(rig: AgentRig, text: str, *images: bytes) -> None:
     attached: list[Attachment] = []
     for number, data in enumerate(images):
         name = "bad.png" if data == BAD else f"good{number}.png"
-        attached.append(await rig.workspace.attach_image(rig.conversation.session.id, data, name))
+        attached.append(await rig.workspace.contents.attach_image(rig.conversation.session.id, data, name))
     await rig.conversation.send(text, attached)
     await rig.wait_until_idle()
 
@@ -95,7 +95,7 @@ async def test_the_omission_can_be_undone() -> None:
     seq = next(
         recorded.seq for recorded in rig.conversation.session.log if isinstance(recorded.event, SweepMade)
     )
-    await rig.conversation.undo(seq)
+    await rig.conversation.window.undo(seq)
     await send(rig, "Look again.")
     assert rig.events(TurnEnded)[-1].cause == "image"
 

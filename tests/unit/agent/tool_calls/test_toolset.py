@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.agent.conversation import SessionServices
 from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.agent.session_services import SessionServices
 from helix_desktop.agent.tool_calls.toolset import Toolset
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.errors import ToolError
@@ -137,13 +137,13 @@ async def test_the_next_step_has_the_changed_tools() -> None:
     workspace = workspace_with(tools, model)
     conversation = await workspace.create_session()
     await conversation.run("Hello?")
-    before = conversation.measure()[0]
-    same = conversation.measure()[0].request.tools
+    before = conversation.window.measure()[0]
+    same = conversation.window.measure()[0].request.tools
     await tools.refresh()
-    assert conversation.measure()[0].request.tools is same
+    assert conversation.window.measure()[0].request.tools is same
     remote.names = ("mcp__a__one",)
     await tools.refresh()
-    assert conversation.measure()[0].estimate > before.estimate
+    assert conversation.window.measure()[0].estimate > before.estimate
     await conversation.run("Use it.")
     assert [[spec.name for spec in request.tools] for request in model.requests] == [
         ["read"], ["read", "mcp__a__one"], ["read", "mcp__a__one"],

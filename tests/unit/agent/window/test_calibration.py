@@ -32,12 +32,12 @@ class Reporting(ScriptedModel):
 
 def factor_of(conversation: Conversation) -> float:
     """Return the ratio by which the next request is measured."""
-    return conversation.measure()[1].ratio
+    return conversation.window.measure()[1].ratio
 
 
 def shown_source(conversation: Conversation) -> str:
     """Return where the gauge says that its number comes from."""
-    return conversation.measure()[1].source_text
+    return conversation.window.measure()[1].source_text
 
 
 async def calibrated_rig(model: ScriptedModel) -> tuple[AgentRig, Conversation]:
@@ -53,7 +53,7 @@ async def test_a_new_session_starts_with_the_known_ratio() -> None:
     """Gauge and trigger use the ratio of the previous session, and the gauge says so."""
     rig, first = await calibrated_rig(Reporting("one", 1.5))
     later = await rig.workspace.create_session()
-    window, now = later.measure()
+    window, now = later.window.measure()
     assert now.ratio == factor_of(first)
     assert now.used == round(window.estimate * now.ratio) > window.estimate
     assert now.source_text == f"estimated, x {now.ratio:.2f} of our count as in earlier sessions"
@@ -182,12 +182,12 @@ async def test_absurd_reports_are_bounded() -> None:
 async def test_a_measurement_is_cached_until_something_changes() -> None:
     """Below 128,000 tokens too: unchanged, nothing is projected again; a changed policy applies at once."""
     rig, conversation = await calibrated_rig(Reporting("one", 1.5))
-    assert conversation.measure() is conversation.measure()
-    before = conversation.measure()
+    assert conversation.window.measure() is conversation.window.measure()
+    before = conversation.window.measure()
     rig.workspace.policy = PROFILES["off"]
-    assert conversation.measure() is not before
-    assert conversation.measure()[1].panic_threshold > 1_000_000
-    assert conversation.measure() is conversation.measure()
+    assert conversation.window.measure() is not before
+    assert conversation.window.measure()[1].panic_threshold > 1_000_000
+    assert conversation.window.measure() is conversation.window.measure()
 
 
 @pytest.mark.parametrize(("ratio", "source"), [(1.0, "estimated"), (1.24, "estimated, x 1.24 of our count")])

@@ -168,20 +168,20 @@ async def ready_conversation(script: Script | None = None, summary: Script | Non
 async def test_a_manual_handover_with_focus() -> None:
     """The user starts one with a focus; redo and undo give the respective windows."""
     rig = await ready_conversation()
-    before, _ = rig.conversation.measure()
-    rig.conversation.compact("the login")
+    before, _ = rig.conversation.window.measure()
+    rig.conversation.handovers.start("the login")
     await rig.conversation.wait_for_background_work()
     (handover,) = rig.events(HandoverMade)
     assert (handover.trigger, handover.focus) == (HandoverTrigger.MANUAL, "the login")
     assert "the login" in rig.model.summary_requests[0].messages[1].text
-    after, _ = rig.conversation.measure()
+    after, _ = rig.conversation.window.measure()
     (seq,) = rig.conversation.session.transcript.rewrites.handovers
-    await rig.conversation.undo(seq)
-    await rig.conversation.undo(seq)
-    assert rig.conversation.measure()[0].request == before.request
-    await rig.conversation.redo(seq)
-    await rig.conversation.redo(seq)
-    assert rig.conversation.measure()[0].request == after.request
+    await rig.conversation.window.undo(seq)
+    await rig.conversation.window.undo(seq)
+    assert rig.conversation.window.measure()[0].request == before.request
+    await rig.conversation.window.redo(seq)
+    await rig.conversation.window.redo(seq)
+    assert rig.conversation.window.measure()[0].request == after.request
     await rig.assert_consistent()
 
 
@@ -192,10 +192,10 @@ async def test_a_manual_handover_with_nothing_to_cover() -> None:
     await conversation.run("Think.")
     for _ in range(4):
         with pytest.raises(CompactionRefused, match="Nothing to compact yet"):
-            conversation.compact()
+            conversation.handovers.start()
     await conversation.run("And now?")
     with pytest.raises(CompactionRefused, match="less than 10 %"):
-        conversation.compact()
+        conversation.handovers.start()
     assert rig.events(HandoverFailed) == []
 
 
@@ -204,16 +204,16 @@ async def test_a_handover_is_dropped_when_its_history_changed() -> None:
     gate = asyncio.Event()
     gate.set()
     rig = await ready_conversation(summary=lambda _: [gate, *text_reply(SUMMARY)])
-    rig.conversation.compact()
+    rig.conversation.handovers.start()
     await rig.conversation.wait_for_background_work()
     rig.model.script = thinking_script(9)
     await rig.conversation.run("Think again.")
     await rig.conversation.run("And now?")
     gate.clear()
-    rig.conversation.compact()
+    rig.conversation.handovers.start()
     await rig.wait_until(lambda: len(rig.model.summary_requests) == 2)
     (first,) = rig.conversation.session.transcript.rewrites.handovers
-    await rig.conversation.undo(first)
+    await rig.conversation.window.undo(first)
     gate.set()
     await rig.conversation.wait_for_background_work()
     assert [event.why for event in rig.events(HandoverFailed)] == ["The history was changed meanwhile."]
@@ -225,7 +225,7 @@ async def test_unrelated_changes_do_not_stop_a_handover() -> None:
     """They leave the covered messages alone."""
     gate = asyncio.Event()
     rig = await ready_conversation(summary=lambda _: [gate, *text_reply(SUMMARY)])
-    rig.conversation.compact()
+    rig.conversation.handovers.start()
     await rig.wait_until(lambda: rig.model.summary_requests)
     await rig.conversation.rename("Another title")
     gate.set()
@@ -290,7 +290,7 @@ async def test_a_manual_handover_closes_the_breaker() -> None:
     await rig.wait_until_idle()
     assert planner.is_breaker_open(conversation.session.transcript)
     rig.model.summary_script = lambda _: text_reply(SUMMARY)
-    conversation.compact()
+    conversation.handovers.start()
     await conversation.wait_for_background_work()
     assert [event.trigger for event in rig.events(HandoverMade)] == [HandoverTrigger.MANUAL]
     assert not planner.is_breaker_open(conversation.session.transcript)
@@ -317,15 +317,15 @@ async def test_nothing_is_blocked_while_a_summary_is_written() -> None:
     (large_reply,) = [
         item.seq for item in transcript.items if isinstance(item.event, ToolAnswered) and item.tokens > 900
     ]
-    rig.conversation.compact()
+    rig.conversation.handovers.start()
     await rig.wait_until(lambda: rig.model.summary_requests)
     await rig.conversation.rename("Another title")
-    await rig.conversation.choose_form(large_reply, "preview")
-    await rig.conversation.pin(large_reply)
+    await rig.conversation.window.choose_form(large_reply, "preview")
+    await rig.conversation.window.pin(large_reply)
     (form,) = [
         recorded.seq for recorded in rig.conversation.session.log if isinstance(recorded.event, FormChosen)
     ]
-    await rig.conversation.undo(form)
+    await rig.conversation.window.undo(form)
     rig.model.script = lambda _: tool_call_reply(("wait", {}), id_prefix=f"s{len(rig.model.requests)}-")
     await rig.conversation.send("Wait.")
     await rig.tools.started.wait()
@@ -340,7 +340,7 @@ async def test_nothing_is_blocked_while_a_summary_is_written() -> None:
     rig.conversation.send_next_queued()
     await rig.wait_until_idle()
     assert [event.text for event in rig.events(UserSpoke)][-2:] == ["Wait.", "And then this."]
-    text = texts(rig.conversation.measure()[0].request)
+    text = texts(rig.conversation.window.measure()[0].request)
     assert text.index(TITLE) < text.index("Say a lot.") < text.index("Wait.") < text.index("And then this.")
     assert (transcript.title, transcript.rewrites.pinned) == ("Another title", frozenset({large_reply}))
     await rig.assert_consistent()
@@ -351,11 +351,11 @@ async def test_a_handover_at_the_same_cut_is_refused_after_a_draft() -> None:
     gate = asyncio.Event()
     gate.set()
     rig = await ready_conversation(summary=lambda _: [gate, *text_reply(SUMMARY)])
-    draft = await rig.conversation.draft_handover()
+    draft = await rig.conversation.handovers.draft()
     gate.clear()
-    rig.conversation.compact()
+    rig.conversation.handovers.start()
     await rig.wait_until(lambda: len(rig.model.summary_requests) == 2)
-    await rig.conversation.commit_handover(draft)
+    await rig.conversation.handovers.commit(draft)
     gate.set()
     await rig.conversation.wait_for_background_work()
     assert len(rig.events(HandoverMade)) == 1
@@ -366,13 +366,13 @@ async def test_a_handover_at_the_same_cut_is_refused_after_a_draft() -> None:
 async def test_a_handover_updates_the_previous_one() -> None:
     """The second request has the first handover's sentences, and a record of only what came after it."""
     rig = await ready_conversation()
-    rig.conversation.compact()
+    rig.conversation.handovers.start()
     await rig.conversation.wait_for_background_work()
     first = rig.events(HandoverMade)[0]
     rig.model.script = thinking_script(9)
     await rig.conversation.run("Think again.")
     await rig.conversation.run("And now?")
-    rig.conversation.compact()
+    rig.conversation.handovers.start()
     await rig.conversation.wait_for_background_work()
     text = rig.model.summary_requests[1].messages[1].text
     assert "The former handover, to be updated" in text
@@ -381,7 +381,7 @@ async def test_a_handover_updates_the_previous_one() -> None:
     assert all(int(seq) > first.upto for seq in re.findall(r"^e(\d+) ", record, re.MULTILINE))
     second = rig.events(HandoverMade)[1]
     assert second.former == next(iter(rig.conversation.session.transcript.rewrites.handovers))
-    assert "e4" in texts(rig.conversation.measure()[0].request)
+    assert "e4" in texts(rig.conversation.window.measure()[0].request)
     await rig.assert_consistent()
 
 
@@ -390,9 +390,9 @@ async def test_unsupported_sentences_are_marked() -> None:
     rig = await ready_conversation(
         summary=lambda _: text_reply(SUMMARY.replace("todo items [e4]", "todo items [e99999]"))
     )
-    rig.conversation.compact()
+    rig.conversation.handovers.start()
     await rig.conversation.wait_for_background_work()
-    text = texts(rig.conversation.measure()[0].request)
+    text = texts(rig.conversation.window.measure()[0].request)
     assert f"- A fact about todo items {UNSUPPORTED}" in text
     assert text.count(UNSUPPORTED) == 1
 
@@ -405,7 +405,7 @@ async def test_the_cooldown_applies() -> None:
     await rig.wait_until_idle()
     assert len(rig.events(HandoverMade)) == 1
     (seq,) = conversation.session.transcript.rewrites.handovers
-    await conversation.undo(seq)
+    await conversation.window.undo(seq)
     rig.clock.advance_s(59)
     await conversation.run("Yes.")
     await rig.wait_until_idle()
@@ -469,9 +469,9 @@ async def test_one_at_a_time() -> None:
     """A second start while one is in progress does nothing."""
     gate = asyncio.Event()
     rig = await ready_conversation(summary=lambda _: [gate, *text_reply(SUMMARY)])
-    rig.conversation.compact()
+    rig.conversation.handovers.start()
     await rig.wait_until(lambda: rig.model.summary_requests)
-    rig.conversation.compact()
+    rig.conversation.handovers.start()
     gate.set()
     await rig.conversation.wait_for_background_work()
     assert len(rig.model.summary_requests) == 1

@@ -50,10 +50,10 @@ async def ready_conversation(summary: Script | None = None) -> AgentRig:
 async def test_a_draft_records_nothing() -> None:
     """It has the handover's content, and is streamed like one; the log and the window stay unchanged."""
     rig = await ready_conversation()
-    log, before = list(rig.conversation.session.log), rig.conversation.measure()[0].request
-    draft = await rig.conversation.draft_handover("the login")
+    log, before = list(rig.conversation.session.log), rig.conversation.window.measure()[0].request
+    draft = await rig.conversation.handovers.draft("the login")
     assert rig.conversation.session.log == log
-    assert rig.conversation.measure()[0].request == before
+    assert rig.conversation.window.measure()[0].request == before
     assert draft.text == SUMMARY.replace("\n## ", "\n\n## ") + "\n"
     assert (draft.model, draft.fallback) == ("test/scripted", "")
     assert draft.after < draft.before * 0.9
@@ -68,26 +68,26 @@ async def test_a_draft_records_nothing() -> None:
 async def test_a_draft_accepted_as_it_is() -> None:
     """The recorded handover is the shown one, with its figures; it can be undone like any other."""
     rig = await ready_conversation()
-    before = rig.conversation.measure()[0].request
-    draft = await rig.conversation.draft_handover("the login")
-    await rig.conversation.commit_handover(draft)
+    before = rig.conversation.window.measure()[0].request
+    draft = await rig.conversation.handovers.draft("the login")
+    await rig.conversation.handovers.commit(draft)
     (handover,) = rig.events(HandoverMade)
     assert (handover.trigger, handover.focus, handover.edited) == (HandoverTrigger.MANUAL, "the login", False)
     assert handover.sections == draft.sections
     assert (handover.before, handover.after) == (draft.before, draft.after)
-    assert rig.conversation.measure()[1].used == draft.after
+    assert rig.conversation.window.measure()[1].used == draft.after
     assert (await rig.store.get(handover.index)).startswith(b"Index of cached outputs")
     (seq,) = rig.conversation.session.transcript.rewrites.handovers
-    await rig.conversation.undo(seq)
-    assert rig.conversation.measure()[0].request == before
+    await rig.conversation.window.undo(seq)
+    assert rig.conversation.window.measure()[0].request == before
     await rig.assert_consistent()
 
 
 async def test_a_draft_accepted_unchanged_is_not_edited() -> None:
     """Passing its own text is not an edit."""
     rig = await ready_conversation()
-    draft = await rig.conversation.draft_handover()
-    await rig.conversation.commit_handover(draft, draft.text)
+    draft = await rig.conversation.handovers.draft()
+    await rig.conversation.handovers.commit(draft, draft.text)
     assert rig.events(HandoverMade)[0].edited is False
 
 
@@ -96,15 +96,15 @@ async def test_the_user_s_own_text() -> None:
     rig = await ready_conversation(
         lambda _: text_reply(SUMMARY.replace("fact about todo items [e4]", "wish [e99999]"))
     )
-    draft = await rig.conversation.draft_handover()
+    draft = await rig.conversation.handovers.draft()
     assert f"- A wish {UNSUPPORTED}" in draft.text
     text = draft.text.replace(f"- A wish {UNSUPPORTED}", "Ship it on\n  Friday.\n- Call Ann [e4, e77777]")
-    await rig.conversation.commit_handover(draft, text)
+    await rig.conversation.handovers.commit(draft, text)
     (handover,) = rig.events(HandoverMade)
     assert handover.edited
     todo = next(section for section in handover.sections if section.title == "TODO Items")
     assert todo.bullets == (Bullet("Ship it on Friday."), Bullet("Call Ann", (4,)))
-    message = rig.conversation.measure()[0].request.messages[1].text
+    message = rig.conversation.window.measure()[0].request.messages[1].text
     assert message.startswith(TITLE)
     assert "- Ship it on Friday.\n- Call Ann [e4]" in message
     await rig.assert_consistent()
@@ -123,58 +123,58 @@ async def test_the_user_s_own_text() -> None:
 async def test_an_unparsable_text_is_refused(text: str, reason: str) -> None:
     """The refusal names the line; nothing is recorded, and the draft can still be accepted."""
     rig = await ready_conversation()
-    draft = await rig.conversation.draft_handover()
+    draft = await rig.conversation.handovers.draft()
     with pytest.raises(InvalidInput) as refused:
-        await rig.conversation.commit_handover(draft, text)
+        await rig.conversation.handovers.commit(draft, text)
     assert reason in refused.value.why
     assert refused.value.fix
     assert rig.events(HandoverMade) == []
-    await rig.conversation.commit_handover(draft)
+    await rig.conversation.handovers.commit(draft)
     await rig.assert_consistent()
 
 
 async def test_a_longer_text_is_refused() -> None:
     """An edit may not make the window larger."""
     rig = await ready_conversation()
-    draft = await rig.conversation.draft_handover()
+    draft = await rig.conversation.handovers.draft()
     with pytest.raises(CompactionRefused, match="free only"):
-        await rig.conversation.commit_handover(draft, draft.text + "- much\n" * 9_000)
+        await rig.conversation.handovers.commit(draft, draft.text + "- much\n" * 9_000)
     assert rig.events(HandoverFailed) == []
 
 
 async def test_the_range_can_be_chosen() -> None:
     """Ranges come furthest first; a draft up to one of them covers it and no more."""
     rig = await ready_conversation()
-    ranges = rig.conversation.handover_cuts()
+    ranges = rig.conversation.handovers.cuts()
     assert [cut.upto for cut in ranges] == sorted((cut.upto for cut in ranges), reverse=True)
     assert len(ranges) >= 3
-    near = await rig.conversation.draft_handover(upto=ranges[2].upto)
+    near = await rig.conversation.handovers.draft(upto=ranges[2].upto)
     assert near.cut == ranges[2]
-    await rig.conversation.commit_handover(near)
+    await rig.conversation.handovers.commit(near)
     assert rig.events(HandoverMade)[0].upto == ranges[2].upto
     with pytest.raises(CompactionRefused, match="up to e3"):
-        await rig.conversation.draft_handover(upto=3)
+        await rig.conversation.handovers.draft(upto=3)
     await rig.assert_consistent()
 
 
 async def test_a_draft_is_stale_when_its_history_changed() -> None:
     """Another handover or an undo makes it stale; added messages do not."""
     rig = await ready_conversation()
-    stale = await rig.conversation.draft_handover()
-    draft = await rig.conversation.draft_handover()
+    stale = await rig.conversation.handovers.draft()
+    draft = await rig.conversation.handovers.draft()
     await rig.conversation.run("And on?")
     await rig.conversation.rename("Another title")
-    await rig.conversation.commit_handover(draft)
+    await rig.conversation.handovers.commit(draft)
     with pytest.raises(CompactionRefused, match="changed meanwhile"):
-        await rig.conversation.commit_handover(stale)
+        await rig.conversation.handovers.commit(stale)
     (seq,) = rig.conversation.session.transcript.rewrites.handovers
     rig.model.script = thinking_script(9)
     await rig.conversation.run("Think again.")
     await rig.conversation.run("And now?")
-    second = await rig.conversation.draft_handover()
-    await rig.conversation.undo(seq)
+    second = await rig.conversation.handovers.draft()
+    await rig.conversation.window.undo(seq)
     with pytest.raises(CompactionRefused, match="changed meanwhile"):
-        await rig.conversation.commit_handover(second)
+        await rig.conversation.handovers.commit(second)
     assert len(rig.events(HandoverMade)) == 1
     assert rig.events(HandoverFailed) == []
     await rig.assert_consistent()
@@ -185,14 +185,14 @@ async def test_a_draft_can_be_cancelled() -> None:
     gate = asyncio.Event()
     rig = await ready_conversation(lambda _: [gate, *text_reply(SUMMARY)])
     async with asyncio.TaskGroup() as group:
-        task = group.create_task(rig.conversation.draft_handover())
+        task = group.create_task(rig.conversation.handovers.draft())
         await rig.wait_until(lambda: rig.model.summary_requests)
         with pytest.raises(CompactionRefused, match="Already running"):
-            await rig.conversation.draft_handover()
+            await rig.conversation.handovers.draft()
         task.cancel()
     closed = rig.model.closed_streams
     gate.set()
-    assert isinstance(await rig.conversation.draft_handover(), HandoverDraft)
+    assert isinstance(await rig.conversation.handovers.draft(), HandoverDraft)
     assert rig.model.closed_streams == closed + 1
     assert rig.events(HandoverMade) == []
     await rig.assert_consistent()
@@ -202,10 +202,10 @@ async def test_one_at_a_time() -> None:
     """While an automatic one is written no draft can be started."""
     gate = asyncio.Event()
     rig = await ready_conversation(lambda _: [gate, *text_reply(SUMMARY)])
-    rig.conversation.compact()
+    rig.conversation.handovers.start()
     await rig.wait_until(lambda: rig.model.summary_requests)
     with pytest.raises(CompactionRefused, match="handover is being written"):
-        await rig.conversation.draft_handover()
+        await rig.conversation.handovers.draft()
     gate.set()
     await rig.conversation.wait_for_background_work()
     assert len(rig.events(HandoverMade)) == 1
@@ -216,12 +216,12 @@ async def test_a_turn_runs_while_a_draft_is_written() -> None:
     gate = asyncio.Event()
     rig = await ready_conversation(lambda _: [gate, *text_reply(SUMMARY)])
     async with asyncio.TaskGroup() as group:
-        task = group.create_task(rig.conversation.draft_handover())
+        task = group.create_task(rig.conversation.handovers.draft())
         await rig.wait_until(lambda: rig.model.summary_requests)
         assert (await rig.conversation.run("Meanwhile?")).how == "done"
         gate.set()
-    await rig.conversation.commit_handover(task.result())
-    texts = [message.text for message in rig.conversation.measure()[0].request.messages]
+    await rig.conversation.handovers.commit(task.result())
+    texts = [message.text for message in rig.conversation.window.measure()[0].request.messages]
     assert texts[1].startswith(TITLE)
     assert texts[-2:] == ["Meanwhile?", "Done."]
     await rig.assert_consistent()
@@ -245,7 +245,7 @@ async def test_an_overflow_takes_precedence_over_a_draft() -> None:
         return ended
 
     draft, ended = await asyncio.gather(
-        rig.conversation.draft_handover(), may_continue(), return_exceptions=True
+        rig.conversation.handovers.draft(), may_continue(), return_exceptions=True
     )
     assert isinstance(draft, CompactionRefused)
     assert "changed meanwhile" in draft.why
@@ -257,7 +257,7 @@ async def test_an_overflow_takes_precedence_over_a_draft() -> None:
 async def test_a_draft_without_a_model() -> None:
     """Ledger and extracts, and the reason."""
     rig = await ready_conversation(lambda _: [ModelUnreachable("The server does not answer.")])
-    draft = await rig.conversation.draft_handover()
+    draft = await rig.conversation.handovers.draft()
     assert draft.model == NO_MODEL
     assert "The server does not answer." in draft.fallback
 
@@ -266,7 +266,7 @@ async def test_nothing_to_draft() -> None:
     """Reported at once; the model gets no request."""
     rig = AgentRig(ScriptedModel(thinking_script(2)), MANUAL_ONLY)
     conversation = await rig.begin()
-    assert conversation.handover_cuts() == []
+    assert conversation.handovers.cuts() == []
     with pytest.raises(CompactionRefused, match="Nothing to compact yet"):
-        await conversation.draft_handover()
+        await conversation.handovers.draft()
     assert rig.model.summary_requests == []

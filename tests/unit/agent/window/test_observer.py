@@ -62,7 +62,7 @@ async def test_observations_are_prepared_then_placed() -> None:
         0.38,
     )
     assert placement.saved > 1_000
-    assert rig.conversation.measure()[0].estimate < 4 * 627
+    assert rig.conversation.window.measure()[0].estimate < 4 * 627
     text = next_request_text(rig)
     assert f"{TITLE} Reference material" in text
     assert "- (1) The user wants it built; never touch main [e3]" in text
@@ -149,13 +149,13 @@ async def test_undo_and_redo() -> None:
         for recorded in rig.conversation.session.log
         if isinstance(recorded.event, ObservationsPlaced)
     ]
-    after = rig.conversation.measure()[0].request
-    await rig.conversation.undo(seq)
+    after = rig.conversation.window.measure()[0].request
+    await rig.conversation.window.undo(seq)
     assert TITLE not in next_request_text(rig)
     assert next_request_text(rig).count("word " * 520) == 6
-    await rig.conversation.redo(seq)
-    assert rig.conversation.measure()[0].request == after
-    await rig.conversation.undo(seq)
+    await rig.conversation.window.redo(seq)
+    assert rig.conversation.window.measure()[0].request == after
+    await rig.conversation.window.undo(seq)
     (first,) = rig.events(ObservationsMade)
     rig.clock.advance_s(PLACE_LATE.cache_ttl_s + 1)
     await run_turns(rig, 4, 300)
@@ -203,13 +203,13 @@ async def test_generations_and_reflection() -> None:
         for recorded in rig.conversation.session.log
         if isinstance(recorded.event, ObservationsPlaced)
     ]
-    window = rig.conversation.measure()[0].request
+    window = rig.conversation.window.measure()[0].request
     for seq in reversed(seqs):
-        await rig.conversation.undo(seq)
+        await rig.conversation.window.undo(seq)
     assert TITLE not in next_request_text(rig)
     for seq in seqs:
-        await rig.conversation.redo(seq)
-    assert rig.conversation.measure()[0].request == window
+        await rig.conversation.window.redo(seq)
+    assert rig.conversation.window.measure()[0].request == window
     await rig.assert_consistent()
 
 
@@ -248,7 +248,7 @@ async def test_observations_that_are_no_shorter_are_refused() -> None:
     assert len(rig.events(ObservationsFailed)) == 3
     assert rig.events(ObservationsFailed)[0].why.startswith("They take ")
     rig.model.observation_script = lambda _: text_reply(OBSERVATIONS)
-    rig.conversation.observe()
+    rig.conversation.observations.start()
     await rig.conversation.wait_for_background_work()
     assert [event.reason for event in rig.events(ObservationsPlaced)] == [PlacementReason.MANUAL]
     assert rig.conversation.session.transcript.observation_failures == 0
@@ -274,7 +274,7 @@ async def test_manual_observations() -> None:
     """However little there is; placed when made, and progress is reported meanwhile."""
     rig = await rig_after_turns(3)
     assert rig.model.observation_requests == []
-    rig.conversation.observe()
+    rig.conversation.observations.start()
     await rig.conversation.wait_for_background_work()
     (observations,) = rig.events(ObservationsMade)
     assert [event.reason for event in rig.events(ObservationsPlaced)] == [PlacementReason.MANUAL]
@@ -286,14 +286,14 @@ async def test_manual_observations() -> None:
     covered = rig.conversation.session.transcript.between(observations.after, observations.upto)
     assert {item.turn for item in covered} == {1, 2}
     with pytest.raises(CompactionRefused, match="Nothing to observe yet"):
-        rig.conversation.observe()
+        rig.conversation.observations.start()
     await rig.assert_consistent()
 
 
 async def test_manual_placement_of_prepared_observations() -> None:
     """Without asking a model again."""
     rig = await rig_after_turns(4, PLACE_LATE)
-    rig.conversation.observe()
+    rig.conversation.observations.start()
     await rig.conversation.wait_for_background_work()
     assert [event.reason for event in rig.events(ObservationsPlaced)] == [PlacementReason.MANUAL]
     assert len(rig.model.observation_requests) == 1
@@ -304,7 +304,7 @@ async def test_manual_observations_without_a_model() -> None:
     rig = await rig_after_turns(
         3, observation_script=lambda _: [ModelUnreachable("The server does not answer.")]
     )
-    rig.conversation.observe()
+    rig.conversation.observations.start()
     await rig.conversation.wait_for_background_work()
     (observations,) = rig.events(ObservationsMade)
     assert observations.model == NO_MODEL

@@ -48,7 +48,7 @@ async def test_observing_can_be_cancelled_at_any_moment(phase: Phase) -> None:
     for passes in range(6):
         rig = await rig_after_turns(3)
         rig.store.yields_per_write = 2
-        rig.conversation.observe()
+        rig.conversation.observations.start()
         if passes or phase != "read":  # else immediately
             await rig.wait_until(
                 lambda rig=rig: phase in [update.phase for update in rig.updates_of(ObservationProgress)]
@@ -56,7 +56,7 @@ async def test_observing_can_be_cancelled_at_any_moment(phase: Phase) -> None:
         for _ in range(passes):
             await asyncio.sleep(0)
         phases = {update.phase for update in rig.updates_of(ObservationProgress)}
-        rig.conversation.cancel_observation()
+        rig.conversation.observations.cancel()
         await rig.conversation.wait_for_background_work()
         await rig.conversation.session.drain()
         await rig.assert_consistent()
@@ -64,7 +64,7 @@ async def test_observing_can_be_cancelled_at_any_moment(phase: Phase) -> None:
         assert made_count == 0 or "write" in phases
         assert placed_count <= made_count <= 1
         if not placed_count:
-            rig.conversation.observe()
+            rig.conversation.observations.start()
             await rig.conversation.wait_for_background_work()
         assert len(rig.events(ObservationsPlaced)) == len(rig.events(ObservationsMade)) == 1
         assert TITLE in next_request_text(rig)
@@ -75,10 +75,10 @@ async def test_one_at_a_time() -> None:
     """A second manual start while they are written is refused; a turn that ends starts none."""
     gate = asyncio.Event()
     rig = await rig_after_turns(3, observation_script=lambda _: [gate, *text_reply(OBSERVATIONS)])
-    rig.conversation.observe()
+    rig.conversation.observations.start()
     await rig.wait_until(lambda: rig.model.observation_requests)
     with pytest.raises(CompactionRefused, match="being written"):
-        rig.conversation.observe()
+        rig.conversation.observations.start()
     await rig.conversation.run("Think.")
     await rig.conversation.run("Think.")
     assert len(rig.model.observation_requests) == 1
@@ -96,7 +96,7 @@ async def test_observations_turned_off_meanwhile() -> None:
     rig.clock.advance_s(10_000)
     await rig.conversation.run("And now?")
     assert rig.events(ObservationsPlaced) == []
-    rig.conversation.observe()
+    rig.conversation.observations.start()
     await rig.conversation.wait_for_background_work()
     assert [event.reason for event in rig.events(ObservationsPlaced)] == [PlacementReason.MANUAL]
 
@@ -117,8 +117,8 @@ async def test_nothing_is_blocked_while_they_are_written() -> None:
     items = rig.conversation.session.transcript.items
     output = next(item.seq for item in items if isinstance(item.event, ToolAnswered) and item.tokens > 1_000)
     await rig.conversation.rename("Another title")
-    await rig.conversation.pin(output)
-    await rig.conversation.choose_form(output, "preview")
+    await rig.conversation.window.pin(output)
+    await rig.conversation.window.choose_form(output, "preview")
     rig.model.script = lambda _: tool_call_reply(("wait", {}), id_prefix=f"s{len(rig.model.requests)}-")
     await rig.conversation.send("Wait.")
     await rig.tools.started.wait()
@@ -136,7 +136,7 @@ async def test_nothing_is_blocked_while_they_are_written() -> None:
     rig.conversation.send_next_queued()
     await rig.wait_until_idle()
     assert [event.text for event in rig.events(UserSpoke)][-1] == "And then this."
-    rig.conversation.observe()
+    rig.conversation.observations.start()
     await rig.conversation.wait_for_background_work()
     assert TITLE in next_request_text(rig)
     assert "[Pinned output, for reference: say]" in next_request_text(rig)
@@ -150,7 +150,7 @@ async def test_a_concurrent_handover() -> None:
     for _ in range(5):
         await rig.conversation.run("Think once more.")
     await rig.wait_until(lambda: rig.model.observation_requests)
-    await rig.conversation.commit_handover(await rig.conversation.draft_handover())
+    await rig.conversation.handovers.commit(await rig.conversation.handovers.draft())
     gate.set()
     await rig.conversation.wait_for_background_work()
     assert rig.events(ObservationsMade) == []
@@ -182,7 +182,7 @@ async def test_a_concurrent_undo() -> None:
         for recorded in rig.conversation.session.log
         if isinstance(recorded.event, ObservationsPlaced)
     ]
-    await rig.conversation.undo(first)
+    await rig.conversation.window.undo(first)
     gate.set()
     await rig.conversation.wait_for_background_work()
     assert not any(event.reflection for event in rig.events(ObservationsMade))
@@ -196,13 +196,13 @@ async def test_cancelling_records_nothing() -> None:
     gate = asyncio.Event()
     rig = await rig_after_turns(3, observation_script=lambda _: [gate, *text_reply(OBSERVATIONS)])
     log = list(rig.conversation.session.log)
-    rig.conversation.observe()
+    rig.conversation.observations.start()
     await rig.wait_until(lambda: rig.model.observation_requests)
-    rig.conversation.cancel_observation()
+    rig.conversation.observations.cancel()
     await rig.conversation.wait_for_background_work()
     assert rig.conversation.session.log == log
     gate.set()
-    rig.conversation.observe()
+    rig.conversation.observations.start()
     await rig.conversation.wait_for_background_work()
     assert len(rig.events(ObservationsPlaced)) == 1
     await rig.assert_consistent()
@@ -262,7 +262,7 @@ async def test_a_handover_includes_observations() -> None:
     assert TITLE in next_request_text(rig)
     await run_turns(rig, 1, 1_400)
     await rig.conversation.run("And now?")
-    await rig.conversation.draft_handover()
+    await rig.conversation.handovers.draft()
     text = rig.model.summary_requests[-1].messages[-1].text
     assert "observed (1) 2025-06-15: The user wants it built; never touch main [e3]" in text
     assert "e3 user: Think. Never touch main." in text
@@ -279,7 +279,7 @@ async def test_observations_after_a_restart(tmp_path: Path, is_placed: bool) -> 
     for _ in range(5 if is_placed else 4):
         await conversation.run("Think. Never touch main.")
         await conversation.wait_for_background_work()
-    request = conversation.measure()[0].request
+    request = conversation.window.measure()[0].request
     assert (TITLE in request.messages[1].text) == is_placed
     identity, log = conversation.session.id, list(conversation.session.log)
     await workspace.close()
@@ -287,7 +287,7 @@ async def test_observations_after_a_restart(tmp_path: Path, is_placed: bool) -> 
     workspace = rig.create_workspace(store, PLACE_AT_ONCE)
     again = await workspace.open_session(identity)
     assert again.session.log == log
-    assert again.measure()[0].request == request
+    assert again.window.measure()[0].request == request
     observations = next(recorded.event for recorded in log if isinstance(recorded.event, ObservationsMade))
     index = (await store.get(observations.index)).decode()
     output = next(
@@ -295,7 +295,7 @@ async def test_observations_after_a_restart(tmp_path: Path, is_placed: bool) -> 
     )
     assert (await store.get(output)).startswith(b"ok")
     await again.run("And now?")
-    assert TITLE in again.measure()[0].request.messages[1].text
+    assert TITLE in again.window.measure()[0].request.messages[1].text
     await workspace.close()
 
 

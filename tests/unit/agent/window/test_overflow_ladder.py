@@ -102,7 +102,8 @@ async def test_images_become_text_and_hash() -> None:
     session = rig.conversation.session.id
     shots = [png(700, 700, n) for n in range(3)]
     attached = [
-        await rig.workspace.attach_image(session, data, f"shot {n}.png") for n, data in enumerate(shots)
+        await rig.workspace.contents.attach_image(session, data, f"shot {n}.png")
+        for n, data in enumerate(shots)
     ]
     await send_with_images(rig, "What are these?", attached[:2])
     assert rig.events(SweepMade) == []
@@ -117,11 +118,11 @@ async def test_images_become_text_and_hash() -> None:
     assert [image.digest for image in second.messages[-1].images] == [attached[2].digest]
     for attachment, data in zip(attached, shots, strict=True):
         assert await rig.store.get(attachment.digest) == data
-    before = rig.conversation.measure()[0].estimate
-    await rig.conversation.undo(
+    before = rig.conversation.window.measure()[0].estimate
+    await rig.conversation.window.undo(
         next(recorded.seq for recorded in rig.conversation.session.log if recorded.event is sweep)
     )
-    assert rig.conversation.measure()[0].estimate == before + sweep.saved
+    assert rig.conversation.window.measure()[0].estimate == before + sweep.saved
     await rig.assert_consistent()
     await rig.workspace.close()
 
@@ -131,7 +132,9 @@ async def test_a_single_message_with_too_many_images() -> None:
     rig = rig_of(text_reply("Too many."), info=VISION_MODEL)
     await rig.begin()
     session = rig.conversation.session.id
-    attached = [await rig.workspace.attach_image(session, png(700, 700, n), f"{n}.png") for n in range(4)]
+    attached = [
+        await rig.workspace.contents.attach_image(session, png(700, 700, n), f"{n}.png") for n in range(4)
+    ]
     await send_with_images(rig, "What are these?", attached)
     (request,) = rig.model.requests
     assert request.image_data == {}
@@ -234,7 +237,7 @@ async def test_truncation_can_be_undone() -> None:
     rig = rig_of(wide(40, "pin"), text_reply("Read."), *replies)
     await rig.begin()
     await rig.conversation.run("The first words.")
-    await rig.conversation.pin(
+    await rig.conversation.window.pin(
         next(
             recorded.seq
             for recorded in rig.conversation.session.log
@@ -247,14 +250,14 @@ async def test_truncation_can_be_undone() -> None:
         recorded.seq for recorded in rig.conversation.session.log if isinstance(recorded.event, FoldMade)
     ]
     assert fold_seqs
-    truncated = rig.conversation.measure()[0].request.messages
+    truncated = rig.conversation.window.measure()[0].request.messages
     text = "\n".join(message.text for message in truncated)
     assert all(
         excerpt in text for excerpt in ("The first words.", "Question 8?", "[Pinned output", "left out")
     )
     for seq in reversed(fold_seqs):
-        await rig.conversation.undo(seq)
-    restored = rig.conversation.measure()[0].request.messages
+        await rig.conversation.window.undo(seq)
+    restored = rig.conversation.window.measure()[0].request.messages
     assert [message.text for message in restored if message.role == "user"][-1] == "Question 8?"
     assert sum("because it is so" in message.text for message in restored) == 9
     assert len(truncated) < len(restored)

@@ -35,6 +35,7 @@ from helix_desktop.store.memory.store import MemoryStore
 from helix_desktop.system.task_scope import TaskScope
 from tests.support.message_linter import lint
 from tests.support.scripted_model import Script, ScriptedModel, ScriptedReply, WordCounter, text_reply
+from tests.support.session_simulator import create_runtime
 
 RESERVE = 100
 MERGING = "To be merged into one:"
@@ -85,7 +86,13 @@ class SummarizerRig:
         frame = PromptFrame(main.info, "")
         self.chunks: list[str] = []
         self.summariser = Summarizer(
-            session, WordCounter(), lambda: (PROFILES["balanced"], frame, self.roles)
+            create_runtime(
+                session,
+                lambda: (PROFILES["balanced"], frame, self.roles),
+                WordCounter(),
+                lambda: 0,
+                self.scope,
+            )
         )
 
     async def ask(self, task: SummaryTask) -> SummaryResult[str]:

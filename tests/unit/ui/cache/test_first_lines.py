@@ -27,7 +27,7 @@ async def test_the_line_of_an_index_ends_with_an_ellipsis() -> None:
     await rig.begin()
     for _ in range(2):
         await rig.conversation.run("Think.")
-    rig.conversation.compact()
+    rig.conversation.handovers.start()
     await rig.wait_until_idle()
     (handover,) = rig.events(HandoverMade)
     assert await first_line(rig, handover.index) == ellipsize(HEAD, FIRST_LINE_CAP)

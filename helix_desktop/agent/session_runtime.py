@@ -1,0 +1,61 @@
+"""The session runtime: what every part that works on one session shares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from helix_desktop.agent.model_choice import ModelChoice
+from helix_desktop.agent.models.roles import ModelRoles, RunSettingsSource
+from helix_desktop.agent.ports import Clock, TokenCounter
+from helix_desktop.agent.session import Session
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.window.window import PromptFrame
+from helix_desktop.system.task_scope import TaskScope
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRuntime:
+    """One session with its settings, token counter, clock, tasks and prompts.
+
+    `prompts` holds the prompts by name, `prompt_versions` the version of each that events record.
+    """
+
+    session: Session
+    settings: RunSettingsSource
+    counter: TokenCounter
+    clock: Clock
+    scope: TaskScope
+    prompts: Mapping[str, str]
+    prompt_versions: Mapping[str, str]
+    model_choice: ModelChoice
+
+    @property
+    def transcript(self) -> Transcript:
+        """The session's log as the engine reads it."""
+        return self.session.transcript
+
+    @property
+    def policy(self) -> ContextPolicy:
+        """The policy now, scaled to the model's window."""
+        return self.settings()[0]
+
+    @property
+    def frame(self) -> PromptFrame:
+        """The model that answers now, its system prompt and its tools."""
+        return self.settings()[1]
+
+    @property
+    def roles(self) -> ModelRoles:
+        """The models now."""
+        return self.settings()[2]
+
+    async def count_tokens(self, text: str) -> int:
+        """Return the number of tokens in a text."""
+        (tokens,) = await self.counter.count([text])
+        return tokens
+
+    def elapsed_ms(self, since_ms: int) -> int:
+        """Return the milliseconds since a time; 0 if the clock was set back."""
+        return max(0, self.clock() - since_ms)

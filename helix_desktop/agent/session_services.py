@@ -1,0 +1,58 @@
+"""Session services: what the conversations of one workspace share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import copy
+
+from helix_desktop.agent.ports import Approver, Clock, Store, TokenCounter, Tools, WorkspacePermissions
+from helix_desktop.agent.subagents.delegate_tool import NonDelegatingTools
+from helix_desktop.agent.tool_calls.approvals import InteractiveApprover
+from helix_desktop.agent.trust import IsTrusted, TrustGatedTools
+from helix_desktop.context.prompt_version import split_versions
+from helix_desktop.domain.messages import ToolSpec
+
+
+class SessionServices:
+    """The services that the conversations of one workspace share.
+
+    `prompts` holds the prompts by name, without their version lines; `versions` holds the version that events
+    record for each. `is_trusted` returns True if the user trusts the workspace's folder. `delegate_spec` is
+    the spec of the tool that starts subagents; without it there are none.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        tools: Tools,
+        counter: TokenCounter,
+        permissions: WorkspacePermissions,
+        clock: Clock,
+        prompts: Mapping[str, str],
+        approver: Approver | None = None,
+        is_trusted: IsTrusted = lambda: True,
+        delegate_spec: ToolSpec | None = None,
+    ) -> None:
+        self.store, self.counter, self.clock = store, counter, clock
+        self.tools: Tools = TrustGatedTools(tools, is_trusted)
+        self.is_trusted = is_trusted
+        self.delegate_spec = delegate_spec
+        self.permissions = permissions
+        self.prompts, self.versions = split_versions(prompts)
+        self.interactive_approver = InteractiveApprover()
+        self.approver = approver or self.interactive_approver
+        self.is_unattended = approver is not None
+        """True if no user is there to answer: then the budget decides what background work may read."""
+
+    @property
+    def specs(self) -> tuple[ToolSpec, ...]:
+        """The tool specs sent to the model."""
+        return (*self.tools.specs, *([self.delegate_spec] if self.delegate_spec else []))
+
+    def for_subagents(self) -> SessionServices:
+        """Return a copy without the delegate tool, whose system prompt includes the prompt `subagent`."""
+        services = copy(self)
+        services.tools, services.delegate_spec = NonDelegatingTools(self.tools), None
+        system_prompts = [self.prompts[name] for name in ("system", "subagent") if name in self.prompts]
+        services.prompts = {**self.prompts, "system": "\n\n".join(system_prompts)}
+        return services

@@ -1,0 +1,91 @@
+"""Session usage: how full the listed sessions of a workspace are."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from msgspec.structs import replace
+
+from helix_desktop.agent.conversation import Conversation
+from helix_desktop.agent.ports import Store
+from helix_desktop.agent.settings.session_models import SessionModels
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.window.usage_gauge import UsageGauge, count_window, is_outdated, usage_from_count
+from helix_desktop.domain.errors import StoreError
+from helix_desktop.domain.store.commit import Commit
+from helix_desktop.domain.store.entries import SessionSummary
+
+log = logging.getLogger(__name__)
+
+
+class SessionUsage:
+    """The usage of one workspace's sessions, open or not, as the gauge counts it."""
+
+    def __init__(
+        self,
+        store: Store,
+        models: SessionModels,
+        policy: Callable[[], ContextPolicy],
+        find_open: Callable[[str], Conversation | None],
+    ) -> None:
+        self._store, self._models, self._policy, self._find_open = store, models, policy, find_open
+        self._uncountable: set[str] = set()  # sessions whose logs cannot be read
+
+    def of(self, summary: SessionSummary) -> UsageGauge | None:
+        """Return the usage of a listed session's next request; None until `recount_missing` has counted it.
+
+        None also for a subagent's session that is not open: it has a model and a policy of its own.
+        """
+        conversation = self._find_open(summary.id)
+        if conversation is not None:
+            return conversation.window.measure()[1]
+        if summary.count is None or summary.parent or not self._models.shared.is_ready:
+            return None
+        info = self._models.known_model(summary.count.chosen)
+        if info is None or is_outdated(summary.count, self._policy(), info.window):
+            return None
+        _, frame, _ = self._models.shared()
+        ratio = self._models.ratios.get(info.label, 1.0)
+        return usage_from_count(summary.count, self._policy(), replace(frame, info=info, ratio=ratio))
+
+    async def recount_missing(self) -> bool:
+        """Count the listed sessions without a usage from their logs. Return True if any was counted.
+
+        These are sessions of an older version, and those whose handover quotes more or less under another
+        policy or model.
+        """
+        counted = False
+        for summary in await self._store.sessions():
+            if (
+                not summary.parent
+                and self._models.shared.is_ready
+                and summary.id not in self._uncountable
+                and self.of(summary) is None
+            ):
+                counted = await self._recount(summary) or counted
+        return counted
+
+    async def _recount(self, summary: SessionSummary) -> bool:
+        if summary.count is not None and self._models.known_model(summary.count.chosen) is None:
+            await self._models.resolve_model(summary.count.chosen)
+            if self.of(summary) is not None:
+                return True
+        try:
+            events = await self._store.events(summary.id)
+            state = await asyncio.to_thread(Transcript, events)
+            info = await self._models.resolve_model(state.chosen_model)
+            frame = replace(self._models.shared()[1], info=info)
+            count = count_window(state, self._policy(), info.window)
+            used = usage_from_count(count, self._policy(), frame).used
+            counted = replace(summary, count=count, used=used, window=info.window)
+            if summary not in await self._store.sessions() or self._find_open(summary.id) is not None:
+                return False  # opened or changed meanwhile: that code counts it
+            await self._store.commit(Commit(summary.id, summary=counted))
+        except StoreError as error:
+            log.info("the session %s could not be counted again: %s", summary.id, error)
+            self._uncountable.add(summary.id)
+            return False
+        return True

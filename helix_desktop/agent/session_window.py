@@ -1,0 +1,71 @@
+"""The window of a session: what the user sees of it, and changes in it by hand."""
+
+from __future__ import annotations
+
+from helix_desktop.agent.intake.output_forms import OutputForms
+from helix_desktop.agent.session_runtime import SessionRuntime
+from helix_desktop.agent.window.rewriter import WindowRewriter
+from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.window.usage_gauge import UsageGauge
+from helix_desktop.context.window.window import Window
+from helix_desktop.context.window.window_breakdown import WindowItem, break_down_window
+from helix_desktop.domain.events.rewrite import Form, Pinned, Redone, Undone, Unpinned
+from helix_desktop.domain.events.session import ToolAnswered
+
+
+class SessionWindow:
+    """The window of one session's next request, and the rewrites that the user makes in it."""
+
+    def __init__(self, runtime: SessionRuntime, rewriter: WindowRewriter, forms: OutputForms) -> None:
+        self._runtime, self._rewriter, self._forms = runtime, rewriter, forms
+
+    @property
+    def policy(self) -> ContextPolicy:
+        """The context policy, scaled to the model's window."""
+        return self._runtime.policy
+
+    def measure(self) -> tuple[Window, UsageGauge]:
+        """Return the window of the next request, and its usage."""
+        return self._rewriter.measure()
+
+    def rows(self) -> tuple[WindowItem, ...]:
+        """Return the items of the next request."""
+        return break_down_window(self.measure()[0], self._runtime.transcript, self._runtime.frame)
+
+    @property
+    def message_limit(self) -> int:
+        """The tokens of the largest message that can ever be sent, by our count."""
+        _, gauge = self.measure()
+        fixed = sum(row.tokens for row in self.rows() if row.kind in ("system", "tools", "mcp"))
+        return int((gauge.handover_threshold - gauge.reserve) / gauge.ratio) - fixed
+
+    async def undo(self, seq: int) -> None:
+        """Undo a sweep, fold, handover or placement of observations by recording a counter-event."""
+        if self._runtime.transcript.can_undo(seq):
+            await self._runtime.session.record(Undone(seq))
+
+    async def redo(self, seq: int) -> None:
+        """Redo what was undone."""
+        if self._runtime.transcript.can_redo(seq):
+            await self._runtime.session.record(Redone(seq))
+
+    async def choose_form(self, seq: int, form: Form, instructions: str = "") -> None:
+        """Show the output recorded as `seq` in a form; `instructions` say what a compact one must contain.
+
+        Undone like any rewrite. Raises OutputFormUnavailable if it cannot have that form, StoreError if its
+        bytes cannot be read, ModelError if no model wrote the extract, ModelNotChosen.
+        """
+        if form == "compact":
+            self._runtime.model_choice.require()
+        await self._forms.choose(seq, form, instructions)
+
+    async def pin(self, seq: int) -> None:
+        """Pin the output recorded as `seq`: no rewrite shortens it or removes it from the window."""
+        item = self._runtime.transcript.item(seq)
+        if item is not None and isinstance(item.event, ToolAnswered) and item.event.digest:
+            await self._runtime.session.record(Pinned(seq))
+
+    async def unpin(self, seq: int) -> None:
+        """Unpin an output: rewrites may change it again."""
+        if seq in self._runtime.transcript.rewrites.pinned:
+            await self._runtime.session.record(Unpinned(seq))

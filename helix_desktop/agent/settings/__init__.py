@@ -1,0 +1,1 @@
+"""Settings: which models, policy and tools each session works with."""

@@ -1,0 +1,83 @@
+"""A background job: handovers or observations of one session, one at a time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Hashable
+
+from helix_desktop.agent.budget import SessionBudget
+from helix_desktop.agent.session_runtime import SessionRuntime
+from helix_desktop.agent.session_updates import ErrorRaised
+from helix_desktop.agent.spend_approvals import SpendApprovals
+from helix_desktop.domain.cost import BackgroundWork, CostEstimate
+from helix_desktop.domain.errors import HelixError
+
+
+class BackgroundJob:
+    """Work of one kind that needs a model: it runs beside the turns, and may have to be approved first."""
+
+    def __init__(
+        self,
+        runtime: SessionRuntime,
+        work: BackgroundWork,
+        budget: SessionBudget | None = None,
+        approvals: SpendApprovals | None = None,
+    ) -> None:
+        """With a `budget`, none starts on its own once that is spent; with `approvals` it asks first."""
+        self._runtime, self._work, self._budget, self._approvals = runtime, work, budget, approvals
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def is_running(self) -> bool:
+        """True while it runs."""
+        return self._task is not None and not self._task.done()
+
+    @property
+    def is_budget_exhausted(self) -> bool:
+        """True if the session's budget is spent."""
+        return self._budget is not None and self._budget.is_exhausted
+
+    @property
+    def is_asking(self) -> bool:
+        """True while its spend request is open."""
+        return self._approvals is not None and any(ask.work == self._work for ask in self._approvals.asks)
+
+    def is_blocked(self, subject: Hashable, size: int, refresh: bool) -> bool:
+        """Return True if it must not be tried: see SpendApprovals."""
+        return self._approvals is not None and self._approvals.is_blocked(self._work, subject, size, refresh)
+
+    def require_approval(self, estimate: CostEstimate) -> None:
+        """Raise SpendNotApproved while it may not start."""
+        if self._approvals is not None:
+            self._approvals.check(self._work, estimate)
+
+    def answer_ask(self, allowed: bool) -> bool:
+        """Apply the user's answer to its spend request. Return True if one was open."""
+        return self._approvals is not None and self._approvals.answer(self._work, allowed)
+
+    def withdraw_ask(self) -> None:
+        """Withdraw its spend request: it is no longer due."""
+        if self._approvals is not None:
+            self._approvals.withdraw(self._work)
+
+    def start(self, work: Callable[[], Awaitable[bool]]) -> None:
+        """Run the work, unless some runs; an error is published, because no caller awaits it."""
+        if not self.is_running:
+            name = f"{self._work} {self._runtime.session.id}"
+            self._task = self._runtime.scope.start(self._run(work), name)
+
+    async def _run(self, work: Callable[[], Awaitable[bool]]) -> None:
+        try:
+            await work()
+        except HelixError as error:
+            self._runtime.session.publish(ErrorRaised(error.what, error.why, error.fix, error.remedies))
+
+    async def wait(self) -> None:
+        """Wait for the end of what runs."""
+        if self._task is not None:
+            await asyncio.wait([self._task])
+
+    def cancel(self) -> None:
+        """Cancel what runs; nothing changes."""
+        if self._task is not None:
+            self._task.cancel()

@@ -1,0 +1,156 @@
+"""The handovers of a session: written when due, or when the user asks, beside the turns."""
+
+from __future__ import annotations
+
+from helix_desktop.agent.session_runtime import SessionRuntime
+from helix_desktop.agent.window.background_job import BackgroundJob
+from helix_desktop.agent.window.compactor import Compactor
+from helix_desktop.agent.window.handover_draft import HandoverDraft
+from helix_desktop.agent.window.rewriter import WindowRewriter
+from helix_desktop.context.rewrites import planner
+from helix_desktop.context.summaries import cut_points
+from helix_desktop.context.summaries.cut_points import CutPoint
+from helix_desktop.domain.cost import CostEstimate, SpendReply
+from helix_desktop.domain.errors import CompactionRefused
+from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
+
+
+class Handovers:
+    """One session's handovers, at most one at a time."""
+
+    def __init__(
+        self, runtime: SessionRuntime, rewriter: WindowRewriter, compactor: Compactor, job: BackgroundJob
+    ) -> None:
+        self._runtime, self._rewriter, self._compactor, self._job = runtime, rewriter, compactor, job
+
+    @property
+    def is_running(self) -> bool:
+        """True while one is written to be recorded."""
+        return self._job.is_running
+
+    @property
+    def is_busy(self) -> bool:
+        """True while one is written, to be recorded or as a draft."""
+        return self._job.is_running or self._compactor.is_drafting
+
+    def start_due(self, refresh: bool = False) -> None:
+        """Start the due handover, if there is one and none is written.
+
+        With `refresh`, the figures of an open spend request for it are updated.
+        """
+        if self.is_busy or self._job.is_budget_exhausted:
+            return
+        policy, transcript = self._runtime.policy, self._runtime.transcript
+        _, gauge = self._rewriter.measure()
+        if self._job.is_asking and (
+            gauge.pressure == "none" or planner.handover_now(transcript, policy, gauge) is None
+        ):
+            self._job.withdraw_ask()
+        due = planner.handover_due(transcript, policy, gauge, self._runtime.clock())
+        current = transcript.handover
+        if due is not None and not self._job.is_blocked(current[0] if current else 0, gauge.used, refresh):
+            self._start_due(due.cut)
+
+    def _start_due(self, cut: CutPoint, ask_model: bool = True) -> None:
+        self._job.start(lambda: self._run_due(cut, ask_model))
+
+    async def _run_due(self, cut: CutPoint, ask_model: bool) -> bool:
+        """Run a due handover, or ask about it; if the turn ended meanwhile, retry with the cut due then."""
+        policy, transcript = self._runtime.policy, self._runtime.transcript
+        while True:
+            if await self._compactor.run(
+                HandoverTrigger.THRESHOLD, cut, "", ask_model, policy.handover_at, self._job.require_approval
+            ):
+                return True
+            plan = planner.handover_now(transcript, policy, self._rewriter.measure()[1])
+            if transcript.turn_open or not self._job.is_asking or plan is None or plan.cut == cut:
+                return False
+            cut = plan.cut
+
+    def answer_ask(self, answer: SpendReply) -> None:
+        """Apply the user's answer to the spend request; do nothing if none is open.
+
+        If refused, the window stays as it is until it is full; then room is made without a model.
+        """
+        if not self._job.answer_ask(answer == "allow") or answer == "refuse":
+            return
+        plan = planner.handover_now(
+            self._runtime.transcript, self._runtime.policy, self._rewriter.measure()[1]
+        )
+        if plan is not None:
+            self._start_due(plan.cut, ask_model=answer == "allow")
+
+    def cuts(self) -> list[CutPoint]:
+        """Return the legal cuts at which a handover is worthwhile now, the furthest first."""
+        _, gauge = self._rewriter.measure()
+        transcript, policy = self._runtime.transcript, self._runtime.policy
+        return [cut for cut in self._legal_cuts() if planner.is_worthwhile(transcript, policy, gauge, cut)]
+
+    def _legal_cuts(self) -> list[CutPoint]:
+        _, gauge = self._rewriter.measure()
+        kept_tokens = int(gauge.window * self._runtime.policy.handover_keep / gauge.ratio)
+        return list(cut_points.available_cuts(self._runtime.transcript, kept_tokens))
+
+    def start(self, focus: str = "") -> None:
+        """Start a handover up to the furthest cut, unless one runs.
+
+        Raises CompactionRefused if there is nothing to cover, ModelNotChosen.
+        """
+        self._runtime.model_choice.require()
+        cut = self._cut(0)
+        self._job.start(lambda: self._compactor.run(HandoverTrigger.MANUAL, cut, focus))
+
+    async def draft(self, focus: str = "", upto: int = 0) -> HandoverDraft:
+        """Write a handover up to the cut at event `upto` (0: the furthest) without recording it.
+
+        Progress is published as for a recorded handover. Raises CompactionRefused if there is nothing to
+        cover, no legal cut at `upto`, or a handover is running; ModelNotChosen. Model failures are
+        described in the draft.
+        """
+        self._runtime.model_choice.require()
+        return await self._compactor.draft(self._cut(upto), focus)
+
+    async def commit(self, draft: HandoverDraft, text: str | None = None) -> None:
+        """Record a draft as it is, or with the user's own text of its six sections.
+
+        Raises InvalidInput if the text cannot be parsed; CompactionRefused if the history changed since
+        the draft was written, or if the window would not shrink enough.
+        """
+        await self._compactor.commit(draft, text)
+
+    async def estimate(self, focus: str = "", upto: int = 0) -> CostEstimate:
+        """Return the cost estimate of a draft up to event `upto` (0: furthest). Raises CompactionRefused."""
+        return await self._compactor.estimate(self._cut(upto), focus)
+
+    def _cut(self, upto: int) -> CutPoint:
+        """Return the cut that ends at an event (0: the furthest). Raises CompactionRefused."""
+        available_cuts = self._legal_cuts()
+        if not available_cuts:
+            raise CompactionRefused(
+                "Nothing to compact yet.",
+                "The newest complete turn always stays whole.",
+                "Send another message first.",
+            )
+        cut = next((candidate for candidate in available_cuts if upto in {0, candidate.upto}), None)
+        if cut is None:
+            raise CompactionRefused(
+                f"Can't compact up to e{upto}.",
+                "A handover ends between finished steps, and the newest part stays.",
+                "Choose another range.",
+            )
+        policy, (_, gauge) = self._runtime.policy, self._rewriter.measure()
+        if not planner.is_worthwhile(self._runtime.transcript, policy, gauge, cut):
+            raise CompactionRefused(  # before starting: a recorded refusal counts towards the breaker
+                "Not enough to compact yet.",
+                f"It would free less than {policy.handover_least_gain * 100:.0f} % of the context window.",
+                "Compaction starts by itself when the context window fills.",
+            )
+        return cut
+
+    def cancel(self) -> None:
+        """Cancel the running handover; nothing changes."""
+        self._job.cancel()
+
+    async def wait(self) -> None:
+        """Wait for the running handover, if any."""
+        await self._job.wait()

@@ -1,0 +1,69 @@
+"""The observations of a session: prepared when due, or when the user asks, beside the turns."""
+
+from __future__ import annotations
+
+from helix_desktop.agent.session_runtime import SessionRuntime
+from helix_desktop.agent.window.background_job import BackgroundJob
+from helix_desktop.agent.window.observer import Observer
+from helix_desktop.context.summaries import observation
+from helix_desktop.context.summaries.observation import EventRange
+from helix_desktop.domain.cost import SpendReply
+from helix_desktop.domain.errors import CompactionRefused
+
+
+class Observations:
+    """One session's observations, prepared or refined by one job at a time."""
+
+    def __init__(self, runtime: SessionRuntime, observer: Observer, job: BackgroundJob) -> None:
+        self._runtime, self._observer, self._job = runtime, observer, job
+        self._is_manual = False  # True if the user asked for those that run, or wait for an approval
+
+    def start_due(self) -> None:
+        """Start the due observations, if there are any and none are written."""
+        if self._job.is_budget_exhausted:
+            return
+        event_range = self._observer.find_due()
+        if event_range is not None and not self._job.is_blocked(
+            (event_range.after, event_range.replaces), event_range.tokens, refresh=True
+        ):
+            self._start(event_range, is_manual=False)
+
+    def start(self) -> None:
+        """Start manual observations: distill what is older than the newest turn, and place the result.
+
+        If everything is observed, refine the observations; if some are pending, place them. Raises
+        CompactionRefused if there is nothing to observe or observations are running, ModelNotChosen.
+        """
+        self._runtime.model_choice.require()
+        if self._job.is_running:
+            raise CompactionRefused("Already running.", "Observations are being written.", "Wait, or cancel.")
+        pending_seq = observation.pending_observations(self._runtime.transcript)
+        event_range = self._observer.find_possible() if pending_seq is None else None
+        if pending_seq is None and event_range is None:
+            raise CompactionRefused(
+                "Nothing to observe yet.",
+                "The newest complete turn always stays whole, and everything older is observed already.",
+                "Send another message first.",
+            )
+        self._start(event_range, is_manual=True)
+
+    def _start(self, event_range: EventRange | None, is_manual: bool) -> None:
+        if not self._job.is_running:
+            self._is_manual = is_manual
+            self._job.start(lambda: self._observer.run(event_range, is_manual, self._job.require_approval))
+
+    def answer_ask(self, answer: SpendReply) -> None:
+        """Apply the user's answer to the spend request; do nothing if none is open."""
+        if not self._job.answer_ask(answer == "allow") or answer == "refuse":
+            return
+        event_range = self._observer.find_possible() if self._is_manual else self._observer.find_due()
+        if event_range is not None:
+            self._start(event_range, self._is_manual)
+
+    def cancel(self) -> None:
+        """Cancel the running observations; nothing changes."""
+        self._job.cancel()
+
+    async def wait(self) -> None:
+        """Wait for the running observations, if any."""
+        await self._job.wait()
