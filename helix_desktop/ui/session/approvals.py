@@ -9,24 +9,18 @@ from helix_desktop.agent.conversation import Conversation
 from helix_desktop.domain.tools import ApprovalReply, ApprovalRequest, PermissionRule
 from helix_desktop.ui.chat.actions import Answer, Decide, SessionAction
 from helix_desktop.ui.design import dialogs
-from helix_desktop.ui.design.async_actions import AsyncActions
+from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
-from helix_desktop.ui.shell.main_window import MainWindow
 
 
 class ApprovalController(QObject):
     """Binds the questions in the chat to the conversation on screen."""
 
-    def __init__(
-        self, window: MainWindow, session_controller: SessionController, async_actions: AsyncActions
-    ) -> None:
-        super().__init__(window)
-        self._window, self._session_controller, self._async_actions = (
-            window,
-            session_controller,
-            async_actions,
-        )
-        session_controller.views.chat.view.action_triggered.connect(self._on_action)
+    def __init__(self, context: ControllerContext, session_controller: SessionController) -> None:
+        super().__init__(context.window)
+        self._window, self._async_actions = context.window, context.async_actions
+        self._session_controller = session_controller
+        context.views.chat.view.action_triggered.connect(self._on_action)
 
     def _on_action(self, action: SessionAction) -> None:
         conversation = self._session_controller.conversation

@@ -27,14 +27,12 @@ from helix_desktop.ui.chat.actions import (
     ShowInTimeline,
 )
 from helix_desktop.ui.chat.row_key import row_key_of_event
-from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.dialogs import pick_save_file
 from helix_desktop.ui.inspector.from_window import request_text, row_text
 from helix_desktop.ui.inspector.rows import WindowRow
-from helix_desktop.ui.session.context import SessionViews
+from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.next_messages import CONTINUE
-from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.words.rewrite_reasons import trigger_text
 
 _TURN_ACTIONS: dict[str, Callable[[Conversation], Coroutine[Any, Any, None]]] = {
@@ -48,20 +46,10 @@ _TURN_ACTIONS: dict[str, Callable[[Conversation], Coroutine[Any, Any, None]]] = 
 class SessionNavigation(QObject):
     """Binds the commands of chat, timeline, cache browser and inspector to the conversation on screen."""
 
-    def __init__(
-        self,
-        window: MainWindow,
-        views: SessionViews,
-        session_controller: SessionController,
-        async_actions: AsyncActions,
-    ) -> None:
-        super().__init__(window)
-        self._window, self._views, self._session_controller, self._async_actions = (
-            window,
-            views,
-            session_controller,
-            async_actions,
-        )
+    def __init__(self, context: ControllerContext, session_controller: SessionController) -> None:
+        super().__init__(context.window)
+        window, views = self._window, self._views = context.window, context.views
+        self._session_controller, self._async_actions = session_controller, context.async_actions
         self._remedies: dict[str, Callable[[], object]] = {
             "compact": window.commands.compact_now.trigger,
             "new_session": window.commands.new_session.trigger,

@@ -22,8 +22,8 @@ from helix_desktop.ui.chat.actions import (
 )
 from helix_desktop.ui.chat.rows.row_types import HeadAndTail, OriginalOutput
 from helix_desktop.ui.chat.rows.tool_rows import head_and_tail
-from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.dialogs import get_text
+from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
 
 _EXTRACT_TITLE = "What should the extract contain?"
@@ -33,10 +33,11 @@ _EXTRACT_NOTE = "A model reads the whole output and keeps what you name. The ori
 class ToolCardController(QObject):
     """Binds the cards of the chat to the conversation on screen."""
 
-    def __init__(self, session_controller: SessionController, async_actions: AsyncActions) -> None:
-        super().__init__(session_controller)
-        self._session_controller, self._async_actions = session_controller, async_actions
-        session_controller.views.chat.view.action_triggered.connect(self._on_action)
+    def __init__(self, context: ControllerContext, session_controller: SessionController) -> None:
+        super().__init__(context.window)
+        self._session_controller, self._async_actions = session_controller, context.async_actions
+        self._chat = context.views.chat
+        context.views.chat.view.action_triggered.connect(self._on_action)
 
     def _on_action(self, action: SessionAction) -> None:
         conversation, start = self._session_controller.conversation, self._async_actions.start
@@ -64,8 +65,9 @@ class ToolCardController(QObject):
         """Show the agent an output in another form; an extract takes the user's instructions."""
         instructions: str | None = ""
         if choice.form == "compact":
-            chat = self._session_controller.views.chat
-            instructions = await get_text(chat, _EXTRACT_TITLE, choice.instructions, "Extract", _EXTRACT_NOTE)
+            instructions = await get_text(
+                self._chat, _EXTRACT_TITLE, choice.instructions, "Extract", _EXTRACT_NOTE
+            )
         if instructions is not None:
             await conversation.window.choose_form(choice.seq, choice.form, instructions)
 

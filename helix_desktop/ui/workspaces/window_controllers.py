@@ -50,13 +50,13 @@ class WindowControllers:
         )
 
     def _add_session_controllers(self, context: ControllerContext) -> None:
-        session, window, async_actions = self.session_controller, context.window, context.async_actions
-        ViewStateKeeper(session, context.services.view_states, async_actions)
+        session = self.session_controller
+        ViewStateKeeper(session, context.services.view_states, context.async_actions)
         self.rewrites = RewriteController(context, session)
-        self.navigation = SessionNavigation(window, context.views, session, async_actions)
-        ToolCardController(session, async_actions)
-        ApprovalController(window, session, async_actions)
-        SessionBanners(window.banners, session)
+        self.navigation = SessionNavigation(context, session)
+        ToolCardController(context, session)
+        ApprovalController(context, session)
+        SessionBanners(context.window.banners, session)
         ModeController(context, session)
 
     def _add_workspace_controllers(self, context: ControllerContext) -> None:
