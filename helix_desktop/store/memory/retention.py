@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import msgspec
 
@@ -28,14 +28,14 @@ from helix_desktop.store.core.tombstone import Tombstone
 
 @dataclass(frozen=True, slots=True)
 class MemoryData:
-    """The data of an in-memory store, shared with the store itself."""
+    """The data of an in-memory store, shared by its parts."""
 
-    contents: dict[str, bytes]
-    entries: dict[str, CacheEntry]
-    logs: dict[str, list[RecordedEvent]]
-    summaries: dict[str, SessionSummary]
-    drafts: dict[str, Draft]
-    tombstones: dict[str, Tombstone]
+    contents: dict[str, bytes] = field(default_factory=dict)
+    entries: dict[str, CacheEntry] = field(default_factory=dict)
+    logs: dict[str, list[RecordedEvent]] = field(default_factory=dict)
+    summaries: dict[str, SessionSummary] = field(default_factory=dict)
+    drafts: dict[str, Draft] = field(default_factory=dict)
+    tombstones: dict[str, Tombstone] = field(default_factory=dict)
 
 
 class MemoryRetention:

@@ -25,7 +25,6 @@ from helix_desktop.store.core.commit import (
     now_ms,
 )
 from helix_desktop.store.core.entry_query import EntryQuery, page_from_unordered
-from helix_desktop.store.core.tombstone import Tombstone
 from helix_desktop.store.memory.health import MemoryHealth
 from helix_desktop.store.memory.redaction import MemoryRedaction
 from helix_desktop.store.memory.retention import MemoryData, MemoryRetention
@@ -38,18 +37,10 @@ class MemoryStore(StoreSearch):
     def __init__(self, clock: Clock = now_ms) -> None:
         self._clock = clock
         self._closed = False
-        self._entries: dict[str, CacheEntry] = {}
-        self._logs: dict[str, list[RecordedEvent]] = {}
-        self._data: dict[str, bytes] = {}
-        self._summaries: dict[str, SessionSummary] = {}
-        self._drafts: dict[str, Draft] = {}
-        self.health = MemoryHealth(self._data, self._check_open)
-        self._tombstones: dict[str, Tombstone] = {}
-        data = MemoryData(
-            self._data, self._entries, self._logs, self._summaries, self._drafts, self._tombstones
-        )
-        self.retention = MemoryRetention(data, clock, self._check_open)
-        self.redaction = MemoryRedaction(data, clock, self._check_open)
+        self._data = MemoryData()
+        self.retention = MemoryRetention(self._data, clock, self._check_open)
+        self.redaction = MemoryRedaction(self._data, clock, self._check_open)
+        self.health = MemoryHealth(self._data.contents, self._check_open)
 
     async def commit(self, commit: Commit) -> None:
         """Store all or nothing. Raise ContentTooLarge, StoreClosed, ValueError as LevelDbStore does."""
@@ -60,42 +51,44 @@ class MemoryStore(StoreSearch):
         for content in commit.contents:
             await self._store_content(content, at_ms, session)
         for recorded in commit.events:
-            self._logs.setdefault(session, []).append(recorded)
+            self._data.logs.setdefault(session, []).append(recorded)
             for digest in digests_in(recorded.event):
-                if digest in self._entries:
-                    self._update_entry(digest, references=self._entries[digest].references + 1, trashed=0)
+                if digest in self._data.entries:
+                    self._update_entry(
+                        digest, references=self._data.entries[digest].references + 1, trashed=0
+                    )
         for digest in commit.recalls:
-            if digest in self._entries:
-                recall_count = self._entries[digest].recalls + 1
+            if digest in self._data.entries:
+                recall_count = self._data.entries[digest].recalls + 1
                 self._update_entry(digest, recalls=recall_count, last_used=at_ms, trashed=0)
         if commit.summary is not None:
-            self._summaries[session] = commit.summary
+            self._data.summaries[session] = commit.summary
 
     async def events(self, session: str) -> list[RecordedEvent]:
         """Return a session's full log, in order; empty if there is none."""
         self._check_open()
         keys.session_bytes(session)
-        return list(self._logs.get(session, ()))
+        return list(self._data.logs.get(session, ()))
 
     async def sessions(self) -> list[SessionSummary]:
         """Return all sessions except those in the trash, last updated first."""
         self._check_open()
-        listed = (summary for summary in self._summaries.values() if not summary.trashed)
+        listed = (summary for summary in self._data.summaries.values() if not summary.trashed)
         return sorted(listed, key=lambda summary: (-summary.updated, summary.id))
 
     async def get(self, digest: str) -> bytes:
         """Return the bytes of a full digest. Raise DigestUnknown (with near matches)."""
         self._check_open()
-        if digest not in self._data:
+        if digest not in self._data.contents:
             raise self._missing_error(digest)
-        return self._data[digest]
+        return self._data.contents[digest]
 
     async def entry(self, digest: str) -> CacheEntry:
         """Return the metadata of a content. Raise DigestUnknown."""
         self._check_open()
-        if digest not in self._entries:
+        if digest not in self._data.entries:
             raise self._missing_error(digest)
-        return self._entries[digest]
+        return self._data.entries[digest]
 
     async def find(self, prefix: str, limit: int = 20) -> list[str]:
         """Return the digests that begin with `prefix` (1 to 64 hex digits), sorted. Raise ValueError."""
@@ -105,25 +98,25 @@ class MemoryStore(StoreSearch):
     async def totals(self) -> StoreTotals:
         """Return counts and sizes of the store."""
         self._check_open()
-        size = sum(len(data) for data in self._data.values())
-        return StoreTotals(len(self._entries), size, size, len(self._summaries))
+        size = sum(len(data) for data in self._data.contents.values())
+        return StoreTotals(len(self._data.entries), size, size, len(self._data.summaries))
 
     async def save_draft(self, session: str, text: str, attachments: Sequence[Attachment] = ()) -> None:
         """Save what was typed and attached but not sent; if both are empty, delete the draft."""
         self._check_open()
         keys.session_bytes(session)
-        self._drafts[session] = Draft(text, tuple(attachments))
+        self._data.drafts[session] = Draft(text, tuple(attachments))
 
     async def draft(self, session: str) -> Draft:
         """Return what was typed and attached but not sent."""
         self._check_open()
         keys.session_bytes(session)
-        return self._drafts.get(session, Draft())
+        return self._data.drafts.get(session, Draft())
 
     async def tools(self) -> tuple[str, ...]:
         """Return the names of the tools that stored something, sorted."""
         self._check_open()
-        return tuple(sorted({entry.tool for entry in self._entries.values()}))
+        return tuple(sorted({entry.tool for entry in self._data.entries.values()}))
 
     async def indexed(self) -> None:
         """Return at once: nothing is indexed here, every search scans everything."""
@@ -132,11 +125,11 @@ class MemoryStore(StoreSearch):
     async def listed(self, entry_query: EntryQuery, terms: Sequence[str] = ()) -> EntryPage:
         """Return one page of a listing; `terms` are left to the caller's text search."""
         self._check_open()
-        return page_from_unordered(entry_query, self._entries.values())
+        return page_from_unordered(entry_query, self._data.entries.values())
 
     async def listed_digests(self, entry_query: EntryQuery) -> bytes:
         """Return all digests of a listing, joined."""
-        everything = msgspec.structs.replace(entry_query, limit=len(self._entries) + 1)
+        everything = msgspec.structs.replace(entry_query, limit=len(self._data.entries) + 1)
         page = await self.listed(everything)
         return b"".join(bytes.fromhex(entry.digest) for entry in page.entries)
 
@@ -145,7 +138,7 @@ class MemoryStore(StoreSearch):
         self._check_open()
         return [
             (session, recorded)
-            for session, log in self._logs.items()
+            for session, log in self._data.logs.items()
             for recorded in log
             if isinstance(recorded.event, HandoverMade)
         ]
@@ -156,13 +149,13 @@ class MemoryStore(StoreSearch):
 
     async def _store_content(self, content: Content, at_ms: int, session: str) -> None:
         digest = content.digest
-        entry = self._entries.get(digest)
+        entry = self._data.entries.get(digest)
         if entry is not None and must_revive(entry.references, entry.trashed, entry.last_used, at_ms):
             self._update_entry(digest, trashed=0, last_used=at_ms)
         elif entry is None and not self._is_redacted(digest):
-            self._data[digest] = content.data
-            self._entries[digest] = _new_entry(content, at_ms, session)
-            if self._tombstones.pop(digest, None):
+            self._data.contents[digest] = content.data
+            self._data.entries[digest] = _new_entry(content, at_ms, session)
+            if self._data.tombstones.pop(digest, None):
                 self._update_entry(digest, references=len(await self.retention.references(digest)))
 
     def _check_open(self) -> None:
@@ -173,9 +166,9 @@ class MemoryStore(StoreSearch):
         """Refuse the commit before anything is changed."""
         for content in commit.contents:
             check_digest(content, digest_of(content.data))
-        stored = self._entries.keys() | {content.digest for content in commit.contents}
-        stored |= {digest for digest in self._tombstones if self._is_redacted(digest)}
-        check_sequence(commit.session, len(self._logs.get(commit.session, ())), commit.events)
+        stored = self._data.entries.keys() | {content.digest for content in commit.contents}
+        stored |= {digest for digest in self._data.tombstones if self._is_redacted(digest)}
+        check_sequence(commit.session, len(self._data.logs.get(commit.session, ())), commit.events)
         for recorded in commit.events:
             for digest in digests_in(recorded.event):
                 check_stored(digest, digest in stored, f"event {recorded.seq}")
@@ -183,21 +176,21 @@ class MemoryStore(StoreSearch):
             check_stored(digest, digest in stored, "a recall")
 
     def _is_redacted(self, digest: str) -> bool:
-        tombstone = self._tombstones.get(digest)
+        tombstone = self._data.tombstones.get(digest)
         return tombstone is not None and not tombstone.lifted
 
     def _missing_error(self, digest: str) -> DigestUnknown:
-        tombstone = self._tombstones.get(digest)
+        tombstone = self._data.tombstones.get(digest)
         if tombstone is not None:
             return store_errors.content_redacted(digest, tombstone.at, tombstone.successor)
         return store_errors.digest_unknown(digest, self._find_digests)
 
     def _update_entry(self, digest: str, **fields: int) -> None:
-        self._entries[digest] = msgspec.structs.replace(self._entries[digest], **fields)
+        self._data.entries[digest] = msgspec.structs.replace(self._data.entries[digest], **fields)
 
     def _find_digests(self, prefix: str, limit: int) -> list[str]:
         span = keys.records_of(prefix)
-        matches = _in_span(sorted(keys.record(digest) for digest in self._entries), span)
+        matches = _in_span(sorted(keys.record(digest) for digest in self._data.entries), span)
         return [keys.digest_in(key) for key in matches[:limit]]
 
 

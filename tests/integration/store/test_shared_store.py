@@ -45,7 +45,7 @@ from helix_desktop.store.remote.endpoint_file import (
 from helix_desktop.store.remote.frames import HEAD_BYTES, Frame, InvalidFrame, encode_frame, read_head
 from helix_desktop.store.remote.handshake import Challenge, ClientProof, prove_client
 from helix_desktop.store.remote.open_store import connect, open_store
-from helix_desktop.store.remote.rpc_methods import METHODS
+from helix_desktop.store.remote.rpc_methods import COMMIT, METHODS, RpcRequest
 from helix_desktop.store.remote.shared_store import SharedStore
 from tests.support.store.builders import (
     OTHER_WORKSPACE,
@@ -469,6 +469,16 @@ def test_every_method_of_the_port_crosses_the_wire() -> None:
     """A method added to the port must be added here too: nothing else notices before a guest calls it."""
     methods = {f"{under}{name}" for kind, under in PORTS for name in dir(kind) if name[0] != "_"}
     assert methods - {call.path for call in METHODS.values()} == AT_HOME | LOCAL_CALLS
+
+
+def test_a_commit_crosses_the_wire_as_the_list_of_its_fields() -> None:
+    one = make_content(b"x")
+    commit = Commit("s", [user_message_event(1)], [one], [one.digest], make_summary("s"))
+    fields = (commit.session, commit.events, commit.contents, commit.recalls, commit.summary)
+    assert COMMIT.request(commit) == encode_frame(("commit", fields))
+    shorter = encode_frame(("commit", ("s", [user_message_event(1)])))
+    args = COMMIT.decode_args(shorter.decode(RpcRequest), shorter.json)
+    assert args == (Commit("s", [user_message_event(1)]),)
 
 
 def test_a_content_travels_unchanged() -> None:
