@@ -116,9 +116,9 @@ def _entry_line(entry: CacheEntry) -> str:
 
 
 def _print_matches(hit: ContentHit | HandoverHit) -> None:
-    for spot in hit.sighting.best:
+    for spot in hit.matches.best:
         print_out(f"  {spot.line}: {escape_hidden_name(spot.excerpt)}")
-    if not hit.sighting.lines:
+    if not hit.matches.lines:
         print_out("  in its name")
 
 
@@ -126,10 +126,10 @@ def _search_json(results: SearchResults, handovers: tuple[HandoverHit, ...]) -> 
     """Return the results of a search as a JSON document."""
     return {
         "entries": [
-            {**msgspec.to_builtins(hit.entry), **msgspec.to_builtins(hit.sighting)} for hit in results.hits
+            {**msgspec.to_builtins(hit.entry), **msgspec.to_builtins(hit.matches)} for hit in results.hits
         ],
         "handovers": [
-            {"session": handover.session, "seq": handover.seq, **msgspec.to_builtins(handover.sighting)}
+            {"session": handover.session, "seq": handover.seq, **msgspec.to_builtins(handover.matches)}
             for handover in handovers
         ],
         "unreadable": results.unreadable,

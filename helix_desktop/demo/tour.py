@@ -12,8 +12,7 @@ from helix_desktop.app.window_context import WindowContext
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.window.window import Window
-from helix_desktop.demo.screen_tour import ScreenTour
-from helix_desktop.demo.screenshots import ScreenshotWriter
+from helix_desktop.demo.screenshots import ScreenshotWriter, ScreenTour
 from helix_desktop.demo.session_checks import DemoCheck, answers_in, check_session
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.rewrite import FoldMade

@@ -6,7 +6,7 @@ import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from helix_desktop.domain.errors import ToolError
+from helix_desktop.domain.errors import InvalidInput, StoreError, ToolError
 
 _WHY = {
     errno.ENOENT: "There is no such file or folder.",
@@ -40,3 +40,12 @@ def os_errors_as_tool_errors(action: str, path: str) -> Iterator[None]:
         why = _WHY.get(error.errno or 0, f"{error.strerror or error}.")
         fix = "List the folder to see what is there." if error.errno == errno.ENOENT else ""
         raise ToolError(f"Cannot {action} {path or 'the workspace'}.", why, fix) from error
+
+
+@contextmanager
+def store_errors_as_tool_errors() -> Iterator[None]:
+    """Turn an error of the store in the block into a ToolError with the same texts."""
+    try:
+        yield
+    except (StoreError, InvalidInput) as error:
+        raise ToolError(error.what, error.why, error.fix) from error

@@ -189,7 +189,7 @@ async def test_words_are_found_with_their_lines(store: Store) -> None:
     assert len(results.hits) == 40
     assert results.cursor == ""
     hit = (await store.search('"number 12"')).hits[0]
-    assert [(position.line, position.excerpt[:9]) for position in hit.sighting.best] == [(1, "number 12")]
+    assert [(position.line, position.excerpt[:9]) for position in hit.matches.best] == [(1, "number 12")]
     assert hit.entry.digest == digest_of(DATAS[12])
     assert (await store.search("number zebra")).hits == ()
 
@@ -249,7 +249,7 @@ async def test_large_and_binary_contents_are_found(store: Store) -> None:
     await store.commit(Commit("s", contents=[sample_content(large), sample_content(binary, 1)]))
     await store.indexed()
     assert await search_digests(store, "needle") == sorted([digest_of(large), digest_of(binary)])
-    assert (await store.search('"the needle"')).hits[0].sighting.best[0].line == 100_001
+    assert (await store.search('"the needle"')).hits[0].matches.best[0].line == 100_001
 
 
 async def test_nul_and_astral_characters_are_found(store: Store) -> None:
@@ -302,7 +302,7 @@ async def test_handovers_are_found_newest_first(store: Store) -> None:
     )
     hits = await store.search_handovers("tide")
     assert [(hit.session, hit.seq) for hit in hits] == [("h", 2), ("h", 1)]
-    assert hits[1].sighting.best[0].excerpt == "- The Tide gauge is broken."
+    assert hits[1].matches.best[0].excerpt == "- The Tide gauge is broken."
     assert [hit.seq for hit in await store.search_handovers("tide", limit=1)] == [2]
     assert await store.search_handovers("zebra") == ()
 

@@ -9,6 +9,8 @@ import msgspec
 from helix_desktop.domain.text_search import MatchSummary
 
 ContentKind = Literal["output", "index", "argument"]
+AGENT_KINDS: tuple[ContentKind, ...] = ("output", "argument")
+"""Kinds of contents that tools and the agent made, in contrast to our own indexes."""
 SortColumn = Literal[
     "created", "used", "size", "stored", "tokens", "tool", "target", "line", "recalls", "references", "digest"
 ]
@@ -96,7 +98,7 @@ class ContentHit(msgspec.Struct, frozen=True):
     """A content that holds the words of a search; `cursor` goes on behind it."""
 
     entry: CacheEntry
-    sighting: MatchSummary
+    matches: MatchSummary = msgspec.field(name="sighting")  # as it crosses to other versions
     cursor: str
 
 
@@ -105,7 +107,7 @@ class HandoverHit(msgspec.Struct, frozen=True):
 
     session: str
     seq: int
-    sighting: MatchSummary
+    matches: MatchSummary = msgspec.field(name="sighting")  # as it crosses to other versions
 
 
 class SearchResults(msgspec.Struct, frozen=True):

@@ -8,11 +8,11 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from helix_desktop.domain.errors import StoreError, ToolError
+from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.store.content_reader import ContentReader
 from helix_desktop.domain.store.entries import (
+    AGENT_KINDS,
     CacheEntry,
-    ContentKind,
     EntryFilter,
     EntryOrder,
     EntryPage,
@@ -22,9 +22,9 @@ from helix_desktop.domain.text_format import ellipsize, format_bytes
 from helix_desktop.domain.tools import OutputCallback, ToolResult
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.tools.arguments import Arguments
+from helix_desktop.tools.errors import store_errors_as_tool_errors
 from helix_desktop.tools.tool import UnguardedTool
 
-_LISTED_KINDS: tuple[ContentKind, ...] = ("output", "argument")  # what tools and agent made: no indexes
 _CURSOR = re.compile(r"[!-~]{1,400}")
 _MAX_NAME, _MAX_FIRST_LINE = 100, 60  # characters
 _ORDERS: dict[str, EntryOrder] = {
@@ -56,17 +56,15 @@ class ListCachedContent(UnguardedTool[ListCacheArguments]):
 
     async def run(self, call_id: str, args: ListCacheArguments, on_output: OutputCallback) -> ToolResult:
         """Return a page of entries with their hashes, and the next cursor. Raises ToolError."""
-        try:
+        with store_errors_as_tool_errors():
             page = await self._page(args)
             total = (await self._contents.totals()).entries
-        except StoreError as error:
-            raise ToolError(error.what, error.why, error.fix) from error
         text = "\n".join([_head(args, page), *map(_line, page.entries), _foot(args, page, total)])
         return ToolResult(f"{text}\n".encode(), target=escape_hidden_name(_about(args)))
 
     async def _page(self, args: ListCacheArguments) -> EntryPage:
         cursor = args.cursor.strip().strip("\"'`")
-        entry_filter = EntryFilter(tool=args.tool, target=args.path, kinds=_LISTED_KINDS)
+        entry_filter = EntryFilter(tool=args.tool, target=args.path, kinds=AGENT_KINDS)
         try:
             if cursor and _CURSOR.fullmatch(cursor) is None:
                 raise ValueError(cursor)

@@ -22,6 +22,7 @@ from helix_desktop.domain.tools import CountTokens, OutputCallback, ToolResult, 
 from helix_desktop.tools.arguments import Arguments, Line
 from helix_desktop.tools.cache.paging import Paginator, TextPage, decode_lines, release_lines
 from helix_desktop.tools.cache.regex_lines import find_lines
+from helix_desktop.tools.errors import store_errors_as_tool_errors
 from helix_desktop.tools.process.ripgrep import Ripgrep
 from helix_desktop.tools.tool import UnguardedTool
 
@@ -54,10 +55,8 @@ class RecallCachedContent(UnguardedTool[RecallArguments]):
     ) -> ToolResult:
         """Return the content, or a page of it. Raises ToolError."""
         digest = await self._resolve(args.hash)
-        try:
+        with store_errors_as_tool_errors():
             data, entry = await self._contents.get(digest), await self._contents.entry(digest)
-        except StoreError as error:
-            raise ToolError(error.what, error.why, error.fix) from error
         about = f"{entry.tool} {entry.target}".strip() or f"{digest[:12]}…"
         image = identify_image(data, digest, entry.target) if len(data) <= MAX_IMAGE_BYTES else None
         if image is not None:

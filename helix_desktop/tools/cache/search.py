@@ -14,24 +14,21 @@ from typing import Annotated
 
 import msgspec
 
-from helix_desktop.domain.errors import InvalidInput, StoreError, ToolError
+from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.store.content_reader import ContentReader
-from helix_desktop.domain.store.entries import ContentHit, ContentKind, EntryFilter, SearchResults
+from helix_desktop.domain.store.entries import AGENT_KINDS, ContentHit, EntryFilter, SearchResults
 from helix_desktop.domain.text_format import format_bytes, pluralize
 from helix_desktop.domain.text_search import MatchingLine
 from helix_desktop.domain.tools import CountTokens, OutputCallback, ToolResult, ignore_output
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.tools.arguments import Arguments
+from helix_desktop.tools.errors import store_errors_as_tool_errors
 from helix_desktop.tools.tool import UnguardedTool
 
 _CURSOR = re.compile(r"[0-9a-f]{2,200}")
 _MAX_NAME = 100  # characters of a hit's tool and target that are shown
 _MAX_QUOTE = 80  # characters of the agent's query that are quoted
 _MAX_TOOLS = 12
-_SEARCHED_KINDS: tuple[ContentKind, ...] = (
-    "output",
-    "argument",
-)  # kinds of contents that tools and agent made: no indexes
 
 
 class SearchCacheArguments(Arguments, frozen=True):
@@ -72,12 +69,10 @@ class SearchCachedContent(UnguardedTool[SearchCacheArguments]):
         self, call_id: str, args: SearchCacheArguments, on_output: OutputCallback = ignore_output
     ) -> ToolResult:
         """Return the hits with their hashes and lines, and how far the search went. Raises ToolError."""
-        try:
+        with store_errors_as_tool_errors():
             results = await self._search(args)
             total = (await self._contents.totals()).entries
             tools = await self._contents.tools() if args.tool and not results.hits else ()
-        except (StoreError, InvalidInput) as error:
-            raise ToolError(error.what, error.why, error.fix) from error
         hits, cursor = await self._fit_hits(results)
         results = msgspec.structs.replace(results, cursor=cursor)
         text = "\n".join([_head(args, len(hits)), *hits, _foot(args, results, total, tools)])
@@ -90,7 +85,7 @@ class SearchCachedContent(UnguardedTool[SearchCacheArguments]):
             raise _invalid_cursor(args.cursor)
         # Its own answers contain every word that was ever searched: they are found only when asked for.
         entry_filter = EntryFilter(
-            tool=args.tool, except_tools=() if args.tool else (self.name,), kinds=_SEARCHED_KINDS
+            tool=args.tool, except_tools=() if args.tool else (self.name,), kinds=AGENT_KINDS
         )
         try:
             return await self._contents.search(
@@ -158,7 +153,7 @@ def _foot(args: SearchCacheArguments, results: SearchResults, total: int, tools:
 
 def _hit_lines(hit: ContentHit) -> list[str]:
     """Return the lines of a hit: hash, name, size and line count, then the best lines with numbers."""
-    entry, matches = hit.entry, hit.sighting
+    entry, matches = hit.entry, hit.matches
     name = escape_hidden_name(" ".join(part for part in (entry.tool, entry.target) if part))
     short_name = name if len(name) <= _MAX_NAME else f"{name[:_MAX_NAME]}…"
     match_text = pluralize(matches.lines, "matching line") if matches.lines else "found in its name only"

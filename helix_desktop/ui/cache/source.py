@@ -140,7 +140,7 @@ class WorkspaceCacheSource:
                 handover.session,
                 handover.seq,
                 titles.get(handover.session, ""),
-                handover.sighting.best[0].excerpt.lstrip("- "),
+                handover.matches.best[0].excerpt.lstrip("- "),
             )
             for handover in handovers
         )
@@ -216,9 +216,9 @@ class WorkspaceCacheSource:
         hit = self._hits.get(digest)
         if hit is None:
             return ""
-        if not hit.sighting.lines:
+        if not hit.matches.lines:
             return "in its name"
-        spot = hit.sighting.best[0]
+        spot = hit.matches.best[0]
         return f"{spot.line:,}: {_excerpt_from_match(spot.excerpt, self._terms)}"
 
 
