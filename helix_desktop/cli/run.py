@@ -93,9 +93,8 @@ async def _requested_model(services: AppServices, args: argparse.Namespace) -> M
     except HelixError as error:
         raise InvalidInput(error.what, error.why, error.fix) from error
     if args.base_url and (key := services.models.environment_key(args.model, args.base_url)).value:
-        variable = key.source.removeprefix("environment: ")
         host = urlsplit(args.base_url).netloc.rpartition("@")[2]
-        print_err(f"helix-desktop: the key in {variable} goes to {host}.")
+        print_err(f"helix-desktop: the key in {key.name} goes to {host}.")
     return model
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from helix_desktop.config.keychain import (
     Keychain,
@@ -19,7 +19,8 @@ from helix_desktop.config.settings import key_variable
 KEYCHAIN_TIMEOUT_S = 20.0
 """Seconds to wait for a keychain, which may be asking the user to unlock it."""
 
-THIS_RUN_SOURCE = "this run only"
+KeyPlace = Literal["keychain", "environment", "run", "none"]
+"""Where a key is: `run` is this process's memory."""
 
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
@@ -27,17 +28,17 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True)
 class ApiKey:
-    """A provider's key and its source; both empty when there is none. The key is in no repr."""
+    """A provider's key and its place; `name` is that of the keychain or variable. The key is in no repr."""
 
     value: str = field(default="", repr=False)
-    source: str = ""
+    place: KeyPlace = "none"
+    name: str = ""
 
 
 class SecretStore:
     """The keys of all providers. A keychain that fails or hangs is never fatal: `problem` is the reason.
 
-    Sources are "keychain: NAME", "environment: VARIABLE" and "this run only". A key that was set while the
-    keychain refused it comes first, then the keychain, then the environment.
+    A key that was set while the keychain refused it comes first, then the keychain, then the environment.
     """
 
     def __init__(
@@ -60,19 +61,19 @@ class SecretStore:
             return ""
 
     async def get(self, provider: str) -> ApiKey:
-        """Return a provider's key and its source. Cancellable, also while the keychain prompts the user."""
+        """Return a provider's key and its place. Cancellable, also while the keychain prompts the user."""
         if provider in self._this_run:
-            return ApiKey(self._this_run[provider], THIS_RUN_SOURCE)
+            return ApiKey(self._this_run[provider], "run")
         try:
             name, keys = await self._run_job(self._keychain_item.read)
         except KeychainUnavailable:
             return self.from_environment(provider)
         if keys.get(provider):
-            return ApiKey(keys[provider], f"keychain: {name}")
+            return ApiKey(keys[provider], "keychain", name)
         return self.from_environment(provider)
 
     async def set(self, provider: str, key: str) -> ApiKey:
-        """Save a key and return it with its source. An empty key deletes."""
+        """Save a key and return it with its place. An empty key deletes."""
         key = key.strip()
         if not key:
             return await self.delete(provider)
@@ -80,9 +81,9 @@ class SecretStore:
         try:
             name = await self._run_job(lambda: self._keychain_item.change(provider, key))
         except KeychainUnavailable:
-            return ApiKey(key, THIS_RUN_SOURCE)
+            return ApiKey(key, "run")
         self._this_run.pop(provider, None)
-        return ApiKey(key, f"keychain: {name}")
+        return ApiKey(key, "keychain", name)
 
     async def delete(self, provider: str) -> ApiKey:
         """Delete a key and return what remains: the environment's, or one still in the keychain."""
@@ -113,6 +114,4 @@ class SecretStore:
     def from_variables(self, variables: Sequence[str]) -> ApiKey:
         """Return the key in the first of these environment variables that is set; empty if none is."""
         values = ((variable, self._environ.get(variable, "").strip()) for variable in variables)
-        return next(
-            (ApiKey(value, f"environment: {variable}") for variable, value in values if value), ApiKey()
-        )
+        return next((ApiKey(value, "environment", variable) for variable, value in values if value), ApiKey())

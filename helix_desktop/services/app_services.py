@@ -16,7 +16,7 @@ from helix_desktop.agent.session_services import SessionServices
 from helix_desktop.agent.subagents.delegate_tool import DELEGATE, delegate_spec
 from helix_desktop.config.paths import DataDir, resources_dir
 from helix_desktop.config.prompts import load_prompts
-from helix_desktop.config.secrets import THIS_RUN_SOURCE, SecretStore
+from helix_desktop.config.secrets import SecretStore
 from helix_desktop.config.settings import Settings, SettingsFile
 from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.config.view_states import VIEWS_FILE, ViewStates
@@ -221,7 +221,7 @@ class AppServices:
     async def key_status(self, provider: str) -> KeyStatus:
         """Return where a provider's key is stored."""
         key = await self.secrets.get(provider)
-        return KeyStatus.from_secrets(key.source, await self.secrets.keychain_name(), self.secrets.problem)
+        return KeyStatus.from_key(key, await self.secrets.keychain_name(), self.secrets.problem)
 
     async def save_key(self, provider: str, key: str) -> None:
         """Save a provider's key; an empty one is deleted. Open workspaces use it from the next step on.
@@ -230,7 +230,7 @@ class AppServices:
         """
         saved = await self.secrets.set(provider, key)
         names = tuple(name for name in self.settings.run_keys if name != provider)
-        if saved.source == THIS_RUN_SOURCE:
+        if saved.place == "run":
             names = (*names, provider)
         for workspace_id in tuple(self._workspaces):
             await self._apply_models(workspace_id)

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-_THIS_RUN = "this run only"
+from helix_desktop.config.secrets import ApiKey, KeyPlace
 
 
 @dataclass(frozen=True, slots=True)
 class KeyStatus:
-    """`place` is keychain, environment, run or none; `text` names it, for none where a key would be kept."""
+    """Where a key is; `text` names the place, or without a key the one where it would be kept."""
 
-    place: str
+    place: KeyPlace
     text: str
 
     @classmethod
-    def from_secrets(cls, source: str, backend: str, problem: str) -> KeyStatus:
-        """Build it from a key's source, the keychain that answers, and why none does."""
-        kind, _, name = source.partition(": ")
-        if kind == "keychain":
-            return cls("keychain", name)
-        if kind == "environment":
-            return cls("environment", f"environment variable {name}")
-        run_only = f"{_THIS_RUN}: {problem or 'the keychain did not take it'}"
-        if source == _THIS_RUN:
-            return cls("run", run_only)
-        return cls("none", f"in the {backend}" if backend else f"for {run_only}")
+    def from_key(cls, key: ApiKey, keychain: str, problem: str) -> KeyStatus:
+        """Describe a key; `keychain` names the one that answers, `problem` says why none does."""
+        run_only = f"this run only: {problem or 'the keychain did not take it'}"
+        match key.place:
+            case "keychain":
+                return cls(key.place, key.name)
+            case "environment":
+                return cls(key.place, f"environment variable {key.name}")
+            case "run":
+                return cls(key.place, run_only)
+        return cls("none", f"in the {keychain}" if keychain else f"for {run_only}")

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from helix_desktop.config.keychain import Keychain, system_keychain
 from helix_desktop.config.paths import DataDir
-from helix_desktop.config.secrets import THIS_RUN_SOURCE, SecretStore
+from helix_desktop.config.secrets import SecretStore
 from helix_desktop.domain.errors import HelixError
 
 _HASHED = re.compile(r"[0-9a-f]{8}\.[0-9]+")  # how OpenSSL names the certificates of a folder
@@ -144,7 +144,7 @@ async def try_keychain(find: Callable[[], Keychain] = system_keychain) -> str:
     writer, reader, checker = (SecretStore({}, find) for _ in range(3))
     try:
         saved = await writer.set(PROBE, value)
-        if saved.source == THIS_RUN_SOURCE:
+        if saved.place == "run":
             raise HelixError(
                 f"The keychain does not take a key: {writer.problem}.", fix="Unlock it, or start one."
             )
@@ -158,4 +158,4 @@ async def try_keychain(find: Callable[[], Keychain] = system_keychain) -> str:
         raise HelixError("The keychain gave back another key than it was given.")
     if remaining.value:
         raise HelixError("The keychain does not let go of a key.")
-    return f"a key was stored, read back and deleted ({saved.source})"
+    return f"a key was stored, read back and deleted (keychain: {saved.name})"

@@ -76,11 +76,11 @@ def no_keychain() -> Keychain:
 
 
 async def test_a_key_in_the_keychain_wins_over_the_environment(secrets: SecretStore, chain: Chain) -> None:
-    assert await secrets.get("openai") == ApiKey("from-environment", "environment: OPENAI_API_KEY")
-    assert await secrets.set("openai", " sk-1 \n") == ApiKey("sk-1", "keychain: Test Keychain")
-    assert await secrets.get("openai") == ApiKey("sk-1", "keychain: Test Keychain")
+    assert await secrets.get("openai") == ApiKey("from-environment", "environment", "OPENAI_API_KEY")
+    assert await secrets.set("openai", " sk-1 \n") == ApiKey("sk-1", "keychain", "Test Keychain")
+    assert await secrets.get("openai") == ApiKey("sk-1", "keychain", "Test Keychain")
     assert list(chain.items) == [ITEM]
-    assert await secrets.delete("openai") == ApiKey("from-environment", "environment: OPENAI_API_KEY")
+    assert await secrets.delete("openai") == ApiKey("from-environment", "environment", "OPENAI_API_KEY")
     assert await secrets.get("other") == ApiKey()
 
 
@@ -127,10 +127,10 @@ async def test_without_a_keychain_a_key_is_for_this_run_only() -> None:
     secrets = SecretStore(ENVIRON, no_keychain)
     assert await secrets.keychain_name() == ""
     assert secrets.problem == "this system has no keychain"
-    assert (await secrets.get("openai")).source == "environment: OPENAI_API_KEY"
-    assert await secrets.set("openai", "sk-typed") == ApiKey("sk-typed", "this run only")
-    assert await secrets.get("openai") == ApiKey("sk-typed", "this run only")
-    assert (await secrets.delete("openai")).source == "environment: OPENAI_API_KEY"
+    assert (await secrets.get("openai")).name == "OPENAI_API_KEY"
+    assert await secrets.set("openai", "sk-typed") == ApiKey("sk-typed", "run")
+    assert await secrets.get("openai") == ApiKey("sk-typed", "run")
+    assert (await secrets.delete("openai")).name == "OPENAI_API_KEY"
     secrets.close()
 
 
@@ -138,7 +138,7 @@ async def test_the_system_backend_may_be_missing() -> None:
     """The test run has keyring's fail backend, as a machine without D-Bus has."""
     secrets = SecretStore({})
     assert await secrets.keychain_name() == ""
-    assert (await secrets.set("x", "k")).source == "this run only"
+    assert (await secrets.set("x", "k")).place == "run"
     secrets.close()
 
 
@@ -149,20 +149,20 @@ async def test_a_failing_keychain_is_treated_as_missing_and_recovers(
     secrets: SecretStore, chain: Chain, error: Exception
 ) -> None:
     chain.error = error
-    assert (await secrets.set("other", "k")).source == "this run only"
+    assert (await secrets.set("other", "k")).place == "run"
     assert str(error) in secrets.problem
     chain.error = None
-    assert await secrets.get("other") == ApiKey("k", "this run only")
-    assert (await secrets.set("other", "k")).source == "keychain: Test Keychain"
+    assert await secrets.get("other") == ApiKey("k", "run")
+    assert (await secrets.set("other", "k")).name == "Test Keychain"
     assert secrets.problem == ""
 
 
 async def test_an_unanswered_prompt_times_out_and_later_calls_do_not_wait(chain: Chain) -> None:
     chain.unlocked.clear()
     secrets = SecretStore(ENVIRON, lambda: chain, timeout_s=0.05)
-    assert (await secrets.get("openai")).source == "environment: OPENAI_API_KEY"
+    assert (await secrets.get("openai")).name == "OPENAI_API_KEY"
     assert "did not answer" in secrets.problem
-    assert (await secrets.get("openai")).source == "environment: OPENAI_API_KEY"
+    assert (await secrets.get("openai")).name == "OPENAI_API_KEY"
     assert "has not answered yet" in secrets.problem
     chain.unlocked.set()
     secrets.close()
@@ -176,7 +176,7 @@ async def test_waiting_for_the_keychain_can_be_cancelled(secrets: SecretStore, c
         pending.cancel()
     assert pending.cancelled()
     chain.unlocked.set()
-    assert (await secrets.get("openai")).source == "environment: OPENAI_API_KEY"
+    assert (await secrets.get("openai")).name == "OPENAI_API_KEY"
 
 
 @pytest.mark.parametrize("text", ["not json", "[1]", '{"parts": 2, "generation": 1, "sha256": "x"}'])
@@ -184,9 +184,9 @@ async def test_an_item_that_is_not_ours_is_not_overwritten(
     secrets: SecretStore, chain: Chain, text: str
 ) -> None:
     chain.items[ITEM] = text
-    assert (await secrets.set("openai", "k")).source == "this run only"
+    assert (await secrets.set("openai", "k")).place == "run"
     assert chain.items == {ITEM: text}
 
 
 def test_a_key_is_in_no_repr() -> None:
-    assert "sk-1" not in repr(ApiKey("sk-1", "this run only"))
+    assert "sk-1" not in repr(ApiKey("sk-1", "run"))
