@@ -1,4 +1,4 @@
-"""A shown window with placeholders, and what it remembers."""
+"""A shown window with placeholders, and its layout store."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.window.bare_window import make_window
 
 @pytest.fixture
 def layout_states() -> dict[str, bytes]:
-    """What the layout memory holds."""
+    """Return the content of the layout store."""
     return {}
 
 

@@ -98,7 +98,7 @@ async def test_all_actions_are_there_and_apply_to_one_row(qtbot: QtBot, scope: T
 async def test_inapplicable_actions_are_disabled(
     qtbot: QtBot, scope: TaskScope, state: CacheState, off: set[str]
 ) -> None:
-    """What lies in the trash can be restored instead."""
+    """An entry in the trash can be restored instead."""
     pane = await open_cache_browser(qtbot, scope, in_state(state))
     actions = await menu_of(pane, 0)
     assert {name for name, action in actions.items() if not action.isEnabled()} == off
@@ -106,7 +106,7 @@ async def test_inapplicable_actions_are_disabled(
 
 
 async def test_it_applies_to_the_complete_selection(qtbot: QtBot, scope: TaskScope) -> None:
-    """By menu and by key; what is about one is disabled."""
+    """By menu and by key; actions for one row are disabled."""
     pane = await open_cache_browser(qtbot, scope, in_state("stored", "marker", "in the trash", "stored"))
     digests = [pane.model.digest_at(row) for row in range(4)]
     actions = await menu_of(pane, 0, 1, 2)
@@ -145,7 +145,7 @@ async def test_it_applies_to_the_complete_selection(qtbot: QtBot, scope: TaskSco
 
 
 async def test_the_menu_key_opens_it_for_the_selection(qtbot: QtBot, scope: TaskScope) -> None:
-    """Neither it nor a right click inside the selection changes what is selected."""
+    """Neither it nor a right click inside the selection changes the selection."""
     pane = await open_cache_browser(qtbot, scope, sample_cache(6))
     await menu_of(pane, 1, 2)
     for menu in pane.findChildren(QMenu):

@@ -39,7 +39,7 @@ async def scope() -> AsyncIterator[TaskScope]:
 
 
 def titles(pane: CacheBrowser) -> list[str]:
-    """What the head of the table says."""
+    """Return the column titles of the table."""
     return [
         str(pane.model.headerData(at, Qt.Orientation.Horizontal, Qt.ItemDataRole.DisplayRole))
         for at in range(pane.model.columnCount())
@@ -47,7 +47,7 @@ def titles(pane: CacheBrowser) -> list[str]:
 
 
 async def test_a_click_on_a_header_sorts_and_a_second_one_reverses(qtbot: QtBot, scope: TaskScope) -> None:
-    """Numbers begin with the largest, texts with the first; the arrow says which way."""
+    """Numbers start with the largest, texts with the first; the arrow indicates the direction."""
     source = sample_cache(40)
     pane = await open_cache_browser(qtbot, scope, source)
     head = pane.table.horizontalHeader()
@@ -117,7 +117,7 @@ async def test_filters_appear_as_chips_and_a_click_removes_them(qtbot: QtBot, sc
 
 
 async def test_the_filter_menu_offers_the_stored_tools(qtbot: QtBot, scope: TaskScope) -> None:
-    """Tools and sessions of the cache, sizes, ages and use; what holds is checked."""
+    """Tools and sessions of the cache, sizes, ages and use; active filters are checked."""
     pane = await open_cache_browser(qtbot, scope, sample_cache(60))
     pane.filter_bar.toggle(tool_option("read_file"))
     await wait_until(lambda: 0 < pane.model.rowCount() < 60)
@@ -142,7 +142,7 @@ def hit_of(pane: CacheBrowser) -> str:
 
 
 async def test_a_search_displays_its_lines_and_grows(qtbot: QtBot, scope: TaskScope) -> None:
-    """Hits come in parts without moving the selection; the line that was found stands in its row."""
+    """Hits arrive in parts without moving the selection; the matching line appears in its row."""
     source = sample_cache(300)
     source.search_page_size = 7
     pane = await open_cache_browser(qtbot, scope, source)
@@ -159,7 +159,7 @@ async def test_a_search_displays_its_lines_and_grows(qtbot: QtBot, scope: TaskSc
 
 
 async def test_a_hit_opens_at_the_matching_words(qtbot: QtBot, scope: TaskScope) -> None:
-    """Its words are marked; the keyboard stays in the table; without a search find goes again."""
+    """Its words are highlighted; the focus stays in the table; without a search the find bar closes."""
     pane = await open_cache_browser(qtbot, scope, sample_cache(60))
     QTest.keyClicks(pane.filter_bar.field, "py stream")
     await wait_until(lambda: 0 < pane.model.rowCount() < 60)
@@ -179,7 +179,7 @@ async def test_a_hit_opens_at_the_matching_words(qtbot: QtBot, scope: TaskScope)
 
 
 async def test_matching_handovers_are_one_click_away(qtbot: QtBot, scope: TaskScope) -> None:
-    """The line stands above the table while the search does."""
+    """The line above the table is visible during the search."""
     source = sample_cache(30)
     source.handovers = (HandoverLink("s-1", 41, "Flush the stream", "the stream is slow"),)
     pane = await open_cache_browser(qtbot, scope, source)
@@ -196,7 +196,7 @@ async def test_matching_handovers_are_one_click_away(qtbot: QtBot, scope: TaskSc
 
 
 async def test_p_pins_and_unpins(qtbot: QtBot, scope: TaskScope) -> None:
-    """The key asks for what is not so yet; the preview says what is."""
+    """The key requests the opposite state; the preview displays the current one."""
     source = sample_cache(9)
     pane = await open_cache_browser(qtbot, scope, source)
     await wait_until(lambda: pane.model.entry(2) is not None)
@@ -216,7 +216,7 @@ async def test_p_pins_and_unpins(qtbot: QtBot, scope: TaskScope) -> None:
 
 
 async def test_the_menu_of_a_row_filters_for_similar_rows(qtbot: QtBot, scope: TaskScope) -> None:
-    """By its tool and by its path; a click on it lets go again."""
+    """By its tool and by its path; a click on the chip clears the filter."""
     source = sample_cache(60)
     pane = await open_cache_browser(qtbot, scope, source)
     await wait_until(lambda: pane.model.entry(0) is not None)

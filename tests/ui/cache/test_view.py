@@ -1,4 +1,4 @@
-"""The cache browser as a person uses it, over a source in memory."""
+"""The cache browser in use, over a source in memory."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ async def test_memory_stays_bounded(qtbot: QtBot, scope: TaskScope) -> None:
 
 
 async def test_typing_a_hash_prefix_filters(qtbot: QtBot, scope: TaskScope) -> None:
-    """A prefix leaves the one entry; clearing brings all back."""
+    """A prefix leaves the matching entry; clearing restores all."""
     source = sample_cache(60)
     pane = await open_cache_browser(qtbot, scope, source)
     QTest.keyClicks(pane.filter_bar.field, cache_row(7).digest[:10])
@@ -71,7 +71,7 @@ async def test_typing_a_hash_prefix_filters(qtbot: QtBot, scope: TaskScope) -> N
 
 
 async def test_a_filter_without_matches_offers_to_clear_it(qtbot: QtBot, scope: TaskScope) -> None:
-    """The sentence names the words, the button clears them."""
+    """The message quotes the words, the button clears them."""
     pane = await open_cache_browser(qtbot, scope, sample_cache(5))
     QTest.keyClicks(pane.filter_bar.field, "zebra")
     await wait_until(pane.no_match.isVisible)
@@ -111,7 +111,7 @@ async def test_state_session_and_order(qtbot: QtBot, scope: TaskScope) -> None:
 
 
 async def test_new_entries_move_neither_selection_nor_view(qtbot: QtBot, scope: TaskScope) -> None:
-    """What arrives on top pushes nothing out from under the eyes."""
+    """Entries that arrive on top do not scroll the visible rows."""
     source = sample_cache(500)
     pane = await open_cache_browser(qtbot, scope, source)
     pane.table.select_row(200)
@@ -138,7 +138,7 @@ async def test_a_refresh_displays_the_changes(qtbot: QtBot, scope: TaskScope) ->
 
 
 async def test_selecting_a_filtered_entry_clears_the_filter(qtbot: QtBot, scope: TaskScope) -> None:
-    """An entry that the filter hides is shown without it."""
+    """An entry that the filter hides is selected after clearing the filter."""
     pane = await open_cache_browser(qtbot, scope, sample_cache(50))
     QTest.keyClicks(pane.filter_bar.field, "docs")
     await wait_until(lambda: pane.model.rowCount() < 50)
@@ -148,7 +148,7 @@ async def test_selecting_a_filtered_entry_clears_the_filter(qtbot: QtBot, scope:
 
 
 async def test_recall_complete_and_by_lines(qtbot: QtBot, scope: TaskScope) -> None:
-    """The button says what it will cost; Ctrl+Enter recalls the whole or the selected lines."""
+    """The button states the cost; Ctrl+Enter recalls everything or the selected lines."""
     pane = await open_cache_browser(qtbot, scope, sample_cache(10))
     pane.table.select_row(0)
     row = cache_row(0)
@@ -173,11 +173,11 @@ async def test_the_preview_shortens_its_text_before_its_title(
 ) -> None:
     pane = await open_cache_browser(qtbot, scope, sample_cache(8))
     pane.resize(width, 800)
-    pane.table.select_row(7)  # the one with a long path
+    pane.table.select_row(7)  # the row with a long path
     pane.show_preview(PreviewState(cache_row(7), CODE))
 
     def narrowed() -> bool:
-        pane.resize(width, 800)  # taken once no word on a button asks for more room than that
+        pane.resize(width, 800)  # set once no button label needs more space than that
         return pane.width() == width
 
     preview = pane.preview
@@ -196,7 +196,7 @@ async def test_the_preview_shortens_its_text_before_its_title(
 
 
 async def test_keys_verify_copy_and_save(qtbot: QtBot, scope: TaskScope) -> None:
-    """V, Ctrl+C, Ctrl+Shift+C and Ctrl+S do what their buttons say."""
+    """V, Ctrl+C, Ctrl+Shift+C and Ctrl+S do the same as their buttons."""
     pane = await open_cache_browser(qtbot, scope, sample_cache(10))
     pane.table.select_row(3)
     row = cache_row(3)
@@ -259,7 +259,7 @@ class BrokenCache(SampleCache):
 
 
 async def test_a_failing_source_is_reported_in_place(qtbot: QtBot, scope: TaskScope) -> None:
-    """What, why and what to do stand above the table; the window lives on."""
+    """What, why and what to do appear above the table; the window keeps working."""
     pane = CacheBrowser(scope.start, lambda: NOW_MS)
     qtbot.addWidget(pane)
     pane.show()
@@ -269,7 +269,7 @@ async def test_a_failing_source_is_reported_in_place(qtbot: QtBot, scope: TaskSc
 
 
 async def test_find_moves_from_hit_to_hit(qtbot: QtBot, scope: TaskScope) -> None:
-    """Ctrl+F finds over all pages, Enter goes on, Shift+Enter back, Esc closes."""
+    """Ctrl+F searches all pages, Enter goes to the next hit, Shift+Enter back, Esc closes."""
     pane = await open_cache_browser(qtbot, scope, sample_cache(10))
     pane.table.select_row(0)
     data = b"".join(b"row %d%s\n" % (n, b" needle" if n % 400 == 7 else b"") for n in range(1_200))
@@ -338,7 +338,7 @@ async def test_theme_can_change_at_any_time(qtbot: QtBot, scope: TaskScope) -> N
 
 
 def test_columns_are_hidden_by_rank() -> None:
-    """What fits is shown, state and target always; the widths fill the room."""
+    """Columns are shown as they fit, state and target always; the widths fill the space."""
     assert fitting_columns(4_000) == {column.key for column in COLUMNS}
     assert fitting_columns(100) == {"state", "target"}
     for pane_width in range(500, 1_600, 37):

@@ -1,4 +1,4 @@
-"""Seconds that are left before the model is asked again, as they change."""
+"""The seconds until the next model request, as they change."""
 
 from __future__ import annotations
 

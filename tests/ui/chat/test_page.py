@@ -1,4 +1,4 @@
-"""The conversation beside the composer: what is typed over it, offered below it, and copied out of it."""
+"""The conversation next to the composer: typing over it, suggestions below it, copying out of it."""
 
 from __future__ import annotations
 

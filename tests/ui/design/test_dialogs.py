@@ -47,7 +47,7 @@ async def opened(parent: QWidget, kind: type[Dialog]) -> Dialog:
 
 @pytest.fixture
 def parent(qtbot: QtBot) -> QWidget:
-    """A window to ask over."""
+    """A window as parent of dialogs."""
     widget = QWidget()
     qtbot.addWidget(widget)
     with qtbot.waitExposed(widget):

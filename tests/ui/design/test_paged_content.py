@@ -23,7 +23,7 @@ def test_rows_joined_are_the_text(lines: list[str], long: int) -> None:
 
 
 def test_pages_number_their_lines() -> None:
-    """A page goes on where the former one ended."""
+    """A page continues where the previous one ended."""
     content = PagedContent(b"".join(b"line %d\n" % number for number in range(1, 1_001)))
     assert (content.line_count, content.page_count) == (1_000, 3)
     assert content.page(1)[0].line_number == PAGE_LINES + 1
@@ -47,20 +47,20 @@ def test_one_line_of_millions_of_characters_is_paged() -> None:
 
 @pytest.mark.parametrize("data", [b"\x89PNG\r\n\0\0", b"\xff\xfe text that is no UTF-8 " * 4])
 def test_binary_content_is_displayed_as_hexadecimal(data: bytes) -> None:
-    """Bytes are shown as they are."""
+    """Bytes are displayed unchanged."""
     content = PagedContent(data)
     assert content.is_binary
     assert content.page(0)[0].text.startswith(f"00000000  {data[:4].hex(' ')}")
 
 
 def test_control_characters_become_pictures() -> None:
-    """An escape sequence is seen, not obeyed, and takes one column as before."""
+    """An escape sequence is displayed, not interpreted, and occupies one column as before."""
     assert PagedContent(b"\x1b[31mred").page(0)[0].text == "␛[31mred"
 
 
 @given(st.lists(LINE, min_size=1, max_size=40), st.text(st.sampled_from("abéX"), min_size=1, max_size=3))
 def test_search_finds_existing_text(lines: list[str], needle: str) -> None:
-    """A hit names the row and the column where the words stand."""
+    """A hit has the row and the column of the words."""
     text = "\n".join([*lines, f"some {needle} here"])
     content = PagedContent(text.encode())
     hits = [hit for hit in content.search(needle) if hit is not None]

@@ -1,4 +1,4 @@
-"""The style keeps its promises: readable text, no forgotten token, a live switch."""
+"""The style's guarantees: readable text, no forgotten token, a live switch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The gauge tells the truth in few words."""
+"""The gauge is accurate in few words."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_the_remainder_is_never_negative(used: int, window: int) -> None:
 
 
 def test_a_bar_above_its_window_is_drawn_to_scale(qapp: QApplication) -> None:
-    """Twice what fits: full, with a gap where the window ends; a bar that fits has none."""
+    """Twice the window: full, with a gap where the window ends; a bar that fits has none."""
 
     def painted(share: float) -> list[str]:
         image = QImage(100, 8, QImage.Format.Format_RGB32)

@@ -1,4 +1,4 @@
-"""The dialog of a handover by hand, as a person uses it."""
+"""The dialog of a manual handover in use."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def dialog(qtbot: QtBot) -> Iterator[HandoverDialog]:
 
 
 def visible(dialog: HandoverDialog) -> set[str]:
-    """The words on the buttons at the bottom that can be seen."""
+    """Return the labels of the visible buttons at the bottom."""
     return {
         button.text()
         for button in (dialog.cancel_button, dialog.draft_button, dialog.commit_button)

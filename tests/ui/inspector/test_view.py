@@ -1,4 +1,4 @@
-"""The context inspector as a person uses it."""
+"""The context inspector in use."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def pane(qtbot: QtBot) -> Inspector:
 
 
 def test_the_numbers_state_their_source(pane: Inspector) -> None:
-    """Reported numbers stand bare, estimated ones with their sign; the way to the handover is told."""
+    """Reported numbers have no sign, estimated ones have one; the distance to the handover is displayed."""
     assert (pane.used.text, pane.source.text) == ("14.6k", "reported by the provider")
     assert pane.share.text() == "61 %"
     assert pane.until.text() == "Handover at 85 % · in about 5.8k tokens"
@@ -57,7 +57,7 @@ def test_the_legend_lists_the_existing_segments(pane: Inspector) -> None:
 
 
 def test_the_bar_has_a_tick_for_each_level_of_the_policy(pane: Inspector) -> None:
-    """Ticks are found with the mouse and told to screen readers; off has none, and says so."""
+    """Ticks have tooltips and accessible texts; the profile off has none, and says so."""
     kinds = {
         name: " ".join(level.kind for level in policy_levels(policy)) for name, policy in PROFILES.items()
     }
@@ -79,7 +79,7 @@ def test_the_bar_has_a_tick_for_each_level_of_the_policy(pane: Inspector) -> Non
 
 
 def test_an_overfull_window_is_drawn_to_scale_with_its_limit(pane: Inspector) -> None:
-    """Twice what fits fills twice the window's width; thresholds stand where they are in the window."""
+    """Twice the window fills twice the window's width; thresholds keep their place in the window."""
     state = inspector_state()
     parts = tuple(segment for segment in state.segments if segment.kind not in ("output", "free"))
     used = sum(part.tokens for part in parts if part.kind != "reserve")
@@ -166,7 +166,7 @@ def test_each_rewrite_has_its_bar(pane: Inspector) -> None:
 
 
 def test_a_click_selects_the_event(qtbot: QtBot, pane: Inspector) -> None:
-    """Rows with an event lead to it; a double click asks for the text."""
+    """Rows with an event link to it; a double click requests the text."""
     index = pane.requests.model().index(2, 0)
     view, at = pane.requests.viewport(), pane.requests.visualRect(index).center()
     left, none = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
@@ -179,7 +179,7 @@ def test_a_click_selects_the_event(qtbot: QtBot, pane: Inspector) -> None:
 
 
 def test_keys_walk_the_list(qtbot: QtBot, pane: Inspector) -> None:
-    """Down keeps the row in sight, Space asks for its text."""
+    """Down keeps the row visible, Space requests its text."""
     pane.set_state(inspector_state(2_000))
     pane.requests.setFocus()
     pane.requests.setCurrentIndex(pane.requests.model().index(0, 0))
@@ -194,7 +194,7 @@ def test_keys_walk_the_list(qtbot: QtBot, pane: Inspector) -> None:
 
 
 def test_updates_keep_the_selected_row(pane: Inspector) -> None:
-    """A request that grew keeps what is selected."""
+    """A request that grew keeps the selection."""
     pane.requests.setCurrentIndex(pane.requests.model().index(5, 0))
     pane.set_state(inspector_state(60))
     assert pane.requests.currentIndex().row() == 5

@@ -1,4 +1,4 @@
-"""The About page by itself: what it shows, copies and finds."""
+"""The About page alone: what it displays, copies and finds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The settings: what a form accepts, what it emits, what it never shows."""
+"""The settings: accepted input, emitted forms, hidden secrets."""
 
 from __future__ import annotations
 
@@ -305,7 +305,7 @@ def typed(dialog: SettingsDialog, key: str, text: str) -> QLineEdit:
 
 
 def test_every_field_of_the_policy_is_in_its_form() -> None:
-    """Each once, in a group of its mechanism, with words, and a unit for each number."""
+    """Each once, in the group of its mechanism, with a label, and a unit for each number."""
     assert sorted(field.key for field in POLICY.fields) == sorted(FIELDS)
     titles = [group.title for group in POLICY.groups]
     assert titles == [
@@ -322,10 +322,10 @@ def test_every_field_of_the_policy_is_in_its_form() -> None:
 
 @pytest.mark.parametrize("field", POLICY.fields, ids=lambda field: field.key)
 def test_the_form_bounds_a_number_as_the_policy_does(field: PolicyField) -> None:
-    """What the form takes the policy takes, alone; what lies below or above it refuses."""
+    """The policy accepts each number that the form accepts; it refuses those below or above."""
     if isinstance(field.value, bool | str):
         return
-    # Only the bounds of the field itself: the rules between fields are told by the policy's own words.
+    # Only the bounds of the field itself: rules between fields are reported by the policy's own messages.
     free = {"sweep_min": 0, "sweep_max": 10_000_000, "observe_at": 0.0, "observe_place_at": 0.9,
             "panic_to": 0.1, "handover_at": 0.3, "panic_at": 1.0}  # fmt: skip
     base = {**free, field.key: field.minimum}
@@ -432,7 +432,7 @@ def test_an_invalid_policy_number_is_marked_and_not_emitted(qtbot: QtBot, dialog
 
 
 def test_another_value_does_not_take_the_focus(dialog: SettingsDialog) -> None:
-    """Fields stay while their values change, so that who types goes on in the same one."""
+    """Fields stay while their values change, so that typing continues in the same one."""
     dialog.policy.show_policy(POLICY)
     dialog.show_page("policy")
     entry = dialog.policy.control("protect_steps")

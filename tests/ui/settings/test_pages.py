@@ -15,7 +15,7 @@ from helix_desktop.ui.settings.providers.editor import ProviderEditor
 
 
 def test_never_two_pages_are_highlighted(qtbot: QtBot) -> None:
-    """The keyboard's ring goes with the page: by mouse, by arrow keys, and when it is opened at a page."""
+    """The focus ring follows the page: by mouse, by arrow keys, and when the dialog opens at a page."""
     parent = QWidget()
     qtbot.addWidget(parent)
     dialog = SettingsDialog(parent)

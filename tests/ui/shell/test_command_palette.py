@@ -1,4 +1,4 @@
-"""All commands behind one key: found by words, done with Enter, where the keyboard was before."""
+"""All commands behind one key: found by words, run with Enter, where the focus was before."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def opened(window: MainWindow) -> CommandPalette:
 
 
 def words(panel: CommandPalette) -> list[str]:
-    """What is offered, in order."""
+    """Return the offered commands, in order."""
     return [panel.items.item(place).text() for place in range(panel.items.rowCount())]
 
 

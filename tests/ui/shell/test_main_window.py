@@ -27,8 +27,8 @@ from tests.support.window.buttons import find_button
 
 _CONTROL = Qt.KeyboardModifier.ControlModifier
 HEADER = SessionHeader("s1", "Streaming cache for handovers", False, "opus", demo=False, messages=412)
-_TITLE_PX = 120  # what a title has at least, if it is as long
-_MIN_BAR_PX = 440  # a narrower bar holds its controls and little else
+_TITLE_PX = 120  # the minimum width of a title that is long enough
+_MIN_BAR_PX = 440  # a narrower bar contains its controls and little else
 GAUGE = GaugeState(14_600, 24_000, True, "estimated", 0.85, "calm")
 
 

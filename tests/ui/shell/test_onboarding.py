@@ -1,4 +1,4 @@
-"""The pages that stand where no session can be shown."""
+"""The pages for when no session can be shown."""
 
 from __future__ import annotations
 

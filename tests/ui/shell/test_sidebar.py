@@ -70,7 +70,7 @@ def sidebar(qtbot: QtBot) -> Sidebar:
 
 
 def visible_texts(sidebar: Sidebar) -> list[str]:
-    """What the list shows, headings too."""
+    """Return the visible texts of the list, headings too."""
     model = sidebar.session_list.model()
     return [str(model.index(at, 0).data()) for at in range(model.rowCount())]
 

@@ -1,4 +1,4 @@
-"""The timeline as a person uses it."""
+"""The timeline in use."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def card(pane: Timeline, seq: int) -> QWidget:
 
 
 def chip(root: QWidget, words: str) -> QAbstractButton:
-    """The visible chip that leads to a source or an output, by what it names."""
+    """Return the visible chip that links to a source or an output, by its text."""
     buttons = [
         button
         for button in root.findChildren(QAbstractButton)
@@ -82,7 +82,7 @@ def chip(root: QWidget, words: str) -> QAbstractButton:
 
 
 def test_undo_and_redo_are_on_their_cards(qtbot: QtBot, pane: Timeline) -> None:
-    """What holds offers Undo, what is undone Redo, sweeps and handovers alike."""
+    """An active rewrite offers Undo, an undone one Redo, sweeps and handovers alike."""
     with qtbot.waitSignal(pane.undo_requested) as undo:
         find_button(card(pane, 492), "undo").click()
     assert undo.args == [492]
@@ -102,7 +102,7 @@ def test_undone_cards_are_labeled(pane: Timeline) -> None:
 
 
 def test_the_newest_handover_is_open_and_sources_link_to_events(qtbot: QtBot, pane: Timeline) -> None:
-    """Six sections with source chips; a sentence without source is flagged; the index leads to the cache."""
+    """Six sections with source chips; a sentence without source is flagged; the index links to the cache."""
     view = card(pane, 492)
     assert isinstance(view, HandoverView)
     assert [fold.head.text() for fold in view.parts][-1] == "Ledger"
@@ -144,7 +144,7 @@ def test_unchanged_cards_are_reused(pane: Timeline) -> None:
 
 
 def test_five_hundred_cards_are_built_as_they_become_visible(qtbot: QtBot, pane: Timeline) -> None:
-    """Few at first, more on the way down, the wanted one at once."""
+    """Few at first, more on the way down, a requested one at once."""
     cards = tuple(handover_card(number, number * 10) for number in range(500, 0, -1))
     pane.set_state(TimelineState(cards, usage_points(), 14_600, 24_000))
     bar = pane._scroll.verticalScrollBar()
@@ -241,7 +241,7 @@ def test_thinning_keeps_peaks_and_drops() -> None:
     assert len(few) < 1_100
     assert sum(point.kind == "sweep" for point in few) == 10
     assert max(point.used for point in few) == 996
-    assert few[-1] is many[-1]  # where the curve ends is what is used now
+    assert few[-1] is many[-1]  # the curve ends at the current usage
 
 
 def test_dark_theme_reaches_cards_built_later(qtbot: QtBot, pane: Timeline) -> None:
@@ -257,7 +257,7 @@ def test_dark_theme_reaches_cards_built_later(qtbot: QtBot, pane: Timeline) -> N
     ("milliseconds", "text"), [(340, "340 ms"), (1_240, "1.2 s"), (190_000, "3 min 10 s")]
 )
 def test_durations(milliseconds: int, text: str) -> None:
-    """Short ones exact, long ones readable."""
+    """Short durations are exact, long ones readable."""
     assert format_exact_duration(milliseconds) == text
 
 
@@ -301,7 +301,7 @@ def test_a_long_note_scrolls_in_a_frame_and_is_complete(pane: Timeline) -> None:
 
 
 def test_observations_show_facts_by_day_with_priority_and_sources(qtbot: QtBot, pane: Timeline) -> None:
-    """Priorities in words, dates as the window has them, sources as chips, quotes verbatim, the ledger."""
+    """Priorities in words, dates as in the window, sources as chips, quotes verbatim, the ledger."""
     pane.set_state(long_timeline_state())
     view = card(pane, 498)
     assert isinstance(view, ObservationsView)
@@ -340,7 +340,7 @@ def test_observations_show_facts_by_day_with_priority_and_sources(qtbot: QtBot, 
 def test_observations_wait_are_placed_or_are_undone(
     qtbot: QtBot, pane: Timeline, changes: dict[str, object], expected: str, undo: int
 ) -> None:
-    """What waits has nothing to undo; what is in place is undone where it was put there."""
+    """Pending ones have nothing to undo; placed ones are undone at their placement."""
     pane.set_state(TimelineState((observations_card(1, 5, **changes),), usage_points(), 14_600, 24_000))
     view = card(pane, 5)
     assert view.accessibleName().endswith(expected)
@@ -382,7 +382,7 @@ def test_an_overfull_window_is_drawn_to_scale(pane: Timeline) -> None:
 
 
 def test_the_filter_counts_and_narrows_and_is_cleared_for_a_jump(qtbot: QtBot, pane: Timeline) -> None:
-    """Only in a long timeline; each chip shows as many cards as it says; what is asked for is shown."""
+    """Only in a long timeline; each chip shows as many cards as it states; a requested card is shown."""
     assert pane.filter_bar.isHidden()
     state = long_timeline_state()
     pane.set_state(state)
@@ -457,7 +457,7 @@ def test_a_card_is_brought_into_sight_in_a_timeline_that_was_not_laid_out_yet(
 
 
 def test_the_author_pill_states_calls_and_prompt(pane: Timeline) -> None:
-    """Calls, instructions, the person's own changes; why it was not done as usual."""
+    """Calls, instructions, the user's own changes; the reason for a fallback."""
     card_5 = handover_card(
         1, 5, model="gpt-oss:20b", demo=False, calls=3, prompt="handover 2", is_edited=True
     )

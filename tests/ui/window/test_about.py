@@ -1,4 +1,4 @@
-"""About: which build runs, its terms in place, and a newer release that only the person asks for."""
+"""About: which build runs, its licenses, and a newer release that is checked only on request."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ASK = "check_updates"
 
 
 async def opened_about(rig: WindowRig, releases: str) -> AboutPage:
-    """The About page of a build that names this place to ask."""
+    """Open the About page of a build with this update address."""
     origin = rig.wiring.services.build_info
     origin.build = replace(origin.build, releases=releases)
     await rig.wiring.settings.show("about")
@@ -32,7 +32,7 @@ async def opened_about(rig: WindowRig, releases: str) -> AboutPage:
 
 
 def says(about: AboutPage, words: str) -> bool:
-    """Whether the answer holds these words."""
+    """Return True if the result contains this text."""
     return words in about.release_text
 
 

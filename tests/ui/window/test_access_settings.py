@@ -1,4 +1,4 @@
-"""How far the agent reaches, set in the real window: it holds from the next call on."""
+"""The agent's access, set in the real window: it applies from the next call on."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def flip(group: SandboxGroup, name: str) -> None:
 
 
 def tools(server: ChatServer) -> list[str]:
-    """What the model was told of in the newest request."""
+    """Return the tools in the newest request."""
     return [tool["function"]["name"] for tool in server.bodies[-1]["tools"]]
 
 

@@ -1,4 +1,4 @@
-"""Questions in the flow: once, always, deny, and rules taken back."""
+"""Approvals in the chat: once, always, deny, and revoked rules."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ async def test_never_is_saved_and_stronger_than_yes(qapp: QApplication, tmp_path
 
 
 def page_text(page: PermissionsPage) -> str:
-    """All words of the page."""
+    """Return all text of the page."""
     return "\n".join(label.text() for label in page.findChildren(QLabel) if not label.isHidden())
 
 

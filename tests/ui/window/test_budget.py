@@ -27,7 +27,7 @@ pytestmark = pytest.mark.qt_loop
 
 
 def reader(steps: int) -> Callable[[dict[str, Any]], Reply]:
-    """A model that reads a file so many times per turn; each step takes 1,000 tokens."""
+    """A model that reads a file `steps` times per turn; each step costs 1,000 tokens."""
 
     def script(request: dict[str, Any]) -> Reply:
         messages = request["messages"]
@@ -43,13 +43,13 @@ def reader(steps: int) -> Callable[[dict[str, Any]], Reply]:
 
 
 async def open_dialog(rig: WindowRig) -> BudgetDialog:
-    """The dialog that asks for the budget."""
+    """Open the dialog for the budget."""
     await until(lambda: rig.window.findChildren(BudgetDialog), "the dialog")
     return rig.window.findChildren(BudgetDialog)[0]
 
 
 async def set_to(rig: WindowRig, tokens: str, cost: str = "") -> None:
-    """Fill in the dialog and keep it."""
+    """Fill in the dialog and save it."""
     dialog = await open_dialog(rig)
     for line, text in ((dialog.tokens, tokens), (dialog.cost, cost)):
         line.clear()
@@ -60,7 +60,7 @@ async def set_to(rig: WindowRig, tokens: str, cost: str = "") -> None:
 
 
 async def test_a_budget_is_set_with_a_click_and_ends_a_turn(qapp: QApplication, tmp_path: Path) -> None:
-    """What was spent stands below; near the end it is told; the end says what to do, and doing it goes on."""
+    """The spent amount is displayed below; a warning comes near the end; the end gives advice that works."""
     async with ChatServer(reader(5)) as server, open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project", {"a.txt": "words"})
         await rig.use_server(server)
@@ -96,7 +96,7 @@ async def test_a_budget_is_set_with_a_click_and_ends_a_turn(qapp: QApplication, 
 
 
 async def test_an_invalid_number_cannot_be_set(qapp: QApplication, tmp_path: Path) -> None:
-    """The field says what is wrong; leaving both open takes the budget away."""
+    """The field displays the error; leaving both empty removes the budget."""
     async with ChatServer(reader(0)) as server, open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project", {"a.txt": "words"})
         await rig.use_server(server)

@@ -1,4 +1,4 @@
-"""After a crash the window says so, says what is there again, and shows the log."""
+"""After a crash the window reports it, lists what was recovered, and opens the log."""
 
 from __future__ import annotations
 

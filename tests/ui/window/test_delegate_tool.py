@@ -1,4 +1,4 @@
-"""Tasks that the agent gives out, in the real window: their cards, their sessions, and the list."""
+"""Delegated tasks in the real window: their cards, their sessions, and the list."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ TASKS = ("Read the logs", "Find the callers")
 
 
 class House:
-    """A model that gives out two tasks, and does each with one read and one answer that waits for `go`."""
+    """A model that delegates two tasks, and does each with one read and one answer that waits for `go`."""
 
     def __init__(self) -> None:
         self.go = asyncio.Event()
         self.tool_names: list[list[str]] = []  # the tools that each request names
 
     def __call__(self, request: dict[str, Any]) -> Reply:
-        """Give out, or do."""
+        """Delegate, or do a task."""
         self.tool_names.append([tool["function"]["name"] for tool in request["tools"]])
         messages = request["messages"]
         first = next(message["content"] for message in messages if message["role"] == "user")
@@ -57,12 +57,12 @@ class House:
 
 
 def cards(rig: WindowRig) -> list[ToolRow]:
-    """The cards of given-out tasks."""
+    """Return the cards of delegated tasks."""
     return [row for row in rig.rows(ToolRow) if row.tool == "delegate"]
 
 
 def listed(rig: WindowRig) -> list[SessionItem]:
-    """The session list as it is shown."""
+    """Return the visible session list."""
     return rig.window.sidebar.session_list.sessions()
 
 
@@ -91,7 +91,7 @@ async def begun(rig: WindowRig, server: ChatServer) -> None:
 
 
 async def test_their_cards_display_progress(qapp: QApplication, tmp_path: Path) -> None:
-    """Each its own phase, figures and newest call; after the end what they took, also when read again."""
+    """Each has its own phase, figures and newest call; the cost after the end, also when reopened."""
     house = House()
     async with ChatServer(house) as server, open_window(qapp, tmp_path) as rig:
         await begun(rig, server)
@@ -131,7 +131,7 @@ async def test_their_cards_display_progress(qapp: QApplication, tmp_path: Path) 
 
 
 async def test_a_click_opens_the_session_and_a_button_returns(qapp: QApplication, tmp_path: Path) -> None:
-    """The button and a double click on the card; what it says meanwhile is there, and it leads back."""
+    """The button and a double click on the card; its progress is there, and a link leads back."""
     house = House()
     async with ChatServer(house) as server, open_window(qapp, tmp_path) as rig:
         await begun(rig, server)
@@ -153,7 +153,7 @@ async def test_a_click_opens_the_session_and_a_button_returns(qapp: QApplication
 
 
 async def test_the_list_has_them_below_their_session(qapp: QApplication, tmp_path: Path) -> None:
-    """Nested while the person is there or one works; a search finds them; they are not deleted alone."""
+    """Nested while selected or while one works; a search finds them; they are not deleted alone."""
     house = House()
     async with ChatServer(house) as server, open_window(qapp, tmp_path) as rig:
         await begun(rig, server)

@@ -1,4 +1,4 @@
-"""Deleting, cleaning up and forgetting in the window, as a person does it."""
+"""Deleting, cleaning up and redacting in the window."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def on_screen(rig: WindowRig) -> str:
 
 
 def labels(dialog: RedactDialog) -> str:
-    """All words of a dialog that can be seen."""
+    """Return all visible text of a dialog."""
     return "\n".join(label.text() for label in dialog.findChildren(QLabel) if label.isVisibleTo(dialog))
 
 
 async def leaked(rig: WindowRig, server: ChatServer) -> str:
-    """A turn in which a secret was said, read and repeated; the session."""
+    """Run a turn in which a secret was sent, read and repeated; return the session."""
     await rig.open_folder("project", {"env.txt": f"KEY={SECRET}\n"})
     await rig.use_server(server)
     await rig.run_turn(f"My key is {SECRET}, look into env.txt.")
@@ -50,7 +50,7 @@ async def leaked(rig: WindowRig, server: ChatServer) -> str:
 
 
 def reading() -> StreamedReply:
-    """The model's wish to read the file with the secret."""
+    """Return the model's call to read the file with the secret."""
     return StreamedReply(Call("read_file", '{"path": "env.txt"}', id="r"))
 
 
@@ -183,7 +183,7 @@ async def test_failed_redactions_are_reported_in_the_dialog(qapp: QApplication, 
 
 @pytest.fixture
 def loose() -> list[Content]:
-    """Contents that nobody names."""
+    """Return unreferenced contents."""
     return [
         Content(digest_of(data), data, "run_command", f"make {number}")
         for number, data in enumerate([b"one", b"two" * 500, b"three"])

@@ -1,4 +1,4 @@
-"""A person who looks elsewhere is told that a question waits, or that a long turn has ended."""
+"""A user in another window is notified of a pending approval, or of the end of a long turn."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Messages(Tray):
         self.withdrawn = 0
 
     def show(self, title: str, text: str) -> None:
-        """Keep it."""
+        """Record it."""
         self.messages.append((title, text))
 
     def clear_message(self) -> None:
@@ -55,7 +55,7 @@ def asks(request: dict[str, object]) -> Reply:
 
 
 def listening(rig: WindowRig, watch: Watch | None = None) -> tuple[NotificationController, Messages]:
-    """What is told of the workspace on screen, besides what the window tells itself."""
+    """Record the notifications of the current workspace, in addition to the window's own."""
     messages = Messages(rig.window)
     notifying = NotificationController(rig.window, rig.wiring.services, messages, watch or Watch())
     workspace = rig.workspace

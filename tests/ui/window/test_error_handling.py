@@ -1,4 +1,4 @@
-"""What goes wrong around a window: each told where it happened, and nothing lost."""
+"""Errors around a window: each reported in place, and nothing lost."""
 
 from __future__ import annotations
 

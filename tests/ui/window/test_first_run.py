@@ -1,4 +1,4 @@
-"""The first run: a model server of this machine is found when somebody looks, and one click connects it."""
+"""The first run: a scan finds a model server of this machine, and one click connects it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Handovers and observations by hand in the real window: nothing is recorded before the person says so."""
+"""Manual handovers and observations in the real window: nothing is recorded before confirmation."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ OBSERVED = f"- (1) The files have parts. [e3]\n- (3) {'; '.join(READ)}"
 
 
 class Summariser:
-    """A model that reads some files, then answers shortly, and summarises when it is asked to."""
+    """A model that reads some files, then answers briefly, and summarizes on request."""
 
     def __init__(self, summary: Reply | None = None) -> None:
         self.summary: Reply = summary or text_reply(SUMMARY)
@@ -59,7 +59,7 @@ class Summariser:
         self.go.set()
 
     def __call__(self, request: dict[str, Any]) -> Reply:
-        """Answer a request by what its last message is."""
+        """Answer a request by its last message."""
         messages = request["messages"]
         last = str(messages[-1]["content"])
         if last.startswith(("[Write a handover]", "[Write observations]")):
@@ -193,7 +193,7 @@ async def test_without_a_model_the_draft_explains_itself(qapp: QApplication, tmp
 
 
 async def test_one_line_is_not_accepted_for_a_long_history(qapp: QApplication, tmp_path: Path) -> None:
-    """The dialog says why, shows what the model wrote, and asks again; nothing is put in place."""
+    """The dialog displays the reason and the model's text, and offers a retry; nothing is applied."""
     thin = "\n".join(f"## {title}\n- Done. [e3]" for title in SECTIONS)
     model = Summariser(text_reply(thin))
     async with ChatServer(model) as server, open_window(qapp, tmp_path) as rig:

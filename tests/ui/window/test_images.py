@@ -1,4 +1,4 @@
-"""Images in the whole window: pasted, dropped and sent, or told apart when they cannot be."""
+"""Images in the complete window: pasted, dropped and sent, or refused with a reason."""
 
 from __future__ import annotations
 

@@ -36,36 +36,36 @@ async def open_page(rig: WindowRig) -> McpPage:
 
 
 def record(rig: WindowRig) -> tuple[McpServerConfig, ...]:
-    """The servers as they are kept."""
+    """Return the stored servers."""
     return rig.wiring.services.registry.get(rig.workspace.id).servers
 
 
 def add_servers(rig: WindowRig, *entries: McpServerConfig) -> None:
-    """Write servers into the record as somebody might by hand."""
+    """Write servers into the record as an external editor might."""
     rig.wiring.services.registry.change(rig.workspace.id, servers=entries)
     rig.wiring.services.mcp_servers.start(rig.workspace.id)
 
 
 async def ready(page: McpPage, name: str) -> ServerCard:
-    """The card of a server, once it says that the server is ready."""
+    """Return the card of a server, once the server is ready."""
     await until(lambda: name in page.cards and state(page.cards[name]).startswith("Ready"), f"{name} ready")
     return page.cards[name]
 
 
 def state(card: ServerCard) -> str:
-    """What a card says of the state."""
+    """Return the state on a card."""
     return card._state.full_text()
 
 
 def statuses(rig: WindowRig) -> list[str]:
-    """The names of the tools that the next request tells of."""
+    """Return the names of the tools in the next request."""
     return [spec.name for spec in rig.conversation.window.measure()[0].request.tools]
 
 
 async def test_a_pasted_server_is_tested_added_and_used_by_the_agent(
     qapp: QApplication, tmp_path: Path
 ) -> None:
-    """From a line of text to an answer in the chat, with the person asked in between."""
+    """From a line of text to an answer in the chat, with an approval in between."""
     call = StreamedReply(Call("mcp__box__echo", '{"word": "hello"}'))
     async with (
         ChatServer(replies_in_order(call, text_reply("It echoes."))) as server,
@@ -101,7 +101,7 @@ async def test_a_pasted_server_is_tested_added_and_used_by_the_agent(
 
 
 async def test_switches_apply_at_once(qapp: QApplication, tmp_path: Path) -> None:
-    """A tool and a server that are switched off are not told; the cost follows."""
+    """A disabled tool and a disabled server are not offered; the cost follows."""
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
         page = await open_page(rig)
@@ -124,7 +124,7 @@ async def test_switches_apply_at_once(qapp: QApplication, tmp_path: Path) -> Non
 
 
 async def test_a_server_changed_by_others_waits_for_consent(qapp: QApplication, tmp_path: Path) -> None:
-    """Nothing is started until the person has seen what it is; then it is kept as agreed to."""
+    """Nothing starts until the user has reviewed it; then it is stored as approved."""
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
         page = await open_page(rig)
@@ -141,7 +141,7 @@ async def test_a_server_changed_by_others_waits_for_consent(qapp: QApplication, 
         rig.wiring.services.registry.change(
             rig.workspace.id, servers=(msgspec.structs.replace(swapped, command="sh"),)
         )
-        press(card, "allow")  # of what is shown, which is not what stands there by now
+        press(card, "allow")  # of the displayed state, which is outdated by now
         await until(lambda: "was changed meanwhile" in page.error_text(), "the refusal")
         assert not record(rig)[0].is_consented
         rig.wiring.services.registry.change(rig.workspace.id, servers=(swapped,))
@@ -170,7 +170,7 @@ async def test_nothing_starts_in_a_folder_without_trust(qapp: QApplication, tmp_
 
 
 async def test_a_failure_displays_the_reason_and_the_log_has_more(qapp: QApplication, tmp_path: Path) -> None:
-    """The reason stands on the card; editing it mends it."""
+    """The reason is on the card; editing it repairs it."""
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
         page = await open_page(rig)
@@ -210,7 +210,7 @@ async def test_a_removed_server_can_be_restored_with_its_secret(qapp: QApplicati
 
 
 async def test_invalid_json_is_reported_next_to_the_input(qapp: QApplication, tmp_path: Path) -> None:
-    """Half a block, a name that is taken; several servers at once."""
+    """An incomplete block, a duplicate name; several servers at once."""
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project", {".mcp.json": '{"mcpServers": {"sly": {"command": "touch"}}}'})
         page = await open_page(rig)

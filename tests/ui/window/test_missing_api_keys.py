@@ -1,4 +1,4 @@
-"""A key that no keychain took lasts for one run: the next one says that it is gone, where it is missing."""
+"""A key that no keychain stored lasts for one run: the next one reports it missing, where it is needed."""
 
 from __future__ import annotations
 

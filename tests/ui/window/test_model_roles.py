@@ -1,4 +1,4 @@
-"""Which model does what: chosen in menu and settings, at work in the next turn, kept over a restart."""
+"""Which model does what: set in menu and settings, used in the next turn, kept over a restart."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The data directory is moved from the settings: asked, agreed, done between two runs of the window."""
+"""The data directory is moved from the settings: confirmed, then done between two runs of the window."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ async def ask_for(rig: WindowRig, target: Path) -> None:
 
 
 def words(rig: WindowRig) -> str:
-    """All words of the About page."""
+    """Return all text of the About page."""
     labels = rig.wiring.settings.dialog.about.findChildren(QLabel)
     return "\n".join(label.text() for label in labels if not label.isHidden())
 

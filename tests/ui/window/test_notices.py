@@ -1,4 +1,4 @@
-"""A notice is shown with the workspace and the session that it is about."""
+"""A notice appears with the workspace and the session that it is about."""
 
 from __future__ import annotations
 

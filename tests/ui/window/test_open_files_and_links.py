@@ -1,4 +1,4 @@
-"""From outside: a double-clicked workspace is taken in after a question, links show what is there."""
+"""From outside: a double-clicked workspace is imported after a question, links open their target."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ DIGEST = "f" * 64
 
 
 def knock(rig: WindowRig, target: str, fresh: bool = False) -> None:
-    """Ask for something, as another start does."""
+    """Request something, as another start does."""
     work = open_target(target, rig.wiring, fresh)
     rig.context.actions.start(work, "knock")
 
 
 async def question(rig: WindowRig) -> QuestionDialog:
-    """The question that is asked, once it is."""
+    """Wait for the question and return it."""
     await until(
         lambda: [dialog for dialog in rig.window.findChildren(QuestionDialog) if dialog.isVisible()],
         "a question",
@@ -41,7 +41,7 @@ async def question(rig: WindowRig) -> QuestionDialog:
 
 
 def dialog_text(dialog: QuestionDialog) -> str:
-    """All words of a question."""
+    """Return all text of a question."""
     return "\n".join(label.text() for label in dialog.findChildren(QLabel))
 
 
@@ -55,7 +55,7 @@ async def exported(rig: WindowRig, name: str = "Fern & Söhne.helix") -> Path:
 
 
 def has(rig: WindowRig, words: str) -> bool:
-    """Whether a banner says these words."""
+    """Return True if a banner contains this text."""
     return words in rig.banner_text()
 
 
@@ -189,7 +189,7 @@ async def test_a_workspace_that_is_not_open_is_opened_after_a_question(
         dialog = await question(rig)
         assert "Open garden?" in dialog_text(dialog)
         assert rig.workspace.id != garden
-        knock(rig, f"helix:open?workspace={garden}")  # a second one does not ask beside the first
+        knock(rig, f"helix:open?workspace={garden}")  # a second one does not ask next to the first
         press(dialog, "cancel")
         await until(lambda: not dialog.isVisible(), "the question gone")
         assert garden not in rig.wiring.services.open_workspaces

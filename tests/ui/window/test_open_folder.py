@@ -18,7 +18,7 @@ pytestmark = pytest.mark.qt_loop
 
 
 def trust_question(rig: WindowRig) -> list[TrustDialog]:
-    """The question whether a folder is trusted, while it is asked."""
+    """Return the open question whether a folder is trusted."""
     return [dialog for dialog in rig.window.findChildren(TrustDialog) if dialog.isVisible()]
 
 

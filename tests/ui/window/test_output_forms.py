@@ -1,4 +1,4 @@
-"""The forms of large outputs in the real window: chosen by the agent, shown, changed by the person."""
+"""The forms of large outputs in the real window: chosen by the agent, displayed, changed by the user."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ LARGE = {"intake_above": 500, "preview_tokens": 120, "protect_steps": 50, "prote
 
 
 class Reader:
-    """A model that reads one file; how it is to be kept it says when it is asked."""
+    """A model that reads one file, and chooses its form on request."""
 
     def __init__(self, choice: str = "1: preview") -> None:
         self.choice, self.go = choice, asyncio.Event()
@@ -42,7 +42,7 @@ class Reader:
         self.prompts: list[str] = []
 
     def __call__(self, request: dict[str, Any]) -> Reply:
-        """Answer a request by what its last message is."""
+        """Answer a request by its last message."""
         last = str(request["messages"][-1]["content"])
         if last.startswith(QUESTION):
             return StreamedReply(Wait(self.go), Text(self.choice))

@@ -1,4 +1,4 @@
-"""Queueing and steering in the real window: what is typed while the agent works, and what becomes of it."""
+"""Queueing and steering in the real window: messages typed while the agent works."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.qt_loop
 
 
 class Slow:
-    """A model that holds its first answer back until `go`, then reads a file, then answers."""
+    """A model that delays its first answer until `go`, then reads a file, then answers."""
 
     def __init__(self) -> None:
         self.go = asyncio.Event()
@@ -62,19 +62,19 @@ def line(rig: WindowRig, text: str) -> QueueLine:
 
 
 def field(inside: QueueLine) -> Editor:
-    """Where a line's words are changed."""
+    """Return the editor of a line."""
     return next(editor for editor in inside.findChildren(Editor) if not editor.isHidden())
 
 
 def user_messages(rig: WindowRig) -> list[tuple[str, bool]]:
-    """What the chat shows of the person, and whether it steered."""
+    """Return the user's messages in the chat, and whether each steered."""
     return [(row.text, row.steered) for row in rig.rows(UserRow)]
 
 
 async def test_a_message_steers_with_its_key_and_displays_where_it_took_effect(
     qapp: QApplication, tmp_path: Path
 ) -> None:
-    """Enter queues, Ctrl+Shift+Enter steers; the one enters behind the tool's answer, the other later."""
+    """Enter queues, Ctrl+Shift+Enter steers; a steering one follows the tool's answer, a queued one later."""
     slow = Slow()
     async with ChatServer(slow) as server, open_window(qapp, tmp_path) as rig:
         await at_work(rig, server)
@@ -95,7 +95,7 @@ async def test_a_message_steers_with_its_key_and_displays_where_it_took_effect(
 
 
 async def test_queued_messages_are_edited_in_their_list(qapp: QApplication, tmp_path: Path) -> None:
-    """Words, order, purpose and removal, each by its button."""
+    """Text, order, purpose and removal, each by its button."""
     slow = Slow()
     async with ChatServer(slow) as server, open_window(qapp, tmp_path) as rig:
         await at_work(rig, server)
@@ -122,7 +122,7 @@ async def test_queued_messages_are_edited_in_their_list(qapp: QApplication, tmp_
 
 
 async def test_an_edit_in_progress_survives_sending_the_message(qapp: QApplication, tmp_path: Path) -> None:
-    """They come back to the composer, in front of what stands there."""
+    """The text returns to the composer, in front of its content."""
     slow = Slow()
     async with ChatServer(slow) as server, open_window(qapp, tmp_path) as rig:
         await at_work(rig, server)
@@ -155,7 +155,7 @@ async def test_the_buttons_are_labeled(qapp: QApplication, tmp_path: Path) -> No
 
 
 async def test_an_interrupted_turn_continues_with_one_click(qapp: QApplication, tmp_path: Path) -> None:
-    """After a restart it is marked, what waited still waits, and Continue goes first."""
+    """After a restart it is marked, queued messages are still queued, and Continue goes first."""
     slow = Slow()
     async with ChatServer(slow) as server:
         async with open_window(qapp, tmp_path) as rig:

@@ -1,4 +1,4 @@
-"""Closing: no page's key ends the app, and a turn that runs is asked about."""
+"""Closing: no page's key ends the app, and a running turn needs confirmation."""
 
 from __future__ import annotations
 

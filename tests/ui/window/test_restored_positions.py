@@ -24,7 +24,7 @@ def first_row(rig: WindowRig) -> tuple[RowKey, bool]:
 
 
 def selected_words(rig: WindowRig) -> str:
-    """What is selected in the message field."""
+    """Return the selected text of the message field."""
     return rig.composer.editor.textCursor().selectedText()
 
 

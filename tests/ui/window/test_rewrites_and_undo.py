@@ -1,4 +1,4 @@
-"""Sweeps, handovers, their undo, and recall, seen on every screen at once."""
+"""Sweeps, handovers, their undo, and recall, on every page at once."""
 
 from __future__ import annotations
 

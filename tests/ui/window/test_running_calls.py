@@ -37,7 +37,7 @@ def card(rig: WindowRig) -> ToolRow:
 
 
 def lines(rig: WindowRig) -> tuple[str, ...]:
-    """What the newest card shows of a call at work."""
+    """Return the output lines of a running call on the newest card."""
     live = card(rig).running_output
     return live.lines if live else ()
 

@@ -1,4 +1,4 @@
-"""Sending, stopping and queueing in the whole window."""
+"""Sending, stopping and queueing in the complete window."""
 
 from __future__ import annotations
 
@@ -217,7 +217,7 @@ async def test_retry_repeats_the_same_turn(qapp: QApplication, tmp_path: Path) -
 
 
 async def test_a_server_that_is_down_is_waited_for(qapp: QApplication, tmp_path: Path) -> None:
-    """The turn goes on when the server is back; Try now does not wait for the end of the pause."""
+    """The turn continues when the server is back; Try now skips the rest of the pause."""
     busy = api_error(503, "restarting", headers={"retry-after": "300"})
     async with open_window(qapp, tmp_path) as rig:
         async with ChatServer(replies_in_order(busy)) as server:
@@ -229,7 +229,7 @@ async def test_a_server_that_is_down_is_waited_for(qapp: QApplication, tmp_path:
         (notice,) = rig.rows(NoticeRow)
         assert notice.what.startswith("Retrying in ")
         assert action_names(notice) == ("try_now", "stop")
-        press_action(rig.chat.view, notice, "try_now")  # nobody is there yet
+        press_action(rig.chat.view, notice, "try_now")  # no server is there yet
         await until(lambda: any("attempt 3" in row.what for row in rig.rows(NoticeRow)), "another pause")
         async with ChatServer(replies_in_order(text_reply("Here")), port=port):
             press_action(rig.chat.view, notice, "try_now")
@@ -322,7 +322,7 @@ async def _drawn(rig: WindowRig, words: str) -> None:
 
 
 def _last_words(rig: WindowRig) -> str:
-    """What the view has drawn for the last row."""
+    """Return the drawn text of the last row."""
     board = rig.chat.view.chat_viewport
     shapes = rig.chat.model.raw_rows()
     drawn = board.widget_pool.visible.get(shapes[-1].key) if shapes else None

@@ -18,7 +18,7 @@ LABEL = "server/qwen3"
 
 
 async def answered(folder: Path, qapp: QApplication, server: ChatServer, label: str = LABEL) -> None:
-    """A session that a model answered which only this run was given."""
+    """Open a session that was answered by a model known only to this run."""
     async with open_window(qapp, folder) as rig:
         await rig.open_folder("project")
         await rig.workspace.set_models(await rig.wiring.services.models.adhoc(label, server.base_url, 32_000))
@@ -27,7 +27,7 @@ async def answered(folder: Path, qapp: QApplication, server: ChatServer, label: 
 
 
 def is_question_open(rig: WindowRig) -> bool:
-    """Whether the window asks which model goes on."""
+    """Return True if the window asks which model continues."""
     return "answered in this session" in rig.banner_text()
 
 

@@ -31,7 +31,7 @@ async def _furnish(rig: WindowRig, server: ChatServer) -> None:
 
 
 async def _choose(rig: WindowRig, label: str) -> list[str]:
-    """Choose in the menu behind the model's name; the names of what was checked before."""
+    """Select a model in the menu of the model's name; return the names checked before."""
     rig.composer.model_clicked.emit()
     menu = next(menu for menu in rig.composer.findChildren(QMenu) if menu.isVisible())
     checked = [action.objectName() for action in menu.actions() if action.isChecked()]

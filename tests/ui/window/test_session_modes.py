@@ -1,4 +1,4 @@
-"""The mode of a session: chosen by mouse or keys, kept, shown, and told to the model."""
+"""The mode of a session: set by mouse or keys, saved, displayed, and sent to the model."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def writes(request: dict[str, object]) -> Reply:
 
 
 def mode_text(rig: WindowRig) -> str:
-    """The mode as a screen reader says it."""
+    """Return the mode as read by a screen reader."""
     return rig.window.top_bar.mode.accessibleName()
 
 

@@ -1,4 +1,4 @@
-"""Settings that take effect: providers against a real server, policy, theme, keys of the keyboard."""
+"""Settings that take effect: providers against a real server, policy, theme, keyboard keys."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _form(server: ChatServer, **changed: str) -> ProviderForm:
 
 
 def obliging(request: dict[str, Any]) -> StreamedReply:
-    """A model that counts, and calls the one tool of a test."""
+    """A model that counts, and calls the only tool of a test."""
     tools = [tool["function"]["name"] for tool in request.get("tools", ())]
     if tools == ["report_word"]:
         return StreamedReply(Call("report_word", '{"word": "lighthouse"}'))
@@ -54,7 +54,7 @@ def obliging(request: dict[str, Any]) -> StreamedReply:
 
 
 def _checks(rig: WindowRig) -> str:
-    """The lines below the fields: name, state, what was found."""
+    """Return the lines below the fields: name, state, result."""
     footer = rig.wiring.settings.dialog.providers.editor.footer
     names = [widget.accessibleName() for widget in footer.findChildren(QWidget) if not widget.isHidden()]
     return "\n".join(name for name in names if ": " in name)
@@ -77,7 +77,7 @@ async def test_a_provider_is_listed_tested_saved_and_used(qapp: QApplication, tm
         assert "TLS: ok. not used: the way stays on this machine" in _checks(rig)
         assert "Key: ok. the key is accepted" in _checks(rig)
         assert "Streaming: ok" in _checks(rig)
-        # A server is also asked, without a key, what it says of its models; when, nobody knows.
+        # A server is also asked, without a key, about its models; at an unknown time.
         requests = [
             request
             for request in server.requests
@@ -138,7 +138,7 @@ async def test_a_wrong_key_a_duplicate_name_and_an_incomplete_form_are_reported(
         assert "Incorrect API key provided" in _checks(rig)
         assert "Streaming: not tried" in _checks(rig)
         assert "sesame" not in _checks(rig)
-        # At once: what the first test still has to say must not cover what is said of the second.
+        # At once: late results of the first test must not cover those of the second.
         editor.test_requested.emit(_form(server, base_url="not an address"))
         await until(lambda: "Give a web address" in _checks(rig), "the address is marked")
         editor.saved.emit(_form(server))
@@ -194,7 +194,7 @@ async def test_a_local_server_is_found_by_a_scan_and_added_with_one_click(
         )[1]
         assert info.window == 4_096
 
-    async with open_window(qapp, tmp_path) as rig:  # what the server said is kept
+    async with open_window(qapp, tmp_path) as rig:  # the server's answer is stored
         await rig.wiring.workspace_controller.restore_last()
         assert rig.conversation.model.window == 32_768
 

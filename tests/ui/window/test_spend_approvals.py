@@ -1,4 +1,4 @@
-"""Questions about what background work may read, in the real window."""
+"""Approvals of what background work may read, in the real window."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ async def talked(rig: WindowRig, server: ChatServer, turns: int = 6) -> None:
 async def test_the_approval_stays_in_its_session_until_it_is_answered(
     qapp: QApplication, tmp_path: Path
 ) -> None:
-    """It survives a look at another session, blocks no turn, and its card then says what it took."""
+    """It survives switching sessions, blocks no turn, and its card then states the cost."""
     async with ChatServer(answers) as server, open_window(qapp, tmp_path) as rig:
         await talked(rig, server)
         first = rig.conversation.session.id

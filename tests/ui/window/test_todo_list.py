@@ -33,7 +33,7 @@ def listed(done: int) -> StreamedReply:
 
 
 def waits() -> StreamedReply:
-    """A call that a person has to answer."""
+    """Return a call that needs the user's approval."""
     return StreamedReply(Call("run_command", '{"command": "true"}', id="w"))
 
 

@@ -1,4 +1,4 @@
-"""Every gauge shows one figure: what the next request would contain, whatever happened to the session."""
+"""Every gauge shows one figure: the size of the next request, after any change of the session."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ async def test_the_sidebar_follows_and_stores_each_change(qapp: QApplication, tm
 
 
 async def test_counts_stored_by_an_older_version_are_refreshed(qapp: QApplication, tmp_path: Path) -> None:
-    """Its figures are not believed: the log says how full the context is."""
+    """Its figures are ignored: the log decides how full the context is."""
     async with _reads_all() as server:
         async with open_window(qapp, tmp_path) as rig:
             identity = await rig.open_folder("project", FILES)
@@ -114,18 +114,18 @@ async def test_counts_stored_by_an_older_version_are_refreshed(qapp: QApplicatio
 
 
 class _Play:
-    """A seeded run of everything that changes what the next request contains."""
+    """A seeded run of everything that changes the content of the next request."""
 
     def __init__(self, rig: WindowRig, seed: int) -> None:
         self.rig, self._random = rig, Random(seed)
         self._parts, self._models = count(), cycle((24_000, 200_000, 32_000))
         self.factor = 1.0
         self.fixed: set[tuple[int, ...]] = set()
-        self._reported: set[str] = set()  # models that have said how they count
+        self._reported: set[str] = set()  # models that have reported their counts
         self._server: ChatServer | None = None
 
     async def answer(self, request: dict[str, Any]) -> StreamedReply:
-        """Read a file, then end the turn; write what summaries are asked for; report a count of its own."""
+        """Read a file, then end the turn; write requested summaries; report its own count."""
         messages = request["messages"]
         frame = self.rig.conversation.session.settings and self.rig.conversation.session.settings()[1]
         assert frame is not None

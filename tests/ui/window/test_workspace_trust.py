@@ -1,4 +1,4 @@
-"""A folder that was added is asked about; until it is trusted nothing runs and nothing is sent."""
+"""An added folder needs trust; until then nothing runs and nothing is sent."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def composer(qtbot: QtBot) -> Iterator[Composer]:
 
 
 def test_it_grows_with_the_text_size_and_keeps_it_over_a_change_of_theme(composer: Composer) -> None:
-    """Words, buttons and the room that they need; nothing of it is cut."""
+    """Text, buttons and the space that they need; nothing is cut."""
     composer.set_model("small")
     parts = [composer.editor, composer.model_button, *composer.findChildren(QPushButton, "queue")]
     before = [part.fontMetrics().height() for part in parts]

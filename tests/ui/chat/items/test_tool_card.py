@@ -1,4 +1,4 @@
-"""Tool cards: where an output stands, in which form, and what can be done with it."""
+"""Tool cards: where an output is, in which form, and the available actions."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def press(view: ChatView, hot: str) -> None:
 
 
 def words(view: ChatView) -> str:
-    """All words that can be selected in the card."""
+    """Return all selectable text of the card."""
     return "\n".join(text.text() for text in sheet(view).texts)
 
 
@@ -77,8 +77,8 @@ def menus(view: ChatView) -> list[QMenu]:
     return [menu for menu in view.findChildren(QMenu) if menu.isVisible()]
 
 
-def chosen_forms(view: ChatView, menu: QMenu, name: str) -> list[SessionAction]:
-    """Choose an entry of a menu; what the view was told."""
+def triggered_actions(view: ChatView, menu: QMenu, name: str) -> list[SessionAction]:
+    """Trigger an entry of a menu; return the emitted actions."""
     signals: list[SessionAction] = []
     view.action_triggered.connect(signals.append)
     trigger(menu, name)
@@ -217,13 +217,13 @@ def test_the_menu_opens_with_keys_and_with_a_right_click(qtbot: QtBot, view: Cha
     assert places == ["open:card"]
     QTest.keyClick(widget(view), Qt.Key.Key_Return)
     assert len(menus(view)) == 1
-    assert chosen_forms(view, menus(view)[0], "pin") == [Pin(7)]
+    assert triggered_actions(view, menus(view)[0], "pin") == [Pin(7)]
 
     at = sheet(view).hit_areas[0].rect.center().toPoint()
     point = widget(view).mapTo(view.viewport(), at)
     event = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, point, view.viewport().mapToGlobal(point))
     view.contextMenuEvent(event)
-    assert chosen_forms(view, menus(view)[0], "recall")[-1] == Recall(DIGEST)
+    assert triggered_actions(view, menus(view)[0], "recall")[-1] == Recall(DIGEST)
 
 
 def test_a_card_without_output_has_no_menu(view: ChatView) -> None:

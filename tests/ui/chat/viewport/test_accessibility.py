@@ -27,7 +27,7 @@ from tests.support.window.chat_geometry import row_key
 def view(qtbot: QtBot) -> Iterator[ChatView]:
     chat_view = ChatView(ChatModel(), LIGHT)
     qtbot.addWidget(chat_view)
-    # what is in sight is built at once, however busy the machine
+    # visible rows are built at once, however busy the machine
     chat_view.chat_viewport.slice_s = float("inf")
     chat_view.resize(800, 600)
     with qtbot.waitExposed(chat_view):
@@ -50,7 +50,7 @@ def screen_reader() -> Iterator[None]:
 
 
 def _texts(view: ChatView) -> list[str]:
-    """What is read of each row beside its name and its buttons."""
+    """Return the text read aloud for each row, without its name and its buttons."""
     area = QAccessible.queryAccessibleInterface(view.viewport())
     return [
         child.text(QAccessible.Text.Name)

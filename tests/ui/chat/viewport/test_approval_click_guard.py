@@ -38,7 +38,7 @@ def clock() -> Seconds:
 def view(qtbot: QtBot, clock: Seconds) -> Iterator[ChatView]:
     chat_view = ChatView(ChatModel(), LIGHT, now=clock)
     qtbot.addWidget(chat_view)
-    # what is in sight is built at once, however busy the machine
+    # visible rows are built at once, however busy the machine
     chat_view.chat_viewport.slice_s = float("inf")
     chat_view.resize(800, 600)
     with qtbot.waitExposed(chat_view):
@@ -56,7 +56,7 @@ def _question(key: str) -> ApprovalRow:
 
 
 def test_a_card_ignores_clicks_at_the_moment_it_appears(view: ChatView, clock: Seconds) -> None:
-    """By mouse or keyboard: what was meant for something else must not approve a command."""
+    """By mouse or keyboard: input meant for something else must not approve a command."""
     decided: list[str] = []
     view.action_triggered.connect(lambda action: decided.append(action.call_id))
     view.chat_viewport.model.append(_question("p"))

@@ -25,7 +25,7 @@ def _fonts(qapp: object) -> None:
 def view(qtbot: QtBot) -> Iterator[ChatView]:
     chat_view = ChatView(ChatModel(), LIGHT)
     qtbot.addWidget(chat_view)
-    # what is in sight is built at once, however busy the machine
+    # visible rows are built at once, however busy the machine
     chat_view.chat_viewport.slice_s = float("inf")
     chat_view.resize(800, 600)
     with qtbot.waitExposed(chat_view):
@@ -78,7 +78,7 @@ def _find(qtbot: QtBot, view: ChatView, words: str, direction: int = 1) -> tuple
 
 
 def test_find_counts_every_hit_once_and_numbers_the_current_one(qtbot: QtBot, view: ChatView) -> None:
-    """Also those behind folds and marks; markup that is not shown is no hit."""
+    """Also those inside folds and markup; invisible markup is no hit."""
     rows = _pairs(40)
     rows[10] = ToolRow(row_key("t"), "needle", "needle.py", "ok", "a needle here, a needle there", "", 1)
     rows[30] = AssistantRow(

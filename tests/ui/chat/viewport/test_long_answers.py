@@ -1,4 +1,4 @@
-"""Long answers are built in part; nobody can see, copy, find or hear a difference."""
+"""Long answers are built in part, with no difference for reading, copying, finding and screen readers."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def _long(paragraphs: int) -> str:
     return "\n\n".join(f"Paragraph {n} has **bold** words. " + "It goes on. " * 60 for n in range(paragraphs))
 
 
-_IN_SIGHT = 3  # paragraphs of `_long` that the view holds, at least
+_IN_SIGHT = 3  # paragraphs of `_long` that the view contains, at least
 _TALLEST = 300.0  # pixels; a paragraph of `_long` and the space below it are less tall
 
 
@@ -183,7 +183,7 @@ def test_building_ahead_does_not_move_the_visible_text(qtbot: QtBot, view: ChatV
         places = [0.0, *(y for _, y in in_sight()), float(view.height())]
         return max(below - above for above, below in pairwise(places)) < _TALLEST
 
-    # A busy machine builds what is in sight in several slices.
+    # A busy machine builds the visible part in several slices.
     qtbot.waitUntil(is_all_there)
     where = first()
     qtbot.waitUntil(lambda: _built(view) > _IN_SIGHT + 4)

@@ -1,4 +1,4 @@
-"""Selecting in a card of several texts: what is marked and copied is what the pointer went over."""
+"""Selecting in a card of several texts: the marked and copied text is what the pointer went over."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def view(qtbot: QtBot) -> Iterator[ChatView]:
 
 
 def drag(view: ChatView, start: str, end: str) -> None:
-    """Select from the beginning of some words to the end of others."""
+    """Select from the start of some words to the end of others."""
     area, left = view.viewport(), Qt.MouseButton.LeftButton
     QTest.mousePress(area, left, pos=text_point(view, "n", start))
     QTest.mouseMove(area, text_point(view, "n", end, after=True))

@@ -69,7 +69,7 @@ def view(qtbot: QtBot) -> Iterator[ChatView]:
     model = ChatModel()
     chat_view = ChatView(model, LIGHT, now=partial(next, count(0.0, 60.0)))  # each look is a minute later
     qtbot.addWidget(chat_view)
-    # what is in sight is built at once, however busy the machine
+    # visible rows are built at once, however busy the machine
     chat_view.chat_viewport.slice_s = float("inf")
     chat_view.resize(800, 600)
     with qtbot.waitExposed(chat_view):
