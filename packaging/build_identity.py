@@ -17,10 +17,10 @@ RELEASES_VARIABLE = "HELIX_RELEASES"
 def version(root: Path) -> str:
     """The app's version, read without importing it. Raises SetupFailed."""
     text = (root / "helix_desktop" / "__init__.py").read_text(encoding="utf-8")
-    found = re.search(r'^__version__ = "([^"]+)"$', text, re.MULTILINE)
-    if not found:
+    match = re.search(r'^__version__ = "([^"]+)"$', text, re.MULTILINE)
+    if not match:
         raise SetupFailed("helix_desktop/__init__.py names no __version__: there is nothing to build.")
-    return found[1]
+    return match[1]
 
 
 def epoch(root: Path) -> int:
@@ -28,14 +28,14 @@ def epoch(root: Path) -> int:
 
     Raises SetupFailed where neither is known.
     """
-    given = os.environ.get("SOURCE_DATE_EPOCH", "").strip()
-    told = given or _git(root, "log", "-1", "--format=%ct")
-    if not told.isdecimal():
+    configured = os.environ.get("SOURCE_DATE_EPOCH", "").strip()
+    seconds = configured or _git(root, "log", "-1", "--format=%ct")
+    if not seconds.isdecimal():
         raise SetupFailed(
             "there is no date for the build: this is no git checkout. "
             "Set SOURCE_DATE_EPOCH to seconds since 1970."
         )
-    return int(told)
+    return int(seconds)
 
 
 def commit(root: Path) -> str:

@@ -57,8 +57,8 @@ def known_pythons(release: Mapping[str, str]) -> tuple[str, list[str]]:
     version = release.get("VERSION_ID", "")
     rows = [(words[0], words[1], words[2], words[3:]) for words in _rows("system-pythons.txt")]
     for name in [release.get("ID", ""), *release.get("ID_LIKE", "").split()]:
-        for known, at, manager, packages in rows:
-            if known == name and at in {version, "*"}:
+        for release_id, at, manager, packages in rows:
+            if release_id == name and at in {version, "*"}:
                 return manager, packages
         version = ""  # of this system alone, not of those it is like
     return "", []

@@ -32,17 +32,17 @@ class Finding:
 
 def examine(environment: Environment, environ: Mapping[str, str]) -> int:
     """Print every finding and the line that installs what is missing; 1 if something is."""
-    found = list(_findings(environment, environ))
-    for one in found:
-        sys.stdout.write(f"{one.mark:<7}  {one.what:<18} {one.detail}\n")
+    findings = list(_findings(environment, environ))
+    for finding in findings:
+        sys.stdout.write(f"{finding.mark:<7}  {finding.what:<18} {finding.detail}\n")
     manager, _ = known_pythons(os_release())
-    for mark, told in (("MISSING", "To install what is missing"), ("could", "To install the rest, too")):
-        packages = unique(name for one in found if one.mark == mark for name in one.packages)
+    for mark, title in (("MISSING", "To install what is missing"), ("could", "To install the rest, too")):
+        packages = unique(name for finding in findings if finding.mark == mark for name in finding.packages)
         if not packages:
             continue
         line = install_line(manager, packages, sudo=os.geteuid() != 0)
-        sys.stdout.write(f"\n{told}:\n  {line or 'Debian calls it ' + ' '.join(packages)}\n")
-    return 1 if any(one.mark == "MISSING" for one in found) else 0
+        sys.stdout.write(f"\n{title}:\n  {line or 'Debian calls it ' + ' '.join(packages)}\n")
+    return 1 if any(finding.mark == "MISSING" for finding in findings) else 0
 
 
 def _findings(environment: Environment, environ: Mapping[str, str]) -> Iterator[Finding]:
@@ -51,16 +51,16 @@ def _findings(environment: Environment, environ: Mapping[str, str]) -> Iterator[
     display = environ.get("WAYLAND_DISPLAY") or environ.get("DISPLAY")
     yield Finding("ok", "display", display or "none: the app runs offscreen")
     free = shutil.disk_usage(environment.root).free / 1e9
-    room = f"{free:.1f} GB free (set-up takes about {_SPACE_GB:.0f})"
-    yield Finding("ok" if free > _SPACE_GB else "MISSING", "disk", room)
+    free_space = f"{free:.1f} GB free (set-up takes about {_SPACE_GB:.0f})"
+    yield Finding("ok" if free > _SPACE_GB else "MISSING", "disk", free_space)
     for need in LOCKS:
         lacking = qt_libraries.missing_packages(need, environ)
-        told = " ".join(lacking) or "all there"
-        yield Finding("MISSING" if lacking else "ok", f"packages to {need}", told, tuple(lacking))
+        text = " ".join(lacking) or "all there"
+        yield Finding("MISSING" if lacking else "ok", f"packages to {need}", text, tuple(lacking))
     for need, lock in LOCKS.items():
         there = environment.holds(need)
-        told = f"{lock}, {'installed' if there else f'which ./helix {need} installs'}"
-        yield Finding("ok" if there else "later", f"lock to {need}", told)
+        text = f"{lock}, {'installed' if there else f'which ./helix {need} installs'}"
+        yield Finding("ok" if there else "later", f"lock to {need}", text)
     for program, (package, use) in _NICE_TO_HAVE.items():
         there = bool(shutil.which(program))
         yield Finding("ok" if there else "could", program, use, () if there else (package,))
@@ -72,5 +72,5 @@ def _python() -> Finding:
         lacking = qt_libraries.missing_binding(str(Path(sys.executable).resolve()))
     except SetupFailed as failed:
         return Finding("MISSING", "python", f"{version}: {failed}")
-    told = f", with {lacking[0]} of the system" if lacking else ""
-    return Finding("MISSING" if lacking else "ok", "python", f"{version}{told}", tuple(lacking))
+    note = f", with {lacking[0]} of the system" if lacking else ""
+    return Finding("MISSING" if lacking else "ok", "python", f"{version}{note}", tuple(lacking))

@@ -88,10 +88,10 @@ def torture(arguments: Sequence[str]) -> int:
     """Race, kill and damage the store for a long time; with names, only tests/torture/NAME.py."""
     _set_up("test", libraries=None)
     scripts = sorted(path for path in (ROOT / "tests" / "torture").glob("*.py"))
-    chosen = [path for path in scripts if not arguments or path.stem in arguments]
-    failed = [path.name for path in chosen if _call(str(path.relative_to(ROOT)))]
-    sys.stdout.write(f"failed: {', '.join(failed)}\n" if failed else f"{len(chosen)} passed\n")
-    return 1 if failed or not chosen else 0
+    selected = [path for path in scripts if not arguments or path.stem in arguments]
+    failed = [path.name for path in selected if _call(str(path.relative_to(ROOT)))]
+    sys.stdout.write(f"failed: {', '.join(failed)}\n" if failed else f"{len(selected)} passed\n")
+    return 1 if failed or not selected else 0
 
 
 def screenshots(arguments: Sequence[str]) -> int:

@@ -88,7 +88,7 @@ class Environment:
 
     def mark(self, need: str) -> None:
         """Record that what `need` needs is installed, as the lock says today."""
-        self._stamp(need).write_text(self._wanted(need), encoding="utf-8")
+        self._stamp(need).write_text(self._required_stamp(need), encoding="utf-8")
 
     def _links(self) -> Iterator[tuple[Path, str]]:
         # -P: a module of the folder in which the command is called must not stand in for one of the app's.
@@ -99,12 +99,12 @@ class Environment:
 
     def _is_stamped(self, need: str) -> bool:
         stamp = self._stamp(need)
-        return stamp.is_file() and stamp.read_text(encoding="utf-8") == self._wanted(need)
+        return stamp.is_file() and stamp.read_text(encoding="utf-8") == self._required_stamp(need)
 
     def _stamp(self, need: str) -> Path:
         return self.root / self.place / f"helix-{need}.stamp"
 
-    def _wanted(self, need: str) -> str:
+    def _required_stamp(self, need: str) -> str:
         digest = hashlib.sha256()
         for name in ("pyproject.toml", self.locks[need]):
             digest.update((self.root / name).read_bytes())
@@ -143,15 +143,15 @@ class Environment:
 
     def _lock(self, need: str) -> tuple[Path, leveldb.Binding | None]:
         """Give the lock to install from, and what of the system is linked beside it. Raises SetupFailed."""
-        whole = self.root / self.locks[need]
+        lock_file = self.root / self.locks[need]
         if leveldb.has_wheel(str(self.python)):
-            return whole, None
+            return lock_file, None
         try:
             binding = leveldb.of_system(self.base)
         except leveldb.NotThere as error:
             raise SetupFailed(f"{error}. Install {leveldb.PACKAGES['apt']}, or Python 3.12.") from None
         lock = self.root / self.place / "lock.txt"
-        lock.write_text(leveldb.without_binding(whole.read_text(encoding="utf-8")), encoding="utf-8")
+        lock.write_text(leveldb.without_binding(lock_file.read_text(encoding="utf-8")), encoding="utf-8")
         return lock, binding
 
 

@@ -59,8 +59,8 @@ def of_system(python: str) -> Binding:
     if not found or not found[0].startswith(SERIES):
         raise NotThere(f"{python} has {f'plyvel {found[0]}' if found else 'no plyvel'}; {SERIES}x is needed")
     folder = Path(found[1]).parent
-    said = (folder.parent.glob(f"plyvel*-{found[0]}*-info/{name}") for name in ("METADATA", "PKG-INFO"))
-    metadata = next((path for paths in said for path in paths), None)
+    candidates = (folder.parent.glob(f"plyvel*-{found[0]}*-info/{name}") for name in ("METADATA", "PKG-INFO"))
+    metadata = next((path for paths in candidates for path in paths), None)
     if metadata is None:
         raise NotThere(f"{folder} does not say what it is")
     own = (*metadata.parent.glob("LICENSE*"), *metadata.parent.glob("licenses/LICENSE*"))
@@ -70,13 +70,13 @@ def of_system(python: str) -> Binding:
 
 def without_binding(lock: str) -> str:
     """Give a lock without the binding's entries."""
-    kept, dropping = [], False
+    lines, dropping = [], False
     for line in lock.splitlines(keepends=True):
         if not line.startswith((" ", "\t")):
             dropping = line.partition("==")[0] in _NAMES
         if not dropping:
-            kept.append(line)
-    return "".join(kept)
+            lines.append(line)
+    return "".join(lines)
 
 
 def link(binding: Binding, environment: Path) -> None:

@@ -55,15 +55,15 @@ ALL = ("frozen", "deb", "rpm", "appimage", "flatpak", "windows", "macos", "licen
 
 def main(root: Path, words: Sequence[str]) -> int:
     """Build the named targets in their order; 0 when all are built. `-- WORDS` go to each of them."""
-    named, _, rest = _parted(words)
-    unknown = [name for name in named if name not in {*TARGETS, "all"}]
-    if unknown or not named:
+    formats, _, rest = _parted(words)
+    unknown = [name for name in formats if name not in {*TARGETS, "all"}]
+    if unknown or not formats:
         say(f"there is no target {unknown[0]!r}." if unknown else "name what to build.")
         _list()
         return 2
-    if "all" in named:
+    if "all" in formats:
         return _all(root, rest)
-    for name in named:
+    for name in formats:
         if code := TARGETS[name].build()(root, rest):
             return code
     return 0
@@ -83,11 +83,11 @@ def _list() -> None:
 
 def _all(root: Path, rest: Sequence[str]) -> int:
     """Build everything that can be built here, then say what was and what was not."""
-    told = {name: _tried(name, root, rest) for name in ALL}
-    for name, why in told.items():
+    results = {name: _tried(name, root, rest) for name in ALL}
+    for name, why in results.items():
         sys.stdout.write(f"{'built  ' if not why else 'skipped' if why[0] else 'FAILED '}  {name:<10} ")
         sys.stdout.write(f"{why[1] if why else TARGETS[name].does}\n")
-    return 1 if any(why and not why[0] for why in told.values()) else 0
+    return 1 if any(why and not why[0] for why in results.values()) else 0
 
 
 def _tried(name: str, root: Path, rest: Sequence[str]) -> tuple[bool, str] | None:

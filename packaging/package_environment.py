@@ -40,14 +40,14 @@ def package_environment(root: Path) -> Environment:
         ensure_qt("package", os.environ)
         ensure("objdump", "readelf")
     base = shipped_python()
-    found = Environment(root, str(PLACE), {"package": str(LOCK)}, base)
-    with found.alone():
+    environment = Environment(root, str(PLACE), {"package": str(LOCK)}, base)
+    with environment.alone():
         made_with = root / PLACE / "helix-python.stamp"
         if not made_with.is_file() or made_with.read_text(encoding="utf-8") != _version(base):
             shutil.rmtree(root / PLACE, ignore_errors=True)
-        found.ensure("package")
+        environment.ensure("package")
         made_with.write_text(_version(base), encoding="utf-8")
-    return found
+    return environment
 
 
 def shipped_python() -> str:
@@ -55,14 +55,14 @@ def shipped_python() -> str:
 
     The system's is built for every processor of its kind and gets fixes with the system. Raises SetupFailed.
     """
-    named = os.environ.get(PYTHON_VARIABLE, "").strip()
-    if named:
-        if not _fits(named):
+    path = os.environ.get(PYTHON_VARIABLE, "").strip()
+    if path:
+        if not _fits(path):
             raise SetupFailed(
-                f"{PYTHON_VARIABLE}={named} cannot be shipped: it has to be Python 3.11 or 3.12 with venv, "
+                f"{PYTHON_VARIABLE}={path} cannot be shipped: it has to be Python 3.11 or 3.12 with venv, "
                 "pip and its shared library (Debian: python3.11-venv and libpython3.11)."
             )
-        return named
+        return path
     for candidate in _candidates():
         if _fits(candidate):
             return candidate
@@ -93,19 +93,19 @@ def install_app(environment: Environment, epoch: int) -> None:
 
 def _candidates() -> Iterator[str]:
     if sys.platform == "linux":
-        yield from (one for one in _SYSTEM if shutil.which(one))
+        yield from (candidate for candidate in _SYSTEM if shutil.which(candidate))
     yield str(Path(sys.executable).resolve())
 
 
 def _fits(python: str) -> bool:
-    return _asked(python, _PROBE).stdout.strip() == "True"
+    return _query(python, _PROBE).stdout.strip() == "True"
 
 
 def _version(python: str) -> str:
-    return _asked(python, "import sys; print(sys.base_prefix, sys.version)").stdout.strip()
+    return _query(python, "import sys; print(sys.base_prefix, sys.version)").stdout.strip()
 
 
-def _asked(python: str, code: str) -> subprocess.CompletedProcess[str]:
+def _query(python: str, code: str) -> subprocess.CompletedProcess[str]:
     try:
         return subprocess.run(
             [python, "-c", code], env=clean_environ(), capture_output=True, text=True, check=False

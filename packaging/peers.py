@@ -53,10 +53,10 @@ class Peers:
 
     def _is_stamped(self, name: str, lock: Path) -> bool:
         stamp = self._place / f"{name}.stamp"
-        return stamp.is_file() and stamp.read_text(encoding="utf-8") == _wanted(lock)
+        return stamp.is_file() and stamp.read_text(encoding="utf-8") == _expected_stamp(lock)
 
     def _stamp(self, name: str, lock: Path) -> None:
-        (self._place / f"{name}.stamp").write_text(_wanted(lock), encoding="utf-8")
+        (self._place / f"{name}.stamp").write_text(_expected_stamp(lock), encoding="utf-8")
 
     def _install_python(self, lock: Path) -> bool:
         say(f"installing the peers from {LOCK} (a minute the first time)")
@@ -69,7 +69,11 @@ class Peers:
             return True
         # One that has no wheel for this machine must not cost the others.
         say("not all peers can be installed; trying them one by one")
-        lacking = [name for name, one in self._pieces(lock) if _quietly(*pip, "--retries", "0", "-r", one)]
+        lacking = [
+            name
+            for name, lock_part in self._pieces(lock)
+            if _quietly(*pip, "--retries", "0", "-r", lock_part)
+        ]
         say(f"without {', '.join(lacking)}: the tests that need them are skipped")
         return False
 
@@ -116,7 +120,7 @@ def _without_addresses(value: Any) -> Any:
     return value
 
 
-def _wanted(lock: Path) -> str:
+def _expected_stamp(lock: Path) -> str:
     return hashlib.sha256(lock.read_bytes() + sys.version.encode()).hexdigest()
 
 

@@ -92,8 +92,8 @@ def install(packages: Sequence[str], why: str, manager: str = "apt") -> None:
     say(f"installing with apt: {' '.join(packages)}")
     # Without the network the lists from before may do: only the second one has to succeed.
     _apt("apt-get update")
-    if told := _apt(command):
-        raise SetupFailed(f"`{command}` failed:\n{told}\nRun it by hand, then call this again.")
+    if problem := _apt(command):
+        raise SetupFailed(f"`{command}` failed:\n{problem}\nRun it by hand, then call this again.")
 
 
 def _is_there(name: str) -> bool:

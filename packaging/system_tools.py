@@ -52,8 +52,8 @@ def run(*command: str | Path, folder: Path | None = None, extra: Mapping[str, st
     environ = clean_environ() | {"LC_ALL": "C.UTF-8"} | dict(extra or {})
     done = subprocess.run(line, cwd=folder, env=environ, capture_output=True, text=True, check=False)
     if done.returncode:
-        said = "\n".join(f"{done.stdout}{done.stderr}".strip().splitlines()[-40:])
-        raise SetupFailed(f"`{' '.join(line)}` failed with {done.returncode}:\n{said}")
+        output = "\n".join(f"{done.stdout}{done.stderr}".strip().splitlines()[-40:])
+        raise SetupFailed(f"`{' '.join(line)}` failed with {done.returncode}:\n{output}")
     return done.stdout
 
 

@@ -40,10 +40,10 @@ def build(root: Path, words: Sequence[str]) -> int:
             f"{packed.relative_to(root)} ({size}) is built and runs, but becomes an AppImage only with the "
             f"official runtime: set {RUNTIME_VARIABLE} to its file, as the release workflow does."
         )
-    made = _joined(root, Path(runtime), packed)
+    appimage = _joined(root, Path(runtime), packed)
     say("unpacking and running the AppImage")
-    run(made, "--appimage-extract-and-run", "self-check", extra=_elsewhere(root))
-    sys.stdout.write(f"{made.relative_to(root)}  {made.stat().st_size / 1e6:.1f} MB\n")
+    run(appimage, "--appimage-extract-and-run", "self-check", extra=_elsewhere(root))
+    sys.stdout.write(f"{appimage.relative_to(root)}  {appimage.stat().st_size / 1e6:.1f} MB\n")
     return 0
 
 
@@ -73,13 +73,13 @@ def _joined(root: Path, runtime: Path, packed: Path) -> Path:
         raise SetupFailed(f"{RUNTIME_VARIABLE}={runtime}: {error.strerror}.") from None
     if not head.startswith(_ELF) or head[_TYPE_AT : _TYPE_AT + len(_TYPE_2)] != _TYPE_2:
         raise SetupFailed(f"{RUNTIME_VARIABLE}={runtime} is no runtime of AppImages of type 2.")
-    made = root / "dist" / f"Helix_Desktop-{build_identity.version(root)}-{platform.machine()}.AppImage"
-    made.parent.mkdir(exist_ok=True)
-    with made.open("wb") as whole, packed.open("rb") as files:
-        whole.write(head)
-        shutil.copyfileobj(files, whole)
-    made.chmod(0o755)
-    return made
+    appimage = root / "dist" / f"Helix_Desktop-{build_identity.version(root)}-{platform.machine()}.AppImage"
+    appimage.parent.mkdir(exist_ok=True)
+    with appimage.open("wb") as target, packed.open("rb") as files:
+        target.write(head)
+        shutil.copyfileobj(files, target)
+    appimage.chmod(0o755)
+    return appimage
 
 
 @contextmanager

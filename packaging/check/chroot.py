@@ -20,7 +20,7 @@ from check import host
 from check.table import Wrong
 
 SUITES = ("bookworm", "trixie")
-PERSON = "ada"
+USER = "ada"
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _NO_SERVICES = "#!/bin/sh\n# Nothing that is installed here starts a service.\nexit 101\n"
@@ -42,7 +42,7 @@ class Done:
 
 
 @dataclass(frozen=True)
-class Room:
+class Chroot:
     """A running throw-away system."""
 
     root: Path
@@ -83,11 +83,11 @@ class Room:
         self, command: str, log: Path, *, user: str = "root", environ: Mapping[str, str] | None = None
     ) -> subprocess.Popen[bytes]:
         """Start a program in it that goes on beside, as the process that is given; its words go to `log`."""
-        with log.open("wb") as said:
+        with log.open("wb") as log_file:
             return subprocess.Popen(
                 self._line(f"exec {command}", user, environ or {}),
                 stdin=subprocess.DEVNULL,
-                stdout=said,
+                stdout=log_file,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
@@ -108,7 +108,7 @@ class Room:
 
     def _line(self, command: str, user: str, environ: Mapping[str, str]) -> list[str]:
         home = "/root" if user == "root" else f"/home/{user}"
-        known = {
+        values = {
             "PATH": _PATH,
             "HOME": home,
             "USER": user,
@@ -116,8 +116,8 @@ class Room:
             "TERM": "dumb",
             "TMPDIR": "/tmp",
         }
-        known |= {"DEBIAN_FRONTEND": "noninteractive"} if user == "root" else {}
-        pairs = [f"{name}={value}" for name, value in (known | dict(self.environ) | dict(environ)).items()]
+        values |= {"DEBIAN_FRONTEND": "noninteractive"} if user == "root" else {}
+        pairs = [f"{name}={value}" for name, value in (values | dict(self.environ) | dict(environ)).items()]
         as_user = [] if user == "root" else ["setpriv", f"--reuid={user}", f"--regid={user}", "--init-groups"]
         shell = ["/bin/sh", "-c", f"cd {home} && {command}"]
         chroot = (
@@ -127,7 +127,7 @@ class Room:
 
 
 @dataclass(frozen=True)
-class Rooms:
+class Chroots:
     """The systems below one folder: what debootstrap made, and layers over it."""
 
     place: Path
@@ -155,7 +155,7 @@ class Rooms:
         return there
 
     @contextmanager
-    def room(self, suite: str, *, packages: str = "") -> Iterator[Room]:
+    def chroot(self, suite: str, *, packages: str = "") -> Iterator[Chroot]:
         """Open a throw-away system with a plain user in it; everything of it goes at the end."""
         base = self.base(suite)
         place = Path(tempfile.mkdtemp(prefix="run-", dir=self.place))
@@ -163,14 +163,14 @@ class Rooms:
         try:
             _layer(base, place, root)
             _devices(root)
-            room = Room(root, suite, host.carry_into(root))
+            chroot = Chroot(root, suite, host.carry_into(root))
             (root / "usr/sbin/policy-rc.d").write_text(_NO_SERVICES, encoding="utf-8")
             (root / "usr/sbin/policy-rc.d").chmod(0o755)
-            room.run(f"useradd --create-home --shell /bin/sh {PERSON}").must()
-            room.run("apt-get update -qq").must()
+            chroot.run(f"useradd --create-home --shell /bin/sh {USER}").must()
+            chroot.run("apt-get update -qq").must()
             if packages:
-                room.install(*packages.split())
-            yield room
+                chroot.install(*packages.split())
+            yield chroot
         finally:
             discard(place)
 

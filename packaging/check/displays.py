@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from check.chroot import PERSON, Room
+from check.chroot import USER, Chroot
 from check.table import Wrong
 
 SIZE = (1600, 1000)
 X11_PACKAGES = ("xvfb", "openbox", "xdotool", "scrot")
 WAYLAND_PACKAGES = ("weston",)
 _X11 = {"DISPLAY": ":77"}
-_RUNTIME = f"/tmp/runtime-{PERSON}"
+_RUNTIME = f"/tmp/runtime-{USER}"
 _WAYLAND = {"WAYLAND_DISPLAY": "wayland-77", "XDG_RUNTIME_DIR": _RUNTIME, "XDG_SESSION_TYPE": "wayland"}
 # The same things had other names in Weston 10.
 _WESTON = {"bookworm": "--backend=headless-backend.so --use-pixman"}
@@ -43,34 +43,34 @@ class Display(Protocol):
 class X11:
     """Xvfb, and openbox to manage windows."""
 
-    room: Room
+    chroot: Chroot
     environ: dict[str, str]
 
     def picture(self, path: Path) -> None:
         """Keep what is shown now as a PNG. Raises Wrong."""
-        self.room.run("scrot --overwrite /tmp/shot.png", user=PERSON, environ=self.environ).must()
-        keep(self.room.root / "tmp/shot.png", path)
+        self.chroot.run("scrot --overwrite /tmp/shot.png", user=USER, environ=self.environ).must()
+        keep(self.chroot.root / "tmp/shot.png", path)
 
     def windows(self, *, visible: bool = True) -> list[str]:
         """The numbers of the app's windows."""
         only = "--onlyvisible " if visible else ""
         line = f"xdotool search {only}--class helix"
-        done = self.room.run(line, user=PERSON, environ=self.environ)
+        done = self.chroot.run(line, user=USER, environ=self.environ)
         return done.output.split() if done.code == 0 else []
 
     def is_managed(self) -> bool:
         """Whether the window manager is at work."""
-        return self.room.run("xdotool get_desktop", user=PERSON, environ=self.environ).code == 0
+        return self.chroot.run("xdotool get_desktop", user=USER, environ=self.environ).code == 0
 
     def write(self, text: str) -> None:
         """Type a line into the window that has the keyboard. Raises Wrong."""
         line = f"xdotool type --delay 20 {shlex.quote(text)} && xdotool key Return"
-        self.room.run(line, user=PERSON, environ=self.environ).must()
+        self.chroot.run(line, user=USER, environ=self.environ).must()
 
     def minimize(self, window: str) -> None:
         """Put a window away. Raises Wrong when it stays."""
         line = f"xdotool windowminimize --sync {window}"
-        self.room.run(line, user=PERSON, environ=self.environ, limit=20).must()
+        self.chroot.run(line, user=USER, environ=self.environ, limit=20).must()
         if window in self.windows():
             raise Wrong("the window cannot be put away")
 
@@ -79,33 +79,33 @@ class X11:
 class Wayland:
     """Weston without a screen."""
 
-    room: Room
+    chroot: Chroot
     environ: dict[str, str]
 
     def picture(self, path: Path) -> None:
         """Keep what is shown now as a PNG. Raises Wrong."""
         line = f"cd {_RUNTIME} && rm -f *.png && weston-screenshooter"
-        self.room.run(line, user=PERSON, environ=self.environ, limit=60).must()
-        shots = list((self.room.root / _RUNTIME.lstrip("/")).glob("*.png"))
+        self.chroot.run(line, user=USER, environ=self.environ, limit=60).must()
+        shots = list((self.chroot.root / _RUNTIME.lstrip("/")).glob("*.png"))
         if not shots:
             raise Wrong("weston-screenshooter made no picture")
         keep(shots[0], path)
 
 
 @contextmanager
-def x11(room: Room) -> Iterator[X11]:
+def x11(chroot: Chroot) -> Iterator[X11]:
     """A running X11 display. Raises Wrong."""
-    (room.root / "tmp/.X11-unix").mkdir(mode=0o1777, exist_ok=True)
-    (room.root / "tmp/.X11-unix").chmod(0o1777)
+    (chroot.root / "tmp/.X11-unix").mkdir(mode=0o1777, exist_ok=True)
+    (chroot.root / "tmp/.X11-unix").chmod(0o1777)
     width, height = SIZE
     # Not on the abstract socket, which all systems on this machine share.
     screen = f"Xvfb :77 -screen 0 {width}x{height}x24 -ac -noreset -nolisten tcp -nolisten local"
     # Root's, so that what they leave in a home is not taken for the app's.
-    with _running(room, screen, "xvfb.log", {}, user="root"):
-        until(lambda: _listens(room.root / "tmp/.X11-unix/X77"), "Xvfb", room.root / "tmp/xvfb.log")
-        with _running(room, "openbox", "openbox.log", _X11, user="root"):
-            display = X11(room, _X11)
-            until(display.is_managed, "openbox", room.root / "tmp/openbox.log")
+    with _running(chroot, screen, "xvfb.log", {}, user="root"):
+        until(lambda: _listens(chroot.root / "tmp/.X11-unix/X77"), "Xvfb", chroot.root / "tmp/xvfb.log")
+        with _running(chroot, "openbox", "openbox.log", _X11, user="root"):
+            display = X11(chroot, _X11)
+            until(display.is_managed, "openbox", chroot.root / "tmp/openbox.log")
             yield display
 
 
@@ -123,24 +123,26 @@ def _listens(place: Path) -> bool:
 
 
 @contextmanager
-def wayland(room: Room) -> Iterator[Wayland]:
+def wayland(chroot: Chroot) -> Iterator[Wayland]:
     """A running Wayland display. Raises Wrong."""
-    room.run(f"install -d -m 700 -o {PERSON} -g {PERSON} {_RUNTIME}").must()
+    chroot.run(f"install -d -m 700 -o {USER} -g {USER} {_RUNTIME}").must()
     width, height = SIZE
-    how = _WESTON.get(room.suite, _WESTON_NOW)
+    how = _WESTON.get(chroot.suite, _WESTON_NOW)
     line = f"weston {how} --width={width} --height={height} --socket=wayland-77 --idle-time=0 --debug"
     environ = {"XDG_RUNTIME_DIR": _RUNTIME}
-    with _running(room, line, "weston.log", environ, user=PERSON):
-        place = room.root / _RUNTIME.lstrip("/") / "wayland-77"
-        until(place.exists, "weston", room.root / "tmp/weston.log")  # a caller that leaves at once may end it
-        yield Wayland(room, _WAYLAND)
+    with _running(chroot, line, "weston.log", environ, user=USER):
+        place = chroot.root / _RUNTIME.lstrip("/") / "wayland-77"
+        until(
+            place.exists, "weston", chroot.root / "tmp/weston.log"
+        )  # a caller that exits at once may end it
+        yield Wayland(chroot, _WAYLAND)
 
 
 @contextmanager
-def app(room: Room, words: str, environ: dict[str, str]) -> Iterator[subprocess.Popen[bytes]]:
+def app(chroot: Chroot, words: str, environ: dict[str, str]) -> Iterator[subprocess.Popen[bytes]]:
     """The app with its window, ended by SIGTERM as at the end of a session. Raises Wrong."""
-    log = room.root / "tmp/app.log"
-    process = room.start(f"helix-desktop {words}", log, user=PERSON, environ=environ)
+    log = chroot.root / "tmp/app.log"
+    process = chroot.start(f"helix-desktop {words}", log, user=USER, environ=environ)
     try:
         yield process
         if process.poll() is not None:
@@ -151,18 +153,18 @@ def app(room: Room, words: str, environ: dict[str, str]) -> Iterator[subprocess.
         raise Wrong(f"the app ended with {code}: {tail(log)}")
 
 
-def processes(room: Room) -> set[int]:
+def processes(chroot: Chroot) -> set[int]:
     """The processes in a room that run the app's own program."""
-    found = set()
+    pids = set()
     for entry in Path("/proc").iterdir():
         if entry.name.isdecimal():
             try:
                 program = os.readlink(entry / "exe")
             except OSError:
                 continue  # it has ended meanwhile
-            if program.endswith("/usr/lib/helix-desktop/helix-desktop") and _is_in(entry, room):
-                found.add(int(entry.name))
-    return found
+            if program.endswith("/usr/lib/helix-desktop/helix-desktop") and _is_in(entry, chroot):
+                pids.add(int(entry.name))
+    return pids
 
 
 def until(true: Callable[[], object], what: str, log: Path, patience_s: float = _PATIENCE_S) -> None:
@@ -196,16 +198,16 @@ def ended(process: subprocess.Popen[bytes]) -> int:
 
 
 @contextmanager
-def _running(room: Room, line: str, log: str, environ: dict[str, str], *, user: str) -> Iterator[None]:
-    process = room.start(line, room.root / "tmp" / log, user=user, environ=environ)
+def _running(chroot: Chroot, line: str, log: str, environ: dict[str, str], *, user: str) -> Iterator[None]:
+    process = chroot.start(line, chroot.root / "tmp" / log, user=user, environ=environ)
     try:
         yield
     finally:
         ended(process)
 
 
-def _is_in(entry: Path, room: Room) -> bool:
+def _is_in(entry: Path, chroot: Chroot) -> bool:
     try:
-        return os.readlink(entry / "root") == str(room.root.resolve())
+        return os.readlink(entry / "root") == str(chroot.root.resolve())
     except OSError:
         return False

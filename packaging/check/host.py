@@ -39,9 +39,9 @@ def sources(texts: Iterable[str]) -> Iterator[Source]:
             yield from _of_lines(text)
 
 
-def mirror(found: Iterable[Source], codename: str) -> str | None:
+def mirror(sources: Iterable[Source], codename: str) -> str | None:
     """Give the address from which this system, of that codename, has its main packages."""
-    for source in found:
+    for source in sources:
         if codename in source.suites and "main" in source.components:
             return source.address
     return None

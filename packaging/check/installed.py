@@ -10,7 +10,7 @@ from pathlib import Path
 from environment import SetupFailed
 
 from check import shown, used
-from check.chroot import PERSON, Room, Rooms
+from check.chroot import USER, Chroot, Chroots
 from check.table import Table, Wrong
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -19,32 +19,32 @@ OLDER = "0.0.1-1"
 _STRAY = "find / -xdev -iname '*helix*' -not -path '/home/*' -not -path '/srv/*' -not -path '/tmp/*'"
 
 
-def steps(rooms: Rooms, suite: str, table: Table) -> None:
+def steps(chroots: Chroots, suite: str, table: Table) -> None:
     """Go the whole way of one package in one clean system. Raises SetupFailed without a package."""
     package = newest_package()
-    with rooms.room(suite) as room:
-        newer = room.give(package, package.name)
+    with chroots.chroot(suite) as chroot:
+        newer = chroot.give(package, package.name)
         older = f"/srv/{PROGRAM}_{OLDER}.deb"
-        repacked(package, room.root / older.lstrip("/"))
-        _install(room, older, table)
+        repacked(package, chroot.root / older.lstrip("/"))
+        _install(chroot, older, table)
         if table.failures:
             return
-        _first_use(room, table)
-        used.steps(room, table)
-        shown.on_x11(room, table, suite)
-        shown.on_wayland(room, table, suite)
-        _upgrade(room, newer, table)
-        shown.after_upgrade(room, table, suite)
-        used.read_only(room, table)
-        _purge(room, table)
+        _first_use(chroot, table)
+        used.steps(chroot, table)
+        shown.on_x11(chroot, table, suite)
+        shown.on_wayland(chroot, table, suite)
+        _upgrade(chroot, newer, table)
+        shown.after_upgrade(chroot, table, suite)
+        used.read_only(chroot, table)
+        _purge(chroot, table)
 
 
 def newest_package() -> Path:
     """The .deb that was built last. Raises SetupFailed."""
-    found = sorted((ROOT / "dist").glob(f"{PROGRAM}_*.deb"), key=lambda path: path.stat().st_mtime)
-    if not found:
+    packages = sorted((ROOT / "dist").glob(f"{PROGRAM}_*.deb"), key=lambda path: path.stat().st_mtime)
+    if not packages:
         raise SetupFailed("there is no .deb in dist/ to check. Build it first:  ./helix package deb")
-    return found[-1]
+    return packages[-1]
 
 
 def repacked(package: Path, older: Path) -> None:
@@ -66,42 +66,46 @@ def _dpkg(*words: str) -> None:
         raise SetupFailed(f"dpkg-deb {words[0]}: {done.stderr.strip()}")
 
 
-def _install(room: Room, package: str, table: Table) -> None:
+def _install(chroot: Chroot, package: str, table: Table) -> None:
     with table.step("apt install of an older build, with what it depends on") as step:
-        before = _packages(room)
-        done = room.run(f"apt-get install -qq -y --no-install-recommends {package}").must()
-        step.detail = f"{len(_packages(room) - before)} packages in {done.seconds:.0f} s, {_version(room)}"
+        before = _packages(chroot)
+        done = chroot.run(f"apt-get install -qq -y --no-install-recommends {package}").must()
+        step.detail = (
+            f"{len(_packages(chroot) - before)} packages in {done.seconds:.0f} s, {_version(chroot)}"
+        )
     with table.step("no library is missing") as step:
         # Before anything else is installed that could bring it along.
         line = f"find /usr/lib/{PROGRAM} -name '*.so*' -type f -o -type f -name {PROGRAM}"
-        files = room.run(f"{line} | wc -l").must().output.strip()
-        lacking = room.run(f"{line} | LD_LIBRARY_PATH=/usr/lib/{PROGRAM}/_internal xargs -n 1 ldd 2>/dev/null"
-                           " | grep 'not found' | sort -u")  # fmt: skip
+        files = chroot.run(f"{line} | wc -l").must().output.strip()
+        lacking = chroot.run(
+            f"{line} | LD_LIBRARY_PATH=/usr/lib/{PROGRAM}/_internal xargs -n 1 ldd 2>/dev/null"
+            " | grep 'not found' | sort -u"
+        )
         if lacking.output.strip():
             raise Wrong(lacking.output)
         step.detail = f"{files} files looked at"
 
 
-def _first_use(room: Room, table: Table) -> None:
-    before = used.listing(room)
+def _first_use(chroot: Chroot, table: Table) -> None:
+    before = used.listing(chroot)
     # Before anything is installed that could bring a Python along. Its data are kept beside its pictures.
     with table.step("plain user: the guided demo to its end, with no Python but its own") as step:
-        if room.run("command -v python3").code == 0:
+        if chroot.run("command -v python3").code == 0:
             raise Wrong("this system has one")
-        room.run(f"{PROGRAM} demo --out demo", user=PERSON).must()
-        pictures = len(list((room.home(PERSON) / "demo").glob("*.png")))
+        chroot.run(f"{PROGRAM} demo --out demo", user=USER).must()
+        pictures = len(list((chroot.home(USER) / "demo").glob("*.png")))
         if not pictures:
             raise Wrong("it made no pictures")
-        room.run("rm -r demo", user=PERSON).must()
-        wrong, caches = used.strays(used.listing(room) - before)
+        chroot.run("rm -r demo", user=USER).must()
+        wrong, caches = used.strays(used.listing(chroot) - before)
         if wrong:
             raise Wrong(f"it left {', '.join(wrong)}")
         step.detail = f"{pictures} pictures; caches that libraries keep: {', '.join(caches) or 'none'}"
-    shown.first_start(room, table)
+    shown.first_start(chroot, table)
     with table.step("plain user, offscreen: self-check") as step:
-        done = room.run(f"{PROGRAM} self-check", user=PERSON).must()
+        done = chroot.run(f"{PROGRAM} self-check", user=USER).must()
         step.detail = ran_well(done.output)
-        if wrong := used.strays(used.listing(room) - before)[0]:
+        if wrong := used.strays(used.listing(chroot) - before)[0]:
             raise Wrong(f"it left {', '.join(wrong)}")
 
 
@@ -109,38 +113,38 @@ def ran_well(output: str) -> str:
     """Give what a self-check says of itself and its window. Raises Wrong unless all parts work."""
     if "all parts work" not in output:
         raise Wrong(output[-800:])
-    said = re.findall(r"^ok +(?:versions|window) +(.*)$", output, re.MULTILINE)
-    return "; ".join(said)
+    reports = re.findall(r"^ok +(?:versions|window) +(.*)$", output, re.MULTILINE)
+    return "; ".join(reports)
 
 
-def _upgrade(room: Room, package: str, table: Table) -> None:
+def _upgrade(chroot: Chroot, package: str, table: Table) -> None:
     with table.step("upgrade: apt installs the newer build over it") as step:
-        before, entries = _version(room), used.stored(room)
-        room.run(f"apt-get install -qq -y --no-install-recommends {package}").must()
-        step.detail = f"{before} -> {_version(room)}"
-        if _version(room) == before:
+        before, entries = _version(chroot), used.stored(chroot)
+        chroot.run(f"apt-get install -qq -y --no-install-recommends {package}").must()
+        step.detail = f"{before} -> {_version(chroot)}"
+        if _version(chroot) == before:
             raise Wrong(f"it still is {before}")
     with table.step("upgrade: what the older build stored is there, and whole") as step:
-        used.kept(room, entries, step)
+        used.check_stored(chroot, entries, step)
 
 
-def _purge(room: Room, table: Table) -> None:
+def _purge(chroot: Chroot, table: Table) -> None:
     with table.step("purge leaves nothing but the person's data") as step:
-        room.run(f"apt-get purge -qq -y {PROGRAM}").must()
+        chroot.run(f"apt-get purge -qq -y {PROGRAM}").must()
         left = [
-            line for line in room.run(_STRAY).output.splitlines() if not line.startswith(("/proc", "find:"))
+            line for line in chroot.run(_STRAY).output.splitlines() if not line.startswith(("/proc", "find:"))
         ]
-        named = room.run("grep -rl -i helix /usr/share/applications /usr/share/mime /var/lib/dpkg/info")
-        if left or named.output.strip():
-            raise Wrong(" ".join([*left, named.output]))
-        if not (room.home(PERSON) / ".local/share" / PROGRAM).is_dir():
+        leftovers = chroot.run("grep -rl -i helix /usr/share/applications /usr/share/mime /var/lib/dpkg/info")
+        if left or leftovers.output.strip():
+            raise Wrong(" ".join([*left, leftovers.output]))
+        if not (chroot.home(USER) / ".local/share" / PROGRAM).is_dir():
             raise Wrong("the person's data is gone")
         step.detail = "found by name in the whole system, and in the lists of applications and kinds of file"
 
 
-def _packages(room: Room) -> set[str]:
-    return set(room.run("dpkg-query -W -f '${Package}\\n'").must().output.split())
+def _packages(chroot: Chroot) -> set[str]:
+    return set(chroot.run("dpkg-query -W -f '${Package}\\n'").must().output.split())
 
 
-def _version(room: Room) -> str:
-    return room.run(f"dpkg-query -W -f '${{Version}}' {PROGRAM}").must().output.strip()
+def _version(chroot: Chroot) -> str:
+    return chroot.run(f"dpkg-query -W -f '${{Version}}' {PROGRAM}").must().output.strip()

@@ -48,7 +48,9 @@ def serving(command: str) -> Iterator[Model]:
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
             head = {"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "small"}
-            pieces = [head | {"choices": [{"index": 0} | one]} for one in model.answer(json.loads(body))]
+            pieces = [
+                head | {"choices": [{"index": 0} | choice]} for choice in model.answer(json.loads(body))
+            ]
             lines = [f"data: {json.dumps(piece)}\n\n" for piece in pieces]
             self._send("text/event-stream", "".join([*lines, "data: [DONE]\n\n"]))
 

@@ -33,8 +33,8 @@ def prepare() -> None:
         raise SetupFailed("building a system to check in needs root. Call this again with sudo.")
     tried = subprocess.run([*_apart(), "true"], capture_output=True, text=True, check=False)
     if tried.returncode:
-        said = " ".join(tried.stderr.split())
-        raise SetupFailed(f"root may not mount here ({said}): a container needs CAP_SYS_ADMIN.")
+        error_text = " ".join(tried.stderr.split())
+        raise SetupFailed(f"root may not mount here ({error_text}): a container needs CAP_SYS_ADMIN.")
 
 
 def is_apart() -> bool:

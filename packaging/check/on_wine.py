@@ -12,7 +12,7 @@ from build_identity import version
 from windows import setup_program
 from windows.make import NAME, PLACE
 
-from check.chroot import PERSON, Room, Rooms
+from check.chroot import USER, Chroot, Chroots
 from check.displays import X11_PACKAGES, keep, tail, x11
 from check.model import serving
 from check.table import Table, Wrong
@@ -21,7 +21,7 @@ from check.wine import PACKAGES, Windows
 ROOT = Path(__file__).resolve().parents[2]
 SHOTS = ROOT / "dist" / "check"
 OLDER = "0.0.1"
-_HOME = "C:\\users\\" + PERSON
+_HOME = "C:\\users\\" + USER
 _PLACE = f"{_HOME}\\AppData\\Local\\Programs\\HelixDesktop"
 _PROGRAM, _CONSOLE = f"{_PLACE}\\helix-desktop.exe", f"{_PLACE}\\helix-desktop.com"
 _GONE = "lib/gone-since.txt"
@@ -35,7 +35,7 @@ _LEAK = re.compile(r"(PYTHON(HOME|PATH)|QT_\w+|QML\w*|HELIX_\w+|_MEI\w*)=", re.I
 _OURS = re.compile(r"helix", re.IGNORECASE)
 
 
-def steps(rooms: Rooms, suite: str, table: Table) -> None:
+def steps(chroots: Chroots, suite: str, table: Table) -> None:
     """Go through the whole life of an installation in one clean system."""
     setup = ROOT / "dist" / f"HelixDesktop-{version(ROOT)}-setup.exe"
     if not setup.is_file() or not (ROOT / PLACE / NAME).is_dir():
@@ -44,19 +44,19 @@ def steps(rooms: Rooms, suite: str, table: Table) -> None:
                 f"{setup.relative_to(ROOT)} or its tree is missing. Make it:  ./helix package windows"
             )
         return
-    with rooms.room(suite) as room:
+    with chroots.chroot(suite) as chroot:
         with table.step("Wine") as step:
-            room.install(*X11_PACKAGES, *PACKAGES)
-            step.detail = room.run("wine --version", user=PERSON).must().output.strip().splitlines()[-1]
-        with x11(room) as display:
-            windows = Windows(room, display)
+            chroot.install(*X11_PACKAGES, *PACKAGES)
+            step.detail = chroot.run("wine --version", user=USER).must().output.strip().splitlines()[-1]
+        with x11(chroot) as display:
+            windows = Windows(chroot, display)
             with table.step("a Windows of its own"):
                 windows.make(ROOT / PLACE)
-            given = _given(room, setup)
-            _life(windows, table, given)
+            setup_files = _setup_files(chroot, setup)
+            _life(windows, table, setup_files)
 
 
-def _given(room: Room, setup: Path) -> tuple[str, str]:
+def _setup_files(chroot: Chroot, setup: Path) -> tuple[str, str]:
     """The set-up and an older one, which had a file that is gone since, inside the room."""
     work = ROOT / PLACE
     tree = work / "older"
@@ -65,11 +65,11 @@ def _given(room: Room, setup: Path) -> tuple[str, str]:
     (tree / _GONE).write_text("of an older version\n", encoding="utf-8")
     older = work / "older-setup.exe"
     setup_program.make(OLDER, work, tree, older, quick=True)
-    return room.give(setup, "setup.exe"), room.give(older, "older.exe")
+    return chroot.give(setup, "setup.exe"), chroot.give(older, "older.exe")
 
 
-def _life(windows: Windows, table: Table, given: tuple[str, str]) -> None:
-    setup, older = given
+def _life(windows: Windows, table: Table, setup_files: tuple[str, str]) -> None:
+    setup, older = setup_files
     files, registry = windows.files(), windows.registry()
     with table.step("an older version is installed without questions") as step:
         step.detail = _installed(windows, older, OLDER)
@@ -86,7 +86,7 @@ def _life(windows: Windows, table: Table, given: tuple[str, str]) -> None:
         if "run_command" not in listed.output:
             raise Wrong(f"the workspace does not know its output any more: {listed.output}")
     _used(windows, table)
-    _shown(windows, table, setup)
+    _check_window(windows, table, setup)
     with table.step("removed: nothing left but the person's data") as step:
         step.detail = _removed(windows, files, registry)
     with table.step("clicked through, page by page") as step:
@@ -96,7 +96,7 @@ def _life(windows: Windows, table: Table, given: tuple[str, str]) -> None:
     _refusals(windows, table, setup)
 
 
-def _installed(windows: Windows, setup: str, wanted: str) -> str:
+def _installed(windows: Windows, setup: str, expected: str) -> str:
     """Install silently, and look at what must be there; how long it took."""
     done = windows.run(f"wine {setup} /S").must()
     program = windows.local / "Programs" / "HelixDesktop" / "helix-desktop.exe"
@@ -107,14 +107,14 @@ def _installed(windows: Windows, setup: str, wanted: str) -> str:
     entries = "\n".join(sorted(windows.registry()))
     uninstall = "Software\\Microsoft\\Windows\\CurrentVersion\\Uninstall\\HelixDesktop"
     for entry in (
-        f'{uninstall}: "DisplayVersion"="{wanted}"',
+        f'{uninstall}: "DisplayVersion"="{expected}"',
         'Software\\Classes\\helix: "URL Protocol"=""',
         'Software\\Classes\\.helix: @="HelixDesktop.Workspace"',
         "Software\\Classes\\HelixDesktop.Workspace\\shell\\open\\command: @=",
     ):
         if entry not in entries:
             raise Wrong(f"the registry lacks {entry}")
-    return f"{wanted} in {done.seconds:.0f} s, exit code 0; menu, list of apps, helix:, .helix are there"
+    return f"{expected} in {done.seconds:.0f} s, exit code 0; menu, list of apps, helix:, .helix are there"
 
 
 def _works(windows: Windows) -> str:
@@ -123,8 +123,8 @@ def _works(windows: Windows) -> str:
     with serving("start /b ping -n 60 127.0.0.1 >nul & echo Grüße & set") as model:
         windows.run(f"mkdir -p '{windows.inside(project)}'").must()
         words = ("run", "--workspace", project, "--trust", "--yes", "--message", "What is set?")
-        told = (*words, "--model", "small", "--base-url", model.address, "--window", "32000")
-        done = windows.run(_console(*told), limit=120).must()
+        arguments = (*words, "--model", "small", "--base-url", model.address, "--window", "32000")
+        done = windows.run(_console(*arguments), limit=120).must()
         output = "\n".join(model.outputs())
     if "Grüße" not in output or "SYSTEMROOT=" not in output.upper():
         raise Wrong(f"the command did not run: {output[:600]}")
@@ -137,26 +137,26 @@ def _works(windows: Windows) -> str:
 
 def _data(windows: Windows) -> set[str]:
     place = windows.local / "helix-desktop"
-    found = {str(path.relative_to(place)) for path in place.rglob("*") if "logs" not in path.parts}
-    if not any(name.endswith("/db/CURRENT") for name in found):
-        raise Wrong(f"there is no data in {place.relative_to(windows.drive)}: {found}")
-    return found
+    paths = {str(path.relative_to(place)) for path in place.rglob("*") if "logs" not in path.parts}
+    if not any(name.endswith("/db/CURRENT") for name in paths):
+        raise Wrong(f"there is no data in {place.relative_to(windows.drive)}: {paths}")
+    return paths
 
 
 def _used(windows: Windows, table: Table) -> None:
     with table.step("self-check, in a console") as step:
         done = windows.run(_console("self-check"), limit=240).must()
-        step.detail = _said(done.output, "versions")
+        step.detail = _report_of(done.output, "versions")
     with table.step("a key in the Credential Manager") as step:
         done = windows.run(_console("self-check", "--keyring"), limit=240).must()
-        step.detail = _said(done.output, "keys")
+        step.detail = _report_of(done.output, "keys")
     with table.step("self-check by the windowed program: its exit code arrives"):
         windows.run(f"wine '{_PROGRAM}' self-check", limit=240).must()
     with table.step("wrong words end with 2"):
         windows.run(_console("cache", "nonsense")).must(2)
     with table.step("the guided demo to its end") as step:
         done = windows.run(_console("demo", "--out", f"{_HOME}\\demo"), limit=1200).must()
-        pictures = sorted((windows.drive / "users" / PERSON / "demo").glob("*.png"))
+        pictures = sorted((windows.drive / "users" / USER / "demo").glob("*.png"))
         _tests_pass(windows, f"{_HOME}\\demo")
         if not pictures:
             raise Wrong(f"no picture: {done.output[-600:]}")
@@ -176,14 +176,14 @@ def _tests_pass(windows: Windows, demo: str) -> None:
         raise Wrong(f"the sample's tests: {done.output[-600:]}")
 
 
-def _said(output: str, part: str) -> str:
+def _report_of(output: str, part: str) -> str:
     if "all parts work" not in output:
         raise Wrong(output[-900:])
-    found = re.search(rf"^ok +{part} +(.*)$", output, re.MULTILINE)
-    return found[1].strip() if found else ""
+    match = re.search(rf"^ok +{part} +(.*)$", output, re.MULTILINE)
+    return match[1].strip() if match else ""
 
 
-def _shown(windows: Windows, table: Table, setup: str) -> None:
+def _check_window(windows: Windows, table: Table, setup: str) -> None:
     with (
         table.step("the window with the guided sample") as step,
         windows.running(f"wine '{_PROGRAM}' --demo"),
@@ -226,10 +226,10 @@ def _removed(windows: Windows, files: set[str], registry: set[str]) -> str:
     strange = {entry for entry in keys if "Credential" not in entry and not _of_wine(entry)}
     if left or strange:
         raise Wrong(f"left: {sorted(left)[:10]} {sorted(strange)[:10]}")
-    kept = sum(1 for path in (windows.local / "helix-desktop").rglob("*") if path.is_file())
-    if not kept:
+    count = sum(1 for path in (windows.local / "helix-desktop").rglob("*") if path.is_file())
+    if not count:
         raise Wrong("the person's data is gone, too")
-    return f"in {done.seconds:.0f} s; {kept} files of data kept, no other file, no key of the registry"
+    return f"in {done.seconds:.0f} s; {count} files of data kept, no other file, no key of the registry"
 
 
 def _of_wine(entry: str) -> bool:
@@ -238,12 +238,12 @@ def _of_wine(entry: str) -> bool:
 
 
 def _left_files(windows: Windows, files: set[str]) -> set[str]:
-    person = f"users/{PERSON}/"
-    data = f"{person}AppData/Local/helix-desktop"
-    own = tuple(f"{person}{name}" for name in ("project", "backup", "demo", _ODD))
-    made = {path for path in windows.files() - files if not path.startswith((data, *own))}
+    home = f"users/{USER}/"
+    data = f"{home}AppData/Local/helix-desktop"
+    own = tuple(f"{home}{name}" for name in ("project", "backup", "demo", _ODD))
+    leftovers = {path for path in windows.files() - files if not path.startswith((data, *own))}
     # Folders that Windows itself has, and that Wine makes when they are first used.
-    return {path for path in made if (windows.drive / path).is_file() or _OURS.search(path)}
+    return {path for path in leftovers if (windows.drive / path).is_file() or _OURS.search(path)}
 
 
 def _clicked_through(windows: Windows, setup: str) -> str:
@@ -305,7 +305,7 @@ def _refusals(windows: Windows, table: Table, setup: str) -> None:
         )
         windows.run(f"wine {setup} /S '/D={place}'").must()
         done = windows.run(f"wine '{place}\\helix-desktop.com' self-check", limit=240).must()
-        step.detail = _said(done.output, "resources")
+        step.detail = _report_of(done.output, "resources")
         page = windows.run(f"wine '{place}\\helix-desktop.com' sample-python -c '{_PAGE}'").must()
         step.detail += f"; code page {page.output.split()[-1]}"
         windows.run(f"wine '{place}\\uninstall.exe' /S '_?={place}'").must()

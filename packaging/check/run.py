@@ -11,17 +11,17 @@ from pathlib import Path
 from environment import SetupFailed, say
 
 from check import installed, namespace, on_bare, on_wine
-from check.chroot import SUITES, Rooms
+from check.chroot import SUITES, Chroots
 from check.table import Table, Wrong
 
 ROOT = Path(__file__).resolve().parents[2]
 SHOTS = ROOT / "dist" / "check"
 
-Steps = Callable[[Rooms, str, Table], None]
+Steps = Callable[[Chroots, str, Table], None]
 KINDS: dict[str, Steps] = {"door": on_bare.steps, "deb": installed.steps, "windows": on_wine.steps}
 ONLY = {"windows": "trixie"}
 """Kinds that are checked on one system: Wine is new enough there."""
-WHOLE = "--whole"
+COMPLETE = "--whole"
 
 
 def build(root: Path, words: Sequence[str]) -> int:
@@ -31,9 +31,9 @@ def build(root: Path, words: Sequence[str]) -> int:
 
 def check(arguments: Sequence[str]) -> int:
     """Check the named kinds on the named systems, all of them if none is named; 0 when every step passed."""
-    unknown = [word for word in arguments if word not in {*KINDS, *SUITES, WHOLE}]
+    unknown = [word for word in arguments if word not in {*KINDS, *SUITES, COMPLETE}]
     if unknown:
-        say(f"check knows {', '.join((*KINDS, *SUITES, WHOLE))}, not {unknown[0]!r}.")
+        say(f"check knows {', '.join((*KINDS, *SUITES, COMPLETE))}, not {unknown[0]!r}.")
         return 2
     try:
         if not namespace.is_apart():
@@ -52,21 +52,21 @@ def check(arguments: Sequence[str]) -> int:
 def _check(arguments: Sequence[str]) -> int:
     kinds = [kind for kind in KINDS if kind in arguments] or list(KINDS)
     suites = [suite for suite in SUITES if suite in arguments] or list(SUITES)
-    wanted = [(kind, suite) for kind in kinds for suite in suites if ONLY.get(kind, suite) == suite]
-    if not wanted:
+    pairs = [(kind, suite) for kind in kinds for suite in suites if ONLY.get(kind, suite) == suite]
+    if not pairs:
         say(f"{kinds[0]} is checked on {ONLY[kinds[0]]} only.")
         return 2
-    with _alone() as rooms:
-        tables = [_checked(rooms, kind, suite, arguments) for kind, suite in wanted]
+    with _alone() as chroots:
+        tables = [_checked(chroots, kind, suite, arguments) for kind, suite in pairs]
     failures = sum(table.failures for table in tables)
     sys.stdout.write(f"{failures} steps failed\n" if failures else "every step passed\n")
     return 1 if failures else 0
 
 
-def _checked(rooms: Rooms, kind: str, suite: str, arguments: Sequence[str]) -> Table:
-    table = Table(f"{kind} {suite}", whole=WHOLE in arguments)
+def _checked(chroots: Chroots, kind: str, suite: str, arguments: Sequence[str]) -> Table:
+    table = Table(f"{kind} {suite}", whole=COMPLETE in arguments)
     try:
-        KINDS[kind](rooms, suite, table)
+        KINDS[kind](chroots, suite, table)
     except Wrong as wrong:  # what the next steps stand on: theirs is the failure, other systems go on
         with table.step("what the next steps need"):
             raise wrong
@@ -76,7 +76,7 @@ def _checked(rooms: Rooms, kind: str, suite: str, arguments: Sequence[str]) -> T
 
 
 @contextmanager
-def _alone() -> Iterator[Rooms]:
+def _alone() -> Iterator[Chroots]:
     """Let one check at a time into this checkout, and put away what a killed one has left."""
     place = ROOT / "build" / "chroots"
     place.mkdir(parents=True, exist_ok=True)
@@ -86,6 +86,6 @@ def _alone() -> Iterator[Rooms]:
         except BlockingIOError:
             say("another check is running in this checkout; waiting for it")
             fcntl.flock(lock, fcntl.LOCK_EX)
-        rooms = Rooms(place)
-        rooms.sweep()
-        yield rooms
+        chroots = Chroots(place)
+        chroots.sweep()
+        yield chroots

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from check.chroot import PERSON, Room
+from check.chroot import USER, Chroot
 from check.displays import (
     WAYLAND_PACKAGES,
     X11,
@@ -24,70 +24,73 @@ from check.used import EXPORT, PROJECT, listing, stored, strays
 SHOTS = Path(__file__).resolve().parents[2] / "dist" / "check"
 _SAMPLE = ".local/share/helix-desktop/samples/tidewatch"
 _ASK = "Get to know this project: what does it do, how is it built, and do its tests pass?"
-_LEAST_ENTRIES = 10
+_MIN_ENTRIES = 10
 _PAINT_S = 4
-_LEAST_PICTURE = 40_000  # bytes: one without a window has a tenth of that
+_MIN_PICTURE_BYTES = 40_000  # bytes: one without a window has a tenth of that
 _SOCKET = "/tmp/helix-desktop-"
 
 
-def first_start(room: Room, table: Table) -> None:
+def first_start(chroot: Chroot, table: Table) -> None:
     """Show it for the first time ever."""
     with table.step("X11: the display"):
-        room.install(*X11_PACKAGES)
+        chroot.install(*X11_PACKAGES)
     if table.steps[-1].passed:
-        with x11(room) as display:
-            _first_start(room, table, display)
+        with x11(chroot) as display:
+            _first_start(chroot, table, display)
 
 
-def on_x11(room: Room, table: Table, suite: str) -> None:
+def on_x11(chroot: Chroot, table: Table, suite: str) -> None:
     """Show it under X11."""
-    with table.step("X11: self-check") as step, x11(room) as display:
-        done = room.run("helix-desktop self-check", user=PERSON, environ=display.environ).must()
+    with table.step("X11: self-check") as step, x11(chroot) as display:
+        done = chroot.run("helix-desktop self-check", user=USER, environ=display.environ).must()
         if "painted on xcb" not in done.output:
             raise Wrong(done.output)
         step.detail = "its window is one of X11"
     if table.steps[-1].passed:
-        with x11(room) as display:
-            _second_start(room, table, display)
+        with x11(chroot) as display:
+            _second_start(chroot, table, display)
             with table.step("X11: the guided sample in the window, its first message sent") as step:
-                _sample(room, step, display, f"deb-{suite}-x11.png")
+                _sample(chroot, step, display, f"deb-{suite}-x11.png")
             with table.step("X11: a .helix file is opened, after a question") as step:
-                _pictured(room, step, display, EXPORT, f"deb-{suite}-x11-file.png", _PAINT_S)
+                _pictured(chroot, step, display, EXPORT, f"deb-{suite}-x11-file.png", _PAINT_S)
 
 
-def on_wayland(room: Room, table: Table, suite: str) -> None:
+def on_wayland(chroot: Chroot, table: Table, suite: str) -> None:
     """Show it under Wayland."""
     with table.step("Wayland: the display"):
-        room.install(*WAYLAND_PACKAGES)
+        chroot.install(*WAYLAND_PACKAGES)
     if table.steps[-1].passed:
-        with wayland(room) as display:
+        with wayland(chroot) as display:
             with table.step("Wayland: self-check") as step:
-                done = room.run("helix-desktop self-check", user=PERSON, environ=display.environ).must()
+                done = chroot.run("helix-desktop self-check", user=USER, environ=display.environ).must()
                 if "painted on wayland" not in done.output:
                     raise Wrong(done.output)
                 step.detail = "its window is one of Wayland"
             with table.step("Wayland: the guided sample in the window") as step:
-                _pictured(room, step, display, "--demo", f"deb-{suite}-wayland.png", _PAINT_S)
+                _pictured(chroot, step, display, "--demo", f"deb-{suite}-wayland.png", _PAINT_S)
 
 
-def after_upgrade(room: Room, table: Table, suite: str) -> None:
+def after_upgrade(chroot: Chroot, table: Table, suite: str) -> None:
     """Show the workspace that the older build made."""
-    with x11(room) as display, table.step("upgrade: the older build's workspace opens in the window") as step:
+    with (
+        x11(chroot) as display,
+        table.step("upgrade: the older build's workspace opens in the window") as step,
+    ):
         name = f"deb-{suite}-upgraded.png"
-        _pictured(room, step, display, f"--workspace {PROJECT}", name, _PAINT_S)
+        _pictured(chroot, step, display, f"--workspace {PROJECT}", name, _PAINT_S)
 
 
-def _first_start(room: Room, table: Table, display: X11) -> None:
+def _first_start(chroot: Chroot, table: Table, display: X11) -> None:
     with table.step("X11: the first start writes into its data folder only") as step:
-        log = room.root / "tmp/app.log"
-        before = listing(room)
+        log = chroot.root / "tmp/app.log"
+        before = listing(chroot)
         started = time.monotonic()
-        with app(room, "", display.environ):
+        with app(chroot, "", display.environ):
             until(display.windows, "the window", log)
             seconds = time.monotonic() - started
             time.sleep(_PAINT_S)
-            during, _ = strays(listing(room) - before)
-        wrong, caches = strays(listing(room) - before)
+            during, _ = strays(listing(chroot) - before)
+        wrong, caches = strays(listing(chroot) - before)
         if wrong or [path for path in during if not path.startswith(_SOCKET)]:
             raise Wrong(f"it made {', '.join({*wrong, *during})}")
         step.detail = (
@@ -96,40 +99,40 @@ def _first_start(room: Room, table: Table, display: X11) -> None:
         )
 
 
-def _second_start(room: Room, table: Table, display: X11) -> None:
+def _second_start(chroot: Chroot, table: Table, display: X11) -> None:
     with table.step("X11: a second start shows the first window") as step:
-        log = room.root / "tmp/app.log"
-        with app(room, "", display.environ):
+        log = chroot.root / "tmp/app.log"
+        with app(chroot, "", display.environ):
             until(display.windows, "the window", log)
             time.sleep(_PAINT_S)
-            windows, running = display.windows(), processes(room)
+            windows, running = display.windows(), processes(chroot)
             display.minimize(windows[0])
-            again = room.run("helix-desktop", user=PERSON, environ=display.environ, limit=60).must()
+            again = chroot.run("helix-desktop", user=USER, environ=display.environ, limit=60).must()
             until(lambda: display.windows() == windows, "the first window", log, 10)
-            if processes(room) != running:
-                raise Wrong(f"processes {running} became {processes(room)}")
+            if processes(chroot) != running:
+                raise Wrong(f"processes {running} became {processes(chroot)}")
         step.detail = f"put away, it came back in {again.seconds:.1f} s: same window, same process"
 
 
-def _sample(room: Room, step: Step, display: X11, name: str) -> None:
+def _sample(chroot: Chroot, step: Step, display: X11, name: str) -> None:
     """Send the sample's first message as a person does, and wait for what the agent then reads and runs."""
-    log = room.root / "tmp/app.log"
-    with app(room, "--demo", display.environ):
+    log = chroot.root / "tmp/app.log"
+    with app(chroot, "--demo", display.environ):
         until(display.windows, "the window", log)
         time.sleep(2 * _PAINT_S)
         display.write(_ASK)
-        until(lambda: len(stored(room, _SAMPLE)) >= _LEAST_ENTRIES, "the agent's work", log)
+        until(lambda: len(stored(chroot, _SAMPLE)) >= _MIN_ENTRIES, "the agent's work", log)
         time.sleep(2 * _PAINT_S)
         display.picture(SHOTS / name)
-        step.detail = f"{len(stored(room, _SAMPLE))} outputs in its cache; dist/check/{name}"
+        step.detail = f"{len(stored(chroot, _SAMPLE))} outputs in its cache; dist/check/{name}"
 
 
-def _pictured(room: Room, step: Step, display: Display, words: str, name: str, wait_s: float) -> None:
+def _pictured(chroot: Chroot, step: Step, display: Display, words: str, name: str, wait_s: float) -> None:
     """Show the app, wait, and keep a picture of the whole display."""
-    with app(room, words, display.environ):
+    with app(chroot, words, display.environ):
         time.sleep(wait_s)
         display.picture(SHOTS / name)
-        said = tail(room.root / "tmp/app.log").strip()
-    if (SHOTS / name).stat().st_size < _LEAST_PICTURE or "Traceback" in said:
-        raise Wrong(f"dist/check/{name} shows no window, or the app failed: {said}")
-    step.detail = f"dist/check/{name}{'; it said: ' if said else ''}{said}"
+        log = tail(chroot.root / "tmp/app.log").strip()
+    if (SHOTS / name).stat().st_size < _MIN_PICTURE_BYTES or "Traceback" in log:
+        raise Wrong(f"dist/check/{name} shows no window, or the app failed: {log}")
+    step.detail = f"dist/check/{name}{'; it said: ' if log else ''}{log}"

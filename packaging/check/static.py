@@ -38,33 +38,33 @@ def build(root: Path, words: Sequence[str]) -> int:
         "scripts": lambda: _run(root, bin_ / "shellcheck", *_scripts(root)),
         "property lists": lambda: "\n".join(plist_complaints(root)),
         "bill of materials": lambda: _run(
-            root, environment.python, str(INSIDE), "bill", told=sbom.text(root)
+            root, environment.python, str(INSIDE), "bill", stdin=sbom.text(root)
         ),
     }
     failed = 0
     for name, check in checks.items():
-        said = check()
-        failed |= bool(said)
-        sys.stdout.write(f"static  {name:<26} {'FAILED' if said else 'ok'}\n{said}")
+        complaint = check()
+        failed |= bool(complaint)
+        sys.stdout.write(f"static  {name:<26} {'FAILED' if complaint else 'ok'}\n{complaint}")
         sys.stdout.flush()
     return failed
 
 
 def plist_complaints(root: Path) -> list[str]:
     """List what is wrong with the property lists: those in files, and the bundle's."""
-    found = []
+    complaints = []
     for path in sorted((root / "packaging").rglob("*.plist")):
         try:
             plistlib.loads(path.read_bytes())
         except (ValueError, ExpatError) as error:
-            found.append(f"{path.relative_to(root)} cannot be read: {error}\n")
+            complaints.append(f"{path.relative_to(root)} cannot be read: {error}\n")
         # The part of macOS that reads a program's rights takes no comments.
         if b"<!--" in path.read_bytes():
-            found.append(f"{path.relative_to(root)} holds a comment, which codesign refuses\n")
+            complaints.append(f"{path.relative_to(root)} holds a comment, which codesign refuses\n")
     keys = bundle.info_plist("1.2.3")
     if plistlib.loads(plistlib.dumps(keys)) != keys:
-        found.append("the keys of Info.plist do not come back from a property list as they went in\n")
-    return found
+        complaints.append("the keys of Info.plist do not come back from a property list as they went in\n")
+    return complaints
 
 
 def _workflows(root: Path) -> list[str]:
@@ -73,16 +73,16 @@ def _workflows(root: Path) -> list[str]:
 
 def _scripts(root: Path) -> list[str]:
     """Every shell script of the project, by its ending or its first line."""
-    named = sorted((root / "packaging").rglob("*.sh"))
-    return [str(path.relative_to(root)) for path in (root / "helix", root / ".ci" / "run", *named)]
+    scripts = sorted((root / "packaging").rglob("*.sh"))
+    return [str(path.relative_to(root)) for path in (root / "helix", root / ".ci" / "run", *scripts)]
 
 
-def _run(root: Path, program: Path, *words: str, told: str | None = None) -> str:
+def _run(root: Path, program: Path, *words: str, stdin: str | None = None) -> str:
     """Run a tool; give nothing when it is content, else what it said. Raises SetupFailed."""
     line = [str(program), *words]
     try:
         done = subprocess.run(
-            line, cwd=root, env=clean_environ(), input=told, capture_output=True, text=True, check=False
+            line, cwd=root, env=clean_environ(), input=stdin, capture_output=True, text=True, check=False
         )
     except OSError as error:
         raise SetupFailed(f"{program} does not run: {error}. Delete {PLACE} and call this again.") from error

@@ -18,8 +18,8 @@ def bill_complaint(text: str) -> str:
     """Say what the schema has against a bill; nothing when it is content."""
     schema = importlib.import_module("cyclonedx.schema")
     validation = importlib.import_module("cyclonedx.validation.json")
-    found = validation.JsonStrictValidator(schema.SchemaVersion.V1_6).validate_str(text)
-    return str(found) if found else ""
+    problems = validation.JsonStrictValidator(schema.SchemaVersion.V1_6).validate_str(text)
+    return str(problems) if problems else ""
 
 
 def scripts(workflow: Path) -> Iterator[tuple[str, str]]:

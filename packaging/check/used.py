@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from check.chroot import PERSON, Room
+from check.chroot import USER, Chroot
 from check.model import serving
 from check.table import Step, Table, Wrong
 
@@ -31,86 +31,86 @@ _LEAK = re.compile(
 _UNLOCK = "printf secret | gnome-keyring-daemon --unlock --components=secrets >/dev/null 2>&1"
 
 
-def steps(room: Room, table: Table) -> None:
+def steps(chroot: Chroot, table: Table) -> None:
     """Use it as a plain user."""
     with table.step("a turn with a command, whose environment is clean") as step:
-        room.run(f"mkdir {PROJECT} && echo ebb > {PROJECT}/tide.txt", user=PERSON).must()
-        lines = turn(room).splitlines()
+        chroot.run(f"mkdir {PROJECT} && echo ebb > {PROJECT}/tide.txt", user=USER).must()
+        lines = turn(chroot).splitlines()
         if leaked := [line for line in lines if _LEAK.search(line)]:
             raise Wrong(f"it sees {'; '.join(leaked)}")
         step.detail = f"{len(lines)} lines of output, none of the app's own"
     with table.step("a workspace is exported to a file") as step:
-        room.run(f"helix-desktop cache export --workspace {PROJECT} {EXPORT}", user=PERSON).must()
-        step.detail = f"{(room.home(PERSON) / EXPORT).stat().st_size} bytes"
+        chroot.run(f"helix-desktop cache export --workspace {PROJECT} {EXPORT}", user=USER).must()
+        step.detail = f"{(chroot.home(USER) / EXPORT).stat().st_size} bytes"
     with table.step("a key in a Secret Service (gnome-keyring)") as step:
-        room.install("dbus", "gnome-keyring")
+        chroot.install("dbus", "gnome-keyring")
         line = f"dbus-run-session -- sh -c '{_UNLOCK}; helix-desktop self-check --keyring'"
-        done = room.run(line, user=PERSON, limit=120).must()
-        said = re.search(r"^ok +keys +(.*)$", done.output, re.MULTILINE)
-        if not said:
+        done = chroot.run(line, user=USER, limit=120).must()
+        report = re.search(r"^ok +keys +(.*)$", done.output, re.MULTILINE)
+        if not report:
             raise Wrong(done.output[-600:])
-        kept = list((room.home(PERSON) / ".local/share/keyrings").glob("*.keyring"))
-        step.detail = f"{said[1]}, in {', '.join(path.name for path in kept)}"
+        keyrings = list((chroot.home(USER) / ".local/share/keyrings").glob("*.keyring"))
+        step.detail = f"{report[1]}, in {', '.join(path.name for path in keyrings)}"
     with table.step("links and .helix files belong to it") as step:
-        room.install("xdg-utils", "desktop-file-utils", "shared-mime-info")
-        asked = ("x-scheme-handler/helix", "application/x-helix-workspace")
-        told = [
-            room.run(f"xdg-mime query default {kind}", user=PERSON).must().output.strip() for kind in asked
+        chroot.install("xdg-utils", "desktop-file-utils", "shared-mime-info")
+        types = ("x-scheme-handler/helix", "application/x-helix-workspace")
+        handlers = [
+            chroot.run(f"xdg-mime query default {kind}", user=USER).must().output.strip() for kind in types
         ]
-        if told != ["org.helixdesktop.HelixDesktop.desktop"] * 2:
-            raise Wrong(f"{asked} belong to {told}")
-        step.detail = f"{' and '.join(asked)} -> {told[0]}"
+        if handlers != ["org.helixdesktop.HelixDesktop.desktop"] * 2:
+            raise Wrong(f"{types} belong to {handlers}")
+        step.detail = f"{' and '.join(types)} -> {handlers[0]}"
 
 
-def turn(room: Room) -> str:
+def turn(chroot: Chroot) -> str:
     """One turn against a model of our own, which has a command print its environment. Raises Wrong."""
     with serving("env") as model:
         line = (
             f"helix-desktop run --workspace {PROJECT} --trust --yes --message 'What is set?' --model small"
             f" --base-url {model.address} --window 32000"
         )
-        room.run(line, user=PERSON, limit=120).must()
+        chroot.run(line, user=USER, limit=120).must()
         outputs = "\n".join(model.outputs())
     if "PATH=" not in outputs:
         raise Wrong(f"the command did not run: {outputs[:600]}")
     return outputs
 
 
-def stored(room: Room, project: str = PROJECT) -> list[str]:
+def stored(chroot: Chroot, project: str = PROJECT) -> list[str]:
     """The SHA-256 of everything in a workspace's cache, as the app lists it. Raises Wrong."""
     line = f"helix-desktop cache list --workspace {project} --json"
-    return sorted(entry["digest"] for entry in json.loads(room.run(line, user=PERSON).must().output))
+    return sorted(entry["digest"] for entry in json.loads(chroot.run(line, user=USER).must().output))
 
 
-def kept(room: Room, before: list[str], step: Step) -> None:
+def check_stored(chroot: Chroot, before: list[str], step: Step) -> None:
     """Look for what an older build stored. Raises Wrong."""
-    after = stored(room)
+    after = stored(chroot)
     if not before or after != before:
         raise Wrong(f"the cache held {before}, and now {after}")
-    said = room.run(f"helix-desktop cache verify --workspace {PROJECT}", user=PERSON).must().output
-    room.run(f"helix-desktop timeline --workspace {PROJECT}", user=PERSON).must()
-    step.detail = f"{len(after)} entry of the cache; {said.strip()}"
+    report = chroot.run(f"helix-desktop cache verify --workspace {PROJECT}", user=USER).must().output
+    chroot.run(f"helix-desktop timeline --workspace {PROJECT}", user=USER).must()
+    step.detail = f"{len(after)} entry of the cache; {report.strip()}"
 
 
-def read_only(room: Room, table: Table) -> None:
+def read_only(chroot: Chroot, table: Table) -> None:
     """Run it from a place that cannot be written."""
-    with table.step("from a read-only /usr: self-check and a turn"), _unwritable(room):
-        tried = room.run("touch /usr/lib/helix-desktop/x")
+    with table.step("from a read-only /usr: self-check and a turn"), _unwritable(chroot):
+        tried = chroot.run("touch /usr/lib/helix-desktop/x")
         if tried.code == 0:
             raise Wrong("/usr can be written")
-        room.run("helix-desktop self-check", user=PERSON).must()
-        turn(room)
+        chroot.run("helix-desktop self-check", user=USER).must()
+        turn(chroot)
 
 
-def listing(room: Room) -> set[str]:
+def listing(chroot: Chroot) -> set[str]:
     """Everything on the disk that belongs to the person, as paths."""
-    line = f"find / -xdev -user {PERSON} -not -path '/proc/*' -printf '%P\\n'"
-    return set(room.run(line).output.splitlines())
+    line = f"find / -xdev -user {USER} -not -path '/proc/*' -printf '%P\\n'"
+    return set(chroot.run(line).output.splitlines())
 
 
 def strays(new: set[str]) -> tuple[list[str], list[str]]:
     """Part what is new into what must not be there, and the caches of libraries, named."""
-    home = f"home/{PERSON}/"
+    home = f"home/{USER}/"
     wrong, caches = [], set()
     for path in new:
         inside = path.removeprefix(home)
@@ -125,8 +125,8 @@ def strays(new: set[str]) -> tuple[list[str], list[str]]:
 
 
 @contextmanager
-def _unwritable(room: Room) -> Iterator[None]:
-    usr = str(room.root / "usr")
+def _unwritable(chroot: Chroot) -> Iterator[None]:
+    usr = str(chroot.root / "usr")
     subprocess.run(["mount", "--bind", usr, usr], check=True)
     try:
         subprocess.run(["mount", "-o", "remount,bind,ro", usr], check=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from environment import SetupFailed, call
 
-from check.chroot import PERSON, Done, Room
+from check.chroot import USER, Chroot, Done
 from check.displays import X11, ended, tail
 from check.table import Wrong
 
@@ -29,24 +29,24 @@ _RESTLESS = ("#time=", "#link", '"LastUpdate', "WINE REGISTRY", ";; ")
 class Windows:
     """Wine for the person of a room, on a display."""
 
-    room: Room
+    chroot: Chroot
     display: X11
 
     @property
     def environ(self) -> dict[str, str]:
         """What Wine is told."""
-        known = {"WINEPREFIX": f"/home/{PERSON}/{_PREFIX}", "WINEARCH": "win64", "WINEDEBUG": "-all"}
-        return {**self.display.environ, **known, "WINEDLLOVERRIDES": _OVERRIDES}
+        variables = {"WINEPREFIX": f"/home/{USER}/{_PREFIX}", "WINEARCH": "win64", "WINEDEBUG": "-all"}
+        return {**self.display.environ, **variables, "WINEDLLOVERRIDES": _OVERRIDES}
 
     @property
     def drive(self) -> Path:
         """Drive C, seen from outside."""
-        return self.room.home(PERSON) / _PREFIX / "drive_c"
+        return self.chroot.home(USER) / _PREFIX / "drive_c"
 
     @property
     def local(self) -> Path:
         """%LOCALAPPDATA%, seen from outside."""
-        return self.drive / "users" / PERSON / "AppData" / "Local"
+        return self.drive / "users" / USER / "AppData" / "Local"
 
     @property
     def start_menu(self) -> Path:
@@ -55,7 +55,7 @@ class Windows:
 
     def inside(self, path: str) -> str:
         """A path of drive C as the room names it."""
-        return f"/home/{PERSON}/{_PREFIX}/drive_c/" + path.removeprefix("C:\\").replace("\\", "/")
+        return f"/home/{USER}/{_PREFIX}/drive_c/" + path.removeprefix("C:\\").replace("\\", "/")
 
     def make(self, work: Path) -> None:
         """Make drive and registry, and put in what Wine lacks. Raises SetupFailed, Wrong."""
@@ -72,12 +72,12 @@ class Windows:
 
     def run(self, line: str, *, limit: float = 300) -> Done:
         """Run a line of shell as the person, with Wine's variables; TMPDIR makes Wine 10 abort."""
-        return self.room.run(f"unset TMPDIR; {line}", user=PERSON, environ=self.environ, limit=limit)
+        return self.chroot.run(f"unset TMPDIR; {line}", user=USER, environ=self.environ, limit=limit)
 
     @contextmanager
     def running(self, line: str) -> Iterator[subprocess.Popen[bytes]]:
         """A program that goes on beside; at the end all of this Windows is ended, as by a power cut."""
-        process = self.room.start(f"env -u TMPDIR {line}", self.log, user=PERSON, environ=self.environ)
+        process = self.chroot.start(f"env -u TMPDIR {line}", self.log, user=USER, environ=self.environ)
         try:
             yield process
         finally:
@@ -87,7 +87,7 @@ class Windows:
     @property
     def log(self) -> Path:
         """What the last program that ran beside has said."""
-        return self.room.root / "tmp" / "beside.log"
+        return self.chroot.root / "tmp" / "beside.log"
 
     def settle(self) -> None:
         """Wait until nothing runs any more and the registry is on disk."""
@@ -101,12 +101,12 @@ class Windows:
     def window(self, title: str, patience_s: float = 60) -> str:
         """The number of such a window, when it has come. Raises Wrong."""
         end = time.monotonic() + patience_s
-        while not (found := self.windows(title)):
+        while not (windows := self.windows(title)):
             if time.monotonic() > end:
                 raise Wrong(f"no window {title!r} within {patience_s:.0f} s: {tail(self.log)}")
             time.sleep(0.2)
         time.sleep(_SETTLED_S)
-        return found[0]
+        return windows[0]
 
     def press(self, window: str, keys: str) -> None:
         """Press keys in a window."""
@@ -115,8 +115,8 @@ class Windows:
 
     def files(self) -> set[str]:
         """Every file and folder of the drive, but for the system's own and what comes and goes."""
-        found = {str(path.relative_to(self.drive)) for path in self.drive.rglob("*")}
-        return {path for path in found if not path.startswith("windows/") and "/Temp/" not in path}
+        paths = {str(path.relative_to(self.drive)) for path in self.drive.rglob("*")}
+        return {path for path in paths if not path.startswith("windows/") and "/Temp/" not in path}
 
     def registry(self) -> set[str]:
         """Every key and value of the person's registry, each value with its key."""

@@ -35,43 +35,43 @@ _COMPRESSION = ("-Zxz", "-z9", "-Sextreme", "--threads-max=1")
 def build(root: Path, words: Sequence[str]) -> int:
     """Build and check the package; `-- --twice` builds it a second time from nothing and compares."""
     ensure("dpkg-deb", "lintian")
-    made = make(root)
+    package = make(root)
     say("having lintian look at it")
-    run("lintian", "--fail-on", "error,warning", "--allow-root", made)
+    run("lintian", "--fail-on", "error,warning", "--allow-root", package)
     if "--twice" in words:
-        _again(root, made)
-    sys.stdout.write(f"{made.relative_to(root)}  {made.stat().st_size / 1e6:.1f} MB\n")
+        _again(root, package)
+    sys.stdout.write(f"{package.relative_to(root)}  {package.stat().st_size / 1e6:.1f} MB\n")
     return 0
 
 
 def make(root: Path) -> Path:
     """Build the package from the frozen app. Raises SetupFailed."""
     files = root / STAGE
-    found = stage(root, files, "deb")
+    needed = stage(root, files, "deb")
     _documents(root, files)
-    _control(root, files, found)
+    _control(root, files, needed)
     make_uniform(files, build_identity.epoch(root))
-    made = root / "dist" / f"{NAME}_{_version(root)}_{architecture()}.deb"
-    made.parent.mkdir(exist_ok=True)
+    package = root / "dist" / f"{NAME}_{_version(root)}_{architecture()}.deb"
+    package.parent.mkdir(exist_ok=True)
     say("packing")
-    run("dpkg-deb", "--root-owner-group", *_COMPRESSION, "--build", files, made, extra=date_of(root))
-    if made.stat().st_size > LARGEST_MB * 1e6:
-        raise SetupFailed(f"{made} has {made.stat().st_size / 1e6:.1f} MB: more than {LARGEST_MB}.")
-    return made
+    run("dpkg-deb", "--root-owner-group", *_COMPRESSION, "--build", files, package, extra=date_of(root))
+    if package.stat().st_size > LARGEST_MB * 1e6:
+        raise SetupFailed(f"{package} has {package.stat().st_size / 1e6:.1f} MB: more than {LARGEST_MB}.")
+    return package
 
 
-def depends(found: Needs) -> list[str]:
+def depends(needed: Needs) -> list[str]:
     """The Depends field: every library that is asked for, as the package that has it. Raises SetupFailed."""
     versioned = {}
     for (family, version), package in _VERSIONS.items():
-        if found.symbols.get(family) != version:
+        if needed.symbols.get(family) != version:
             raise SetupFailed(
-                f"the app asks for {family}_{found.symbols.get(family)}, and deb/build.py knows "
+                f"the app asks for {family}_{needed.symbols.get(family)}, and deb/build.py knows "
                 f"{family}_{version}. "
                 "Write down which Debian version has it first."
             )
         versioned[package.partition(" ")[0]] = package
-    packages = {SYSTEM[name] for name in found.libraries}
+    packages = {SYSTEM[name] for name in needed.libraries}
     return sorted(versioned.get(package, package) for package in packages)
 
 
@@ -105,7 +105,7 @@ def _documents(root: Path, files: Path) -> None:
     shutil.copyfile(HERE / "lintian-overrides", overrides)
 
 
-def _control(root: Path, files: Path, found: Needs) -> None:
+def _control(root: Path, files: Path, needed: Needs) -> None:
     folder = files / "DEBIAN"
     folder.mkdir()
     kib = sum(path.lstat().st_size for path in all_files(files / "usr")) // 1024
@@ -115,7 +115,7 @@ def _control(root: Path, files: Path, found: Needs) -> None:
         "@ARCHITECTURE@": architecture(),
         "@MAINTAINER@": MAINTAINER,
         "@SIZE@": str(kib),
-        "@DEPENDS@": ", ".join(depends(found)),
+        "@DEPENDS@": ", ".join(depends(needed)),
     }
     for name, value in facts.items():
         text = text.replace(name, value)
@@ -128,8 +128,8 @@ def _control(root: Path, files: Path, found: Needs) -> None:
     (folder / "md5sums").write_text("".join(sums), encoding="utf-8")
 
 
-def _again(root: Path, made: Path) -> None:
-    first = hashlib.sha256(made.read_bytes()).hexdigest()
+def _again(root: Path, package: Path) -> None:
+    first = hashlib.sha256(package.read_bytes()).hexdigest()
     shutil.rmtree(root / "build" / "frozen")
     say("building it again from nothing")
     second = hashlib.sha256(make(root).read_bytes()).hexdigest()

@@ -49,10 +49,10 @@ def copyright_text(root: Path, internal: Path, place: str) -> str:
         )
     for package, files in carried(internal / "resources").items():
         text = f"/{place}/resources/{FOLDER}/{package}.txt"
-        named = " ".join(f"{place}/{file}" for file in files)
+        paths = " ".join(f"{place}/{file}" for file in files)
         short = f"as-{package}-in-Debian"
         paragraphs.append(
-            f"Files: {named}\nCopyright: its authors, who are named in {text}\n"
+            f"Files: {paths}\nCopyright: its authors, who are named in {text}\n"
             f"License: {short}\n The text is in {text}.\n"
         )
     body = licence.partition("\n\n")[2].partition("\n\n")[2]
@@ -68,26 +68,30 @@ def _parts(internal: Path) -> Iterator[tuple[str, Message, Path]]:
 
 
 def _short(metadata: Message) -> str:
-    told = metadata["License-Expression"] or metadata["License"] or ""
-    if not told or "\n" in told:
+    license_text = metadata["License-Expression"] or metadata["License"] or ""
+    if not license_text or "\n" in license_text:
         marks = [mark for mark in metadata.get_all("Classifier", []) if mark.startswith("License ::")]
-        told = marks[0].rpartition(" :: ")[2] if marks else "unknown"
-    names = re.split(r" (OR|AND) ", told)
+        license_text = marks[0].rpartition(" :: ")[2] if marks else "unknown"
+    names = re.split(r" (OR|AND) ", license_text)
     debian = [_DEBIAN_NAMES.get(name, name) if at % 2 == 0 else name.lower() for at, name in enumerate(names)]
     return " ".join(name if name in {"or", "and"} else name.replace(" ", "-") for name in debian)
 
 
 def _holder(metadata: Message) -> str:
-    told = metadata["Author"] or re.sub(r"\s*<[^>]*>", "", metadata["Author-email"] or "")
-    return " ".join(told.replace('"', "").split()) or f"the authors of {metadata['Name']}"
+    holder = metadata["Author"] or re.sub(r"\s*<[^>]*>", "", metadata["Author-email"] or "")
+    return " ".join(holder.replace('"', "").split()) or f"the authors of {metadata['Name']}"
 
 
 def _files(name: str, internal: Path, place: str) -> str:
     if name.startswith("pyside6"):
-        return " ".join(f"{place}/{one}" for one in ("PySide6/*", "libQt6*", "libicu*", "libpyside6*"))
+        return " ".join(
+            f"{place}/{pattern}" for pattern in ("PySide6/*", "libQt6*", "libicu*", "libpyside6*")
+        )
     word = name.replace("-", "_")
     inner = [path.name for path in sorted(internal.iterdir()) if path.name.lower().split(".")[0] == word]
-    return " ".join([f"{place}/{word}*", *(f"{place}/{one}/*" for one in inner if not one.startswith(word))])
+    return " ".join(
+        [f"{place}/{word}*", *(f"{place}/{name}/*" for name in inner if not name.startswith(word))]
+    )
 
 
 def _licence(short: str, places: list[str]) -> str:

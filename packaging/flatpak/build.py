@@ -37,11 +37,11 @@ def check(root: Path) -> None:
     """Have the manifest read by the program that builds from it. Raises SetupFailed."""
     folder = root / FILES.parent  # where it leaves a folder of its own
     folder.mkdir(parents=True, exist_ok=True)
-    told = json.loads(run("flatpak-builder", "--show-manifest", MANIFEST, folder=folder))
-    lacking = _RIGHTS - set(told["finish-args"])
-    if told["id"] != ID or lacking:
+    manifest = json.loads(run("flatpak-builder", "--show-manifest", MANIFEST, folder=folder))
+    lacking = _RIGHTS - set(manifest["finish-args"])
+    if manifest["id"] != ID or lacking:
         raise SetupFailed(
-            f"{MANIFEST.name} is of {told['id']} and lacks {', '.join(sorted(lacking)) or 'nothing'}."
+            f"{MANIFEST.name} is of {manifest['id']} and lacks {', '.join(sorted(lacking)) or 'nothing'}."
         )
-    if [module["name"] for module in told["modules"]] != [told["command"]]:
+    if [module["name"] for module in manifest["modules"]] != [manifest["command"]]:
         raise SetupFailed(f"{MANIFEST.name} does not build what it starts.")

@@ -89,18 +89,18 @@ def _settings(root: Path, origins: Path) -> dict[str, str]:
 def copy_for(root: Path, tree: Path, place: Path, target: str) -> None:
     """Copy the frozen app into the staging folder of a package, as that target's build."""
     shutil.copytree(tree, place, symlinks=True)
-    told = (resources(tree) / build_identity.NAME).read_text(encoding="utf-8")
-    python = told.rpartition('python = "')[2].partition('"')[0]
+    identity = (resources(tree) / build_identity.NAME).read_text(encoding="utf-8")
+    python = identity.rpartition('python = "')[2].partition('"')[0]
     build_identity.write_identity(root, resources(place), target, python)
     make_uniform(place, build_identity.epoch(root))
 
 
 def resources(tree: Path) -> Path:
     """Where a frozen app has the resources. Raises SetupFailed when it has none."""
-    found = tree / "_internal" / "resources"
-    if not found.is_dir():
-        raise SetupFailed(f"{found} is missing: the app is not frozen whole. Run ./helix package frozen.")
-    return found
+    folder = tree / "_internal" / "resources"
+    if not folder.is_dir():
+        raise SetupFailed(f"{folder} is missing: the app is not frozen whole. Run ./helix package frozen.")
+    return folder
 
 
 def trim_records(internal: Path) -> None:

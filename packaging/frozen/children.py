@@ -42,23 +42,23 @@ def verify(program: Path) -> None:
             _add_server(folder, project)
             _run(program, folder, *words)
         for who in ("command", "server"):
-            seen = project / f"seen-by-{who}"
-            if not seen.is_file():
+            report_file = project / f"seen-by-{who}"
+            if not report_file.is_file():
                 raise SetupFailed(f"the frozen app did not start the {who} that it was told to start.")
-            lines = [line.partition("=") for line in seen.read_text(encoding="utf-8").splitlines()]
+            lines = [line.partition("=") for line in report_file.read_text(encoding="utf-8").splitlines()]
             _judge(who, {name: value for name, _, value in lines}, program)
 
 
-def _judge(who: str, seen: dict[str, str], program: Path) -> None:
-    strange = [name for name in seen if name.startswith(_OURS) or name.endswith("_ORIG")]
-    strange += [name for name, value in seen.items() if str(program.parent / "_internal") in value]
+def _judge(who: str, values: dict[str, str], program: Path) -> None:
+    strange = [name for name in values if name.startswith(_OURS) or name.endswith("_ORIG")]
+    strange += [name for name, value in values.items() if str(program.parent / "_internal") in value]
     if strange:
         raise SetupFailed(
             f"a {who} that the app starts sees {', '.join(sorted(set(strange)))}, which are ours."
         )
     # The sandbox takes what leads to other libraries; an MCP server gets what every program needs.
-    if seen.get("LD_LIBRARY_PATH", _PERSONS["LD_LIBRARY_PATH"]) != _PERSONS["LD_LIBRARY_PATH"]:
-        raise SetupFailed(f"a {who} that the app starts sees LD_LIBRARY_PATH={seen['LD_LIBRARY_PATH']}.")
+    if values.get("LD_LIBRARY_PATH", _PERSONS["LD_LIBRARY_PATH"]) != _PERSONS["LD_LIBRARY_PATH"]:
+        raise SetupFailed(f"a {who} that the app starts sees LD_LIBRARY_PATH={values['LD_LIBRARY_PATH']}.")
 
 
 def _run(program: Path, folder: Path, *words: str) -> None:
@@ -83,8 +83,8 @@ def _add_server(folder: Path, project: Path) -> None:
         f'[[servers]]\nname = "seeing"\ncommand = "sh"\nargs = ["-c", {json.dumps(script)}]\n'
         f'approved = "{agreed}"\n'
     )
-    told = record.read_text(encoding="utf-8").replace("servers = []\n", "")
-    record.write_text(f"{told}\n{entry}", encoding="utf-8")
+    text = record.read_text(encoding="utf-8").replace("servers = []\n", "")
+    record.write_text(f"{text}\n{entry}", encoding="utf-8")
 
 
 if __name__ == "__main__":

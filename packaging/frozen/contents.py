@@ -128,17 +128,17 @@ def reachable(
     """
     binaries = list(binaries)
     files = [entry for entry in binaries if entry[2] != "SYMLINK"]
-    named: Mapping[str, Entry] = {posixpath.basename(entry[0]): entry for entry in files}
+    by_name: Mapping[str, Entry] = {posixpath.basename(entry[0]): entry for entry in files}
     todo = [entry for entry in files if is_reached_from_outside(entry[0])]
-    kept = {entry[0] for entry in todo}
+    reached = {entry[0] for entry in todo}
     while todo:
         for name in needed(todo.pop()[1]):
-            entry = named.get(posixpath.basename(name))
-            if entry and entry[0] not in kept:
-                kept.add(entry[0])
+            entry = by_name.get(posixpath.basename(name))
+            if entry and entry[0] not in reached:
+                reached.add(entry[0])
                 todo.append(entry)
-    stays = [entry for entry in binaries if entry[2] == "SYMLINK" or entry[0] in kept]
-    return stays, sorted(entry[0] for entry in files if entry[0] not in kept)
+    stays = [entry for entry in binaries if entry[2] == "SYMLINK" or entry[0] in reached]
+    return stays, sorted(entry[0] for entry in files if entry[0] not in reached)
 
 
 def without_dangling(entries: Iterable[Entry], places: Iterable[str]) -> list[Entry]:

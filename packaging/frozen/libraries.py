@@ -60,32 +60,32 @@ NEWEST = {"GLIBC": "2.35", "GLIBCXX": "3.4.29", "CXXABI": "1.3.13"}
 def needs(tree: Path) -> Needs:
     """Read every ELF file of a frozen app."""
     ensure("readelf")
-    found = Needs()
+    needed = Needs()
     carried = {path.name for path in all_files(tree)}
     for path in all_files(tree):
         if path.is_symlink() or not is_elf(path):
             continue
-        told = run("readelf", "-dVW", path)
-        for name in _NEEDED.findall(told):
+        output = run("readelf", "-dVW", path)
+        for name in _NEEDED.findall(output):
             if name not in carried:
-                found.libraries.setdefault(name, str(path.relative_to(tree)))
-        for symbol in _VERSION.findall(told):
+                needed.libraries.setdefault(name, str(path.relative_to(tree)))
+        for symbol in _VERSION.findall(output):
             family, _, version = symbol.partition("_")
-            if _ordered(version) > _ordered(found.symbols.get(family, "0")):
-                found.symbols[family] = version
-    return found
+            if _ordered(version) > _ordered(needed.symbols.get(family, "0")):
+                needed.symbols[family] = version
+    return needed
 
 
-def complaints(found: Needs) -> list[str]:
+def complaints(needed: Needs) -> list[str]:
     """List what is asked for and neither carried nor declared; each with who asks."""
     wrong = [
         f"{name} (asked for by {by}) is neither in the app nor declared in frozen/libraries.py"
-        for name, by in sorted(found.libraries.items())
+        for name, by in sorted(needed.libraries.items())
         if name not in SYSTEM
     ]
     wrong += [
         f"{family}_{version} is newer than the {family}_{NEWEST[family]} of the oldest system that is served"
-        for family, version in sorted(found.symbols.items())
+        for family, version in sorted(needed.symbols.items())
         if _ordered(version) > _ordered(NEWEST[family])
     ]
     return wrong
@@ -93,10 +93,10 @@ def complaints(found: Needs) -> list[str]:
 
 def verified(tree: Path) -> Needs:
     """What the app needs of the system. Raises SetupFailed when that is more than packages declare."""
-    found = needs(tree)
-    if wrong := complaints(found):
+    needed = needs(tree)
+    if wrong := complaints(needed):
         raise SetupFailed("\n  ".join(["the frozen app would not run everywhere:", *wrong]))
-    return found
+    return needed
 
 
 def is_elf(path: Path) -> bool:

@@ -17,15 +17,15 @@ def restored(environ: Mapping[str, str]) -> dict[str, str]:
     Programs that the app starts must not load the app's libraries. The loader of this process has read its
     variables already; what the person had in them stands in NAME_ORIG.
     """
-    kept = {name: value for name, value in environ.items() if not name.startswith(_BOOTLOADER)}
+    restored_environ = {name: value for name, value in environ.items() if not name.startswith(_BOOTLOADER)}
     for name in _LOADER:
-        original = kept.pop(name + _ORIGINAL, None)
-        ours = kept.get(name, "").split(os.pathsep)[0] == getattr(sys, "_MEIPASS", None)
+        original = restored_environ.pop(name + _ORIGINAL, None)
+        ours = restored_environ.get(name, "").split(os.pathsep)[0] == getattr(sys, "_MEIPASS", None)
         if original is not None:
-            kept[name] = original
+            restored_environ[name] = original
         elif ours:
-            kept.pop(name)
-    return kept
+            restored_environ.pop(name)
+    return restored_environ
 
 
 def main() -> int:

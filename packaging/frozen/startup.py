@@ -22,7 +22,7 @@ from package_environment import PLACE as ENVIRONMENT
 from frozen.build import NAME, PLACE
 
 ROUNDS = 12
-MOST = 1.3
+MAX_RATIO = 1.3
 _PATIENCE_S = 60
 _TRACE = "window.open"
 """What the window leaves in its data directory right after its first frame (app/run.py)."""
@@ -80,7 +80,7 @@ def main() -> int:
         cpu, clock = (
             [statistics.median(pair[who][what] for pair in pairs) for who in (0, 1)] for what in (0, 1)
         )
-        slow += cpu[0] / cpu[1] > MOST
+        slow += cpu[0] / cpu[1] > MAX_RATIO
         sys.stdout.write(
             f"{name:<20} CPU {cpu[0]:4.0f} ms, virtual environment {cpu[1]:4.0f}: {cpu[0] / cpu[1]:.2f} x; "
             f"clock {clock[0]:4.0f} and {clock[1]:4.0f} ms: {clock[0] / clock[1]:.2f} x\n"
@@ -100,8 +100,8 @@ def measured(start: Start, command: Sequence[str]) -> tuple[float, float]:
 
 def _environ() -> dict[str, str]:
     # Without PYTHONDONTWRITEBYTECODE above all: an installed program has its bytecode.
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    return {**kept, "QT_QPA_PLATFORM": "offscreen"}
+    values = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    return {**values, "QT_QPA_PLATFORM": "offscreen"}
 
 
 if __name__ == "__main__":

@@ -34,8 +34,8 @@ def write(origins: Path, root: Path, resources: Path) -> None:
 
 def carried(resources: Path) -> dict[str, list[str]]:
     """The Debian packages that a frozen app carries libraries of, each with the places of its files."""
-    told = json.loads((resources / FOLDER / LIST).read_text(encoding="utf-8"))
-    return {name: list(one["files"]) for name, one in told.items()}
+    entries = json.loads((resources / FOLDER / LIST).read_text(encoding="utf-8"))
+    return {name: list(entry["files"]) for name, entry in entries.items()}
 
 
 def _system_files(origins: Path, root: Path) -> dict[str, Path]:

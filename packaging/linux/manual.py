@@ -90,12 +90,12 @@ def commands(grammar: argparse.ArgumentParser) -> Iterator[tuple[str, str, argpa
         for name, command in action.choices.items():
             below = list(commands(command))
             if below:
-                yield from ((f"{name} {verb}", text, one) for verb, text, one in below)
+                yield from ((f"{name} {verb}", text, command) for verb, text, command in below)
             else:
                 yield name, helps.get(name, ""), command
 
 
-def _shown(grammar: argparse.ArgumentParser) -> list[argparse.Action]:
+def _visible_actions(grammar: argparse.ArgumentParser) -> list[argparse.Action]:
     return [
         action
         for action in grammar._actions
@@ -106,7 +106,7 @@ def _shown(grammar: argparse.ArgumentParser) -> list[argparse.Action]:
 def _usage(grammar: argparse.ArgumentParser) -> list[str]:
     """The program and what may follow, as man pages write it."""
     parts = [f"\\fB{_escaped(grammar.prog)}\\fR"]
-    for action in _shown(grammar):
+    for action in _visible_actions(grammar):
         words = _words(action)
         if action.option_strings:
             parts.append(words if action.required else f"[{words}]")
@@ -121,7 +121,7 @@ def _usage(grammar: argparse.ArgumentParser) -> list[str]:
 
 def _options(grammar: argparse.ArgumentParser) -> list[str]:
     lines = []
-    for action in _shown(grammar):
+    for action in _visible_actions(grammar):
         lines += [".TP", _words(action, full=True), _sentence((action.help or "") % _facts(action))]
     return lines
 
@@ -135,8 +135,8 @@ def _words(action: argparse.Action, *, full: bool = False) -> str:
     if not action.option_strings:
         return value
     names = action.option_strings if full else action.option_strings[-1:]
-    said = ", ".join(f"\\fB{_escaped(name)}\\fR" for name in names)
-    return f"{said} {value}".strip()
+    names_text = ", ".join(f"\\fB{_escaped(name)}\\fR" for name in names)
+    return f"{names_text} {value}".strip()
 
 
 def _value(action: argparse.Action) -> str:

@@ -16,14 +16,14 @@ from linux import share
 def stage(root: Path, place: Path, target: str) -> Needs:
     """Fill `place` anew for a target, looked over; gives what it asks of the system. Raises SetupFailed."""
     tree = frozen_tree(root)
-    found = verified(tree)
+    needed = verified(tree)
     shutil.rmtree(place, ignore_errors=True)
     copy_for(root, tree, place / "usr" / "lib" / NAME, target)
     (place / "usr" / "bin").mkdir()
     (place / "usr" / "bin" / NAME).symlink_to(f"../lib/{NAME}/{NAME}")
     share.install(root, place / "usr" / "share")
     share.validate(place / "usr" / "share")
-    return found
+    return needed
 
 
 def make_uniform(place: Path, date: int) -> None:

@@ -23,26 +23,28 @@ RESOURCES = Path("Contents", "Resources", "resources")
 
 def complaints(app: Path, machine: str) -> list[str]:
     """List what is wrong with a bundle: its keys, and code that does not run where the keys say it does."""
-    found = []
+    problems = []
     with (app / "Contents" / "Info.plist").open("rb") as file:
         plist = plistlib.load(file)
-    wanted = bundle.info_plist(str(plist.get("CFBundleShortVersionString", "")))
+    expected = bundle.info_plist(str(plist.get("CFBundleShortVersionString", "")))
     # Which commit it is stands in resources/build.toml too, and there it is checked.
-    wanted.pop("CFBundleGetInfoString")
-    found += [f"Info.plist: {key} is {plist.get(key)!r}" for key in wanted if plist.get(key) != wanted[key]]
+    expected.pop("CFBundleGetInfoString")
+    problems += [
+        f"Info.plist: {key} is {plist.get(key)!r}" for key in expected if plist.get(key) != expected[key]
+    ]
     oldest = tuple(int(part) for part in bundle.MINIMUM_SYSTEM.split("."))
     for path in sorted(app.rglob("*")):
         if not macho.is_macho(path):
             continue
-        fitting = [one for one in macho.slices(path) if one.machine == machine]
+        fitting = [slice_ for slice_ in macho.slices(path) if slice_.machine == machine]
         if not fitting:
-            found.append(f"{path.relative_to(app)} holds no code for {machine}")
-        found += [
-            f"{path.relative_to(app)} needs macOS {one.oldest[0]}.{one.oldest[1]}"
-            for one in fitting
-            if one.oldest > oldest
+            problems.append(f"{path.relative_to(app)} holds no code for {machine}")
+        problems += [
+            f"{path.relative_to(app)} needs macOS {slice_.oldest[0]}.{slice_.oldest[1]}"
+            for slice_ in fitting
+            if slice_.oldest > oldest
         ]
-    return found
+    return problems
 
 
 def build(root: Path, words: Sequence[str]) -> int:

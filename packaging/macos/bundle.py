@@ -45,10 +45,10 @@ def info_plist(version: str, commit: str = "") -> Plist:
 
 def numeric(version: str) -> str:
     """Give the numbers of a version, which is all that macOS takes. Raises ValueError."""
-    found = re.match(r"\d+\.\d+\.\d+(?=$|[a-z.+-])", version)
-    if not found:
+    match = re.match(r"\d+\.\d+\.\d+(?=$|[a-z.+-])", version)
+    if not match:
         raise ValueError(f"{version!r} is no version like 1.2.3; macOS compares three numbers.")
-    return found.group()
+    return match.group()
 
 
 def target_arch() -> str:

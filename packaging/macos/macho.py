@@ -12,7 +12,7 @@ _MACHINES = {0x01000007: "x86_64", 0x0100000C: "arm64"}
 _HEADER, _COMMAND = 32, 8
 _VERSION_MIN, _BUILD_VERSION = 0x24, 0x32
 # A Java class begins as a fat file does; no fat file has as many parts as a class file's version number.
-_MOST_PARTS = 20
+_MAX_PARTS = 20
 
 
 @dataclass(frozen=True)
@@ -44,12 +44,12 @@ def slices(path: Path) -> list[Slice]:
             struct.unpack_from(form, data, _COMMAND + part * struct.calcsize(form))
             for part in range(_parts(data))
         )
-        found = [_slice(data[entry[2] :]) for entry in entries]
+        parts = [_slice(data[entry[2] :]) for entry in entries]
     except (struct.error, ValueError) as error:
         raise ValueError(f"{path} is cut off or damaged: {error}.") from error
-    if not found:
+    if not parts:
         raise ValueError(f"{path} is no Mach-O file of 64 bits.")
-    return found
+    return parts
 
 
 def _is_thin(data: bytes) -> bool:
@@ -61,7 +61,7 @@ def _parts(data: bytes) -> int:
     if len(data) < _COMMAND:
         return 0
     magic, count = struct.unpack_from(">II", data)
-    return count if magic in {_FAT, _FAT_64} and count <= _MOST_PARTS else 0
+    return count if magic in {_FAT, _FAT_64} and count <= _MAX_PARTS else 0
 
 
 def _slice(data: bytes) -> Slice:

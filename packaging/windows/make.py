@@ -21,11 +21,11 @@ SIGN_VARIABLE = "HELIX_WINDOWS_SIGN"
 def main() -> int:
     """Make dist/HelixDesktop-VERSION-setup.exe from the checkout in the current folder."""
     try:
-        made = make(Path.cwd())
+        installer = make(Path.cwd())
     except SetupFailed as failed:
         say(str(failed))
         return 1
-    sys.stdout.write(f"{made.relative_to(Path.cwd())}  {made.stat().st_size / 1e6:.1f} MB\n")
+    sys.stdout.write(f"{installer.relative_to(Path.cwd())}  {installer.stat().st_size / 1e6:.1f} MB\n")
     return 0
 
 
@@ -40,19 +40,19 @@ def make(root: Path) -> Path:
     python = embed.unpack(work)
     say(f"installing the packages for Windows ({python.origin})")
     wheels.install(root / "requirements.txt", python.version, work / "site")
-    made = work / NAME
-    tree.lay_out(python.folder, work / "site", root, made)
-    build_identity.write_identity(root, made / "app" / "resources", "windows", python.version)
-    for path in launcher.make(version, icon.write(root, work), work, made):
+    installer = work / NAME
+    tree.lay_out(python.folder, work / "site", root, installer)
+    build_identity.write_identity(root, installer / "app" / "resources", "windows", python.version)
+    for path in launcher.make(version, icon.write(root, work), work, installer):
         sign(path)
-    tree.check_libraries(made)
-    by = bytecode.make(python.folder, work, made)
-    size = sum(path.stat().st_size for path in made.rglob("*") if path.is_file())
+    tree.check_libraries(installer)
+    by = bytecode.make(python.folder, work, installer)
+    size = sum(path.stat().st_size for path in installer.rglob("*") if path.is_file())
     say(f"tree of {size / 1e6:.0f} MB, bytecode by {by}, in {time.monotonic() - start:.0f} s")
-    tree.make_uniform(made, date)
+    tree.make_uniform(installer, date)
     art.write(root, work)
     target = root / "dist" / f"HelixDesktop-{version}-setup.exe"
-    setup_program.make(version, work, made, target, os.environ.get(SIGN_VARIABLE, ""))
+    setup_program.make(version, work, installer, target, os.environ.get(SIGN_VARIABLE, ""))
     sign(target)
     say(f"set-up made in {time.monotonic() - start:.0f} s")
     return target

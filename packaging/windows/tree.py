@@ -87,15 +87,15 @@ def check_libraries(tree: Path) -> None:
             if name not in _OF_WINDOWS and not _RUNTIME.fullmatch(name):
                 missing[name] = path.name
     if missing:
-        said = ", ".join(f"{name} (for {asker})" for name, asker in sorted(missing.items()))
-        raise SetupFailed(f"These libraries are neither shipped nor known as a part of Windows: {said}.")
+        names = ", ".join(f"{name} (for {asker})" for name, asker in sorted(missing.items()))
+        raise SetupFailed(f"These libraries are neither shipped nor known as a part of Windows: {names}.")
 
 
 def imports(path: Path) -> set[str]:
     """The names of the libraries that a program file is linked to, in small letters."""
     line = [f"{TOOLS}objdump", "-p", str(path)]
-    said = subprocess.run(line, capture_output=True, text=True, check=True).stdout
-    return {name.lower() for name in re.findall(r"DLL Name: (\S+)", said)}
+    output = subprocess.run(line, capture_output=True, text=True, check=True).stdout
+    return {name.lower() for name in re.findall(r"DLL Name: (\S+)", output)}
 
 
 def left_out(top: bool, names: Iterable[str]) -> set[str]:
@@ -137,17 +137,17 @@ def _unused_module(path: Path) -> bool:
 
 def _trim_translations(qt: Path) -> None:
     for path in list((qt / "translations").iterdir()):
-        found = re.fullmatch(r"qtbase_(.+)\.qm", path.name)
-        if found is None or found.group(1) not in _LANGUAGES:
+        match = re.fullmatch(r"qtbase_(.+)\.qm", path.name)
+        if match is None or match.group(1) not in _LANGUAGES:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
 def _store_plainly(archive: Path) -> None:
     """Write Python's own library again, uncompressed: the set-up packs it better, and it starts faster."""
     with zipfile.ZipFile(archive) as packed:
-        held = {name: packed.read(name) for name in sorted(packed.namelist())}
+        contents = {name: packed.read(name) for name in sorted(packed.namelist())}
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_STORED) as plain:
-        for name, data in held.items():
+        for name, data in contents.items():
             if not name.startswith(_NOT_OF_LIBRARY):
                 plain.writestr(zipfile.ZipInfo(name), data)
 

@@ -30,28 +30,28 @@ def environment_of(version: str) -> dict[str, str]:
 
 def for_windows(lock: str, version: str) -> Iterator[str]:
     """The requirements of a lock that hold on Windows, each with its hashes and without its marker."""
-    asked = environment_of(version)
+    environment = environment_of(version)
     text = "\n".join(line for line in lock.splitlines() if not line.lstrip().startswith("#"))
     for line in text.replace("\\\n", " ").splitlines():
         words, *hashes = line.split("--hash=")
         if not words.strip():
             continue
-        wanted = Requirement(words.strip())
-        if wanted.marker is None or wanted.marker.evaluate(asked):
-            name = f"{wanted.name}{wanted.specifier}"
-            yield " ".join([name, *(f"--hash={one.strip()}" for one in hashes)])
+        requirement = Requirement(words.strip())
+        if requirement.marker is None or requirement.marker.evaluate(environment):
+            name = f"{requirement.name}{requirement.specifier}"
+            yield " ".join([name, *(f"--hash={digest.strip()}" for digest in hashes)])
 
 
 def install(lock: Path, version: str, folder: Path) -> list[str]:
     """Install into `folder`; gives what was installed, as NAME==VERSION. Raises SetupFailed."""
     lines = list(for_windows(lock.read_text(encoding="utf-8"), version))
     shutil.rmtree(folder, ignore_errors=True)
-    wish = folder.with_name(f"{lock.stem}-windows.txt")
-    wish.parent.mkdir(parents=True, exist_ok=True)
-    wish.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    requirement_file = folder.with_name(f"{lock.stem}-windows.txt")
+    requirement_file.parent.mkdir(parents=True, exist_ok=True)
+    requirement_file.write_text("\n".join(lines) + "\n", encoding="utf-8")
     target = ("--platform", "win_amd64", "--python-version", ".".join(version.split(".")[:2]))
     exact = ("--implementation", "cp", "--only-binary", ":all:", "--require-hashes", "--no-deps")
-    into = ("--no-compile", "--target", str(folder), "-r", str(wish))
+    into = ("--no-compile", "--target", str(folder), "-r", str(requirement_file))
     pip = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input")
     if call(sys.executable, *pip, *target, *exact, *into):
         raise SetupFailed("pip could not install the lock for Windows (see above).")

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 import qt_libraries
 from check import host, namespace
-from check.chroot import Done, Room, discard, mounted_below
+from check.chroot import Chroot, Done, discard, mounted_below
 from check.host import Source
 from check.installed import ran_well
 from check.model import serving
-from check.on_bare import _one_line
+from check.on_bare import _command_in
 from check.run import check
 from check.table import Table, Wrong
 from check.used import strays
@@ -149,7 +149,7 @@ def test_an_unknown_word_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_chroot_reports_how_a_command_ended(tmp_path: Path) -> None:
     """The code, and the end of the output."""
-    done = Room(tmp_path, "bookworm").run("true")  # nothing is in there, and only root may go there
+    done = Chroot(tmp_path, "bookworm").run("true")  # nothing is in there, and only root may go there
     with pytest.raises(Wrong, match=r"^exit code \d+ instead of 0: "):
         done.must()
     assert done.must(done.code) is done
@@ -158,9 +158,9 @@ def test_a_chroot_reports_how_a_command_ended(tmp_path: Path) -> None:
 def test_the_printed_command_is_extracted() -> None:
     """One line, one command; a second line is wrong."""
     line = "helix: no Python that fits was found. Call this again:  sudo apt-get install -y python3\n"
-    assert _one_line(Done(1, line, 0.1)) == "apt-get install -y python3"
+    assert _command_in(Done(1, line, 0.1)) == "apt-get install -y python3"
     with pytest.raises(Wrong):
-        _one_line(Done(1, f"{line}and more\n", 0.1))
+        _command_in(Done(1, f"{line}and more\n", 0.1))
 
 
 def test_only_a_complete_self_check_counts() -> None:

@@ -50,7 +50,7 @@ def test_non_python_parts_are_listed_with_their_carriers(bill: dict[str, Any]) -
 
 def test_the_parts_in_the_about_dialog_have_the_same_license(bill: dict[str, Any]) -> None:
     """About and the bill name the same things."""
-    parts = tomllib.loads((ROOT / sbom.TOLD).read_text(encoding="utf-8"))["part"]
+    parts = tomllib.loads((ROOT / sbom.PARTS_FILE).read_text(encoding="utf-8"))["part"]
     expected = {(part["name"], part["licence"]) for part in parts[1:] if "covers" not in part}
     licences = {
         (component["name"], *(component["licenses"][0].get("license") or component["licenses"][0]).values())
