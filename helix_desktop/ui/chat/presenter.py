@@ -124,9 +124,9 @@ class ChatPresenter:
                 self._show_approval(ask)
             case CallStarted(call=call):
                 self._set_tool_state(call.id, "running")
+                self._running_timer.start()
             case SubagentProgress() as moved:
                 self._on_subagent_progress(moved)
-                self._running_timer.start()
             case CallOutput(call_id=call_id):
                 self._show_running_output(call_id)
             case TurnChanged(running=running):

@@ -69,6 +69,19 @@ async def test_the_newest_lines_appear_while_it_runs(qapp: QApplication, tmp_pat
         assert rig.last_output("run_command").text.endswith("first\nsecond\nthird\n")
 
 
+async def test_a_silent_call_shows_its_clock_and_can_be_stopped(qapp: QApplication, tmp_path: Path) -> None:
+    """No output ever comes: clock and button appear all the same, once it has run for a moment."""
+    async with runs("mkfifo go; read line < go") as server, open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        rig.type_message("Run it")
+        await rig.answer_approval("once")
+        await until(lambda: card(rig).running_output is not None, "the clock")
+        press_stop(rig)
+        await rig.wait_for_turn_end()
+        assert rig.last_output("run_command").outcome == "stopped"
+
+
 async def test_one_call_is_stopped_and_the_agent_continues(qapp: QApplication, tmp_path: Path) -> None:
     async with runs("mkfifo go; " + WAITS) as server, open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
