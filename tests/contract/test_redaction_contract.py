@@ -254,7 +254,7 @@ async def test_a_selected_content_is_redacted_in_all_its_forms(store: Store) -> 
 
 
 @pytest.mark.parametrize("text", ["abc", " ab ", "FORGOTTEN"])
-async def test_what_cannot_be_redacted_is_refused(store: Store, text: str) -> None:
+async def test_an_unsuitable_text_is_refused(store: Store, text: str) -> None:
     with pytest.raises(InvalidInput):
         await store.redaction.preview(RedactionRequest(text))
 

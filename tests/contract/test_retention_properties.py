@@ -105,8 +105,8 @@ async def name(store: Store, step: Step) -> None:
     """Store events together with the contents they reference."""
     last = len(await store.events(step.session))
     log = [
-        (handover_event if body >= len(PLAIN) else tool_answer_event)(last + place, BODIES[body])
-        for place, body in enumerate(step.bodies, 1)
+        (handover_event if body >= len(PLAIN) else tool_answer_event)(last + index, BODIES[body])
+        for index, body in enumerate(step.bodies, 1)
     ]
     parent = "s" if step.session == "child of s" else ""
     line = msgspec.structs.replace(make_summary(step.session, last), parent=parent)

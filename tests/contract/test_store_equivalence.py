@@ -60,9 +60,9 @@ steps = st.builds(
 def log_of(step: Step, last: int) -> list[RecordedEvent]:
     """Return the step's events: an answer per body, a handover for the second, a message at the end."""
     log: list[RecordedEvent] = []
-    for place, body in enumerate(step.referenced):
-        seq = last + 1 + place + step.skip
-        log.append(handover_event(seq, BODIES[body]) if place == 1 else tool_answer_event(seq, BODIES[body]))
+    for index, body in enumerate(step.referenced):
+        seq = last + 1 + index + step.skip
+        log.append(handover_event(seq, BODIES[body]) if index == 1 else tool_answer_event(seq, BODIES[body]))
     return [*log, user_message_event(last + 1 + len(log) + step.skip)]
 
 

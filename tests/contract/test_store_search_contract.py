@@ -72,8 +72,8 @@ async def test_every_column_sorts_both_ways_page_by_page(store: Store, column: S
         sort = EntrySort(column, descending)
         entries = await collect_entries(store, 7, sort)
         assert len(entries) == len(DATAS)
-        places = [sort_position(entry, sort.column) for entry in entries]
-        assert places == sorted(places, reverse=descending)
+        positions = [sort_position(entry, sort.column) for entry in entries]
+        assert positions == sorted(positions, reverse=descending)
         assert b"".join(bytes.fromhex(entry.digest) for entry in entries) == await store.digests(sort)
 
 

@@ -67,7 +67,7 @@ async def test_compactions_do_not_loop() -> None:
 async def test_an_overflow_does_not_loop() -> None:
     """A provider that never has space ends the turn with what, why and what to do, without retries."""
 
-    def play(request: ModelRequest) -> ScriptedReply:
+    def reply(request: ModelRequest) -> ScriptedReply:
         if len(request.messages) > 2 and request.messages[-1].role == "tool":
             return [
                 ContextWindowExceeded(
@@ -78,7 +78,7 @@ async def test_an_overflow_does_not_loop() -> None:
             ("say", {"text": "a word", "times": 200}), id_prefix=f"k{len(request.messages)}-"
         )
 
-    rig = AgentRig(ScriptedModel(play))
+    rig = AgentRig(ScriptedModel(reply))
     conversation = await rig.begin()
     ended = await conversation.run("Work.")
     assert (ended.how, ended.what) == ("failed", "The request is larger than the window.")
@@ -224,13 +224,13 @@ async def test_nothing_leaks_between_sessions() -> None:
 async def test_the_store_does_not_grow_by_duplicates() -> None:
     """The same output a hundred times is one entry; maintaining the window adds only index entries."""
 
-    def play(request: ModelRequest) -> ScriptedReply:
+    def reply(request: ModelRequest) -> ScriptedReply:
         calls = sum(message.role == "assistant" for message in request.messages)
         if calls >= 40:
             return text_reply("Done.")
         return tool_call_reply(("same", {"text": "the same words", "times": 120}), id_prefix="k")
 
-    rig = AgentRig(ScriptedModel(play))
+    rig = AgentRig(ScriptedModel(reply))
     conversation = await rig.begin()
     await conversation.run("Look again and again.")
     answers = rig.events(ToolAnswered)

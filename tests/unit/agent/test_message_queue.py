@@ -91,8 +91,8 @@ async def test_a_steered_turn_is_valid_in_every_wire_format() -> None:
     assert kinds == ["tool_result", "tool_result", "text", "text"]
     items = json.loads(openai_responses_request.request_body(info, request))["input"]
     item_kinds = [item.get("type", item.get("role")) for item in items]
-    outputs = [place for place, kind in enumerate(item_kinds) if kind == "function_call_output"]
-    calls = [place for place, kind in enumerate(item_kinds) if kind == "function_call"]
+    outputs = [index for index, kind in enumerate(item_kinds) if kind == "function_call_output"]
+    calls = [index for index, kind in enumerate(item_kinds) if kind == "function_call"]
     assert len(calls) == len(outputs) == 2
     assert max(calls) < min(outputs)
     assert max(outputs) == len(items) - 3, "the two messages stand behind"
@@ -202,7 +202,7 @@ class Steering(RuleBasedStateMachine):
         """Run one action on the loop of this session."""
         self.runner.run(work)
 
-    def play(self, request: ModelRequest) -> ScriptedReply:
+    def reply(self, request: ModelRequest) -> ScriptedReply:
         """Return two steps with calls, then an answer."""
         self.calls += 1
         if self.calls % 3 == 0:
@@ -214,7 +214,7 @@ class Steering(RuleBasedStateMachine):
     @initialize()
     def begin(self) -> None:
         """Start an empty session."""
-        self.rig = AgentRig(ScriptedModel(self.play), SWEEPING)
+        self.rig = AgentRig(ScriptedModel(self.reply), SWEEPING)
         self.do(self.rig.begin())
 
     @rule(steer=st.booleans(), waits=st.integers(0, 40))

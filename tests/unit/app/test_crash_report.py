@@ -12,27 +12,27 @@ DAY = 1_700_000_000_000  # 2023-11-14
 
 
 def test_a_leftover_marker_names_the_run_that_crashed(tmp_path: Path) -> None:
-    place = tmp_path / "window.open"
-    marker = RunMarker(place)
+    marker_file = tmp_path / "window.open"
+    marker = RunMarker(marker_file)
     assert marker.crashed_run() is None
     marker.start(DAY, 40)
     marker.add_workspace("one")
     marker.add_workspace("one")
     marker.add_workspace("two")
-    crashed = RunMarker(place).crashed_run()
+    crashed = RunMarker(marker_file).crashed_run()
     assert crashed is not None
     assert (crashed.started, crashed.stacks, crashed.workspaces) == (DAY, 40, ("one", "two"))
     marker.clear()
-    assert RunMarker(place).crashed_run() is None
+    assert RunMarker(marker_file).crashed_run() is None
 
 
 def test_a_marker_of_an_older_version_or_cut_off_is_a_crash_too(tmp_path: Path) -> None:
-    place = tmp_path / "window.open"
+    marker_file = tmp_path / "window.open"
     for data in (b"", b'{"started": 1700'):
-        place.write_bytes(data)
-        crashed = RunMarker(place).crashed_run()
+        marker_file.write_bytes(data)
+        crashed = RunMarker(marker_file).crashed_run()
         assert crashed is not None
-        assert crashed.started == int(place.stat().st_mtime * 1_000)
+        assert crashed.started == int(marker_file.stat().st_mtime * 1_000)
 
 
 def test_the_report_contains_only_its_own_run(tmp_path: Path) -> None:

@@ -25,17 +25,17 @@ NAMES = ["plain.helix", "with spaces.helix", "Ünï©ode 日本.helix", "100%25.
 def test_a_file_is_found_by_path_and_by_url(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    place = tmp_path / name
-    place.touch()
+    file = tmp_path / name
+    file.touch()
     monkeypatch.chdir(tmp_path)
-    expected = IMPORT_PREFIX + str(place)
-    assert parse_target(name) == parse_target(str(place)) == expected
-    assert parse_target(place.as_uri()) == expected
-    assert parse_target(place.as_uri().replace("file:///", "file://localhost/")) == expected
+    expected = IMPORT_PREFIX + str(file)
+    assert parse_target(name) == parse_target(str(file)) == expected
+    assert parse_target(file.as_uri()) == expected
+    assert parse_target(file.as_uri().replace("file:///", "file://localhost/")) == expected
 
 
 @pytest.mark.parametrize(
-    ("args", "place"),
+    ("args", "index"),
     [
         (["a.helix"], 0),
         (["--data-dir", "x.helix", "a.helix"], 2),
@@ -45,8 +45,8 @@ def test_a_file_is_found_by_path_and_by_url(
         (["--", "a.helix"], 1),
     ],
 )
-def test_a_target_is_put_after_its_command(args: list[str], place: int) -> None:
-    assert with_open_command(args, COMMANDS) == [*args[:place], OPEN_COMMAND, *args[place:]]
+def test_a_target_is_put_after_its_command(args: list[str], index: int) -> None:
+    assert with_open_command(args, COMMANDS) == [*args[:index], OPEN_COMMAND, *args[index:]]
 
 
 @pytest.mark.parametrize(
@@ -86,10 +86,10 @@ def _code(args: list[str]) -> object:
 def test_the_whole_path_must_be_readable(
     folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    place = tmp_path / folder
-    place.mkdir()
-    (place / "a.helix").touch()
-    monkeypatch.chdir(place)
+    path = tmp_path / folder
+    path.mkdir()
+    (path / "a.helix").touch()
+    monkeypatch.chdir(path)
     with pytest.raises(InvalidInput, match="cannot be seen"):
         parse_target("a.helix")
     with pytest.raises(InvalidInput, match="cannot be seen"):

@@ -12,8 +12,8 @@ from helix_desktop.config.paths import resources_dir
 from helix_desktop.config.settings import ModelEntry, Provider
 from helix_desktop.domain.model_spec import ModelSpec
 
-CATALOGUE = ModelCatalog.load(resources_dir() / "models.toml")
-ENTRIES = [(vendor, entry) for vendor in CATALOGUE.vendors for entry in vendor.model]
+CATALOG = ModelCatalog.load(resources_dir() / "models.toml")
+ENTRIES = [(vendor, entry) for vendor in CATALOG.vendors for entry in vendor.model]
 CLAUDE = "https://api.anthropic.com/v1"
 
 
@@ -43,7 +43,7 @@ def test_every_name_resolves_to_its_own_entry(vendor: Vendor, entry: CatalogEntr
     """No entry hides another: not by name, nor by a version suffix, nor with a vendor prefix."""
     for name in entry.names:
         for form in (name, name.upper(), f"{vendor.name}/{name}", f"{name}-20261231"):
-            spec = CATALOGUE.spec_for(vendor.base_url, form)
+            spec = CATALOG.spec_for(vendor.base_url, form)
             assert spec is not None
             assert spec.spec == ModelSpec(
                 **{field: getattr(entry, field) for field in ModelSpec.__struct_fields__}
@@ -53,47 +53,47 @@ def test_every_name_resolves_to_its_own_entry(vendor: Vendor, entry: CatalogEntr
 def test_every_name_is_unique() -> None:
     names = [name.lower().replace(".", "-") for _, entry in ENTRIES for name in entry.names]
     assert len(names) == len(set(names))
-    assert len({vendor.name for vendor in CATALOGUE.vendors}) == len(CATALOGUE.vendors)
+    assert len({vendor.name for vendor in CATALOG.vendors}) == len(CATALOG.vendors)
 
 
-@pytest.mark.parametrize("vendor", CATALOGUE.vendors, ids=lambda vendor: vendor.name)
+@pytest.mark.parametrize("vendor", CATALOG.vendors, ids=lambda vendor: vendor.name)
 def test_a_provider_can_be_made_for_every_vendor(vendor: Vendor) -> None:
     created = Provider(name=vendor.name, base_url=vendor.base_url, dialect=vendor.dialect)
     assert created.base_url.startswith("https://") == bool(vendor.hosts)
-    assert not vendor.hosts or CATALOGUE.vendor_for(vendor.base_url) is vendor
+    assert not vendor.hosts or CATALOG.vendor_for(vendor.base_url) is vendor
     for model in vendor.begin:
-        assert created.resolved_spec(model, CATALOGUE).values["window"].origin == "catalogue", model
+        assert created.resolved_spec(model, CATALOG).values["window"].origin == "catalogue", model
 
 
 def test_a_dated_version_has_the_figures_of_its_model() -> None:
-    info = provider(CLAUDE).model_info("claude-haiku-4-5-20251001", CATALOGUE)
+    info = provider(CLAUDE).model_info("claude-haiku-4-5-20251001", CATALOG)
     assert (info.window, info.output, info.price_in, info.price_out) == (200_000, 64_000, 1.0, 5.0)
     assert info.images
 
 
 def test_a_version_that_differs_has_its_own_entry() -> None:
     openai = provider("https://api.openai.com/v1")
-    assert openai.model_info("gpt-4o-2024-08-06", CATALOGUE).price_out == 10.0
-    assert openai.model_info("gpt-4o-2024-05-13", CATALOGUE).price_out == 15.0
+    assert openai.model_info("gpt-4o-2024-08-06", CATALOG).price_out == 10.0
+    assert openai.model_info("gpt-4o-2024-05-13", CATALOG).price_out == 15.0
 
 
 def test_another_server_gets_limits_by_name_but_no_prices() -> None:
-    resolved = provider("https://gateway.example/v1").resolved_spec("anthropic/claude-opus-5.5", CATALOGUE)
+    resolved = provider("https://gateway.example/v1").resolved_spec("anthropic/claude-opus-5.5", CATALOG)
     assert resolved.values["window"].value == 1_000_000
     assert "another's server" in resolved.values["window"].source
     assert "price_in" not in resolved.values
 
 
 def test_a_vendor_knows_no_other_vendor_s_models() -> None:
-    assert provider(CLAUDE).resolved_spec("gpt-5.5", CATALOGUE).values["window"].origin == "usual"
+    assert provider(CLAUDE).resolved_spec("gpt-5.5", CATALOG).values["window"].origin == "usual"
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:11434", "localhost:1234", "[::1]:8080"])
 def test_a_local_server_decides_the_window_of_open_models(host: str) -> None:
     server = provider(f"http://{host}/v1")
-    assert server.resolved_spec("gpt-oss:20b", CATALOGUE).values["window"].origin == "usual"
-    assert server.resolved_spec("openai/gpt-oss-20b", CATALOGUE).values["window"].origin == "usual"
-    assert server.model_info("claude-opus-5-5", CATALOGUE).window == 1_000_000  # a gateway on this machine
+    assert server.resolved_spec("gpt-oss:20b", CATALOG).values["window"].origin == "usual"
+    assert server.resolved_spec("openai/gpt-oss-20b", CATALOG).values["window"].origin == "usual"
+    assert server.model_info("claude-opus-5-5", CATALOG).window == 1_000_000  # a gateway on this machine
 
 
 def test_the_user_comes_before_the_server_and_both_before_the_catalog() -> None:
@@ -104,7 +104,7 @@ def test_the_user_comes_before_the_server_and_both_before_the_catalog() -> None:
         told=ModelSpec(window=500_000, output=32_000),
         told_by="its list of models",
     )
-    facts = provider(CLAUDE, entry).resolved_spec("claude-opus-5-5", CATALOGUE).values
+    facts = provider(CLAUDE, entry).resolved_spec("claude-opus-5-5", CATALOG).values
     assert (facts["window"].value, facts["window"].origin) == (64_000, "you")
     assert (facts["output"].value, facts["output"].origin) == (32_000, "server")
     assert facts["output"].source == "its list of models"
@@ -114,12 +114,12 @@ def test_the_user_comes_before_the_server_and_both_before_the_catalog() -> None:
 
 def test_prices_from_two_sources_are_never_mixed() -> None:
     entry = ModelEntry(name="claude-opus-5-5", price_in=9.0, price_out=18.0)
-    info = provider(CLAUDE, entry).model_info("claude-opus-5-5", CATALOGUE)
+    info = provider(CLAUDE, entry).model_info("claude-opus-5-5", CATALOG)
     assert (info.price_in, info.price_cached, info.price_out) == (9.0, 0.0, 18.0)
 
 
 def test_an_invalid_catalog_is_refused(tmp_path: Path) -> None:
-    place = tmp_path / "models.toml"
-    place.write_text('[[vendor]]\nname = "x"\nwindow = 5\n')
+    file = tmp_path / "models.toml"
+    file.write_text('[[vendor]]\nname = "x"\nwindow = 5\n')
     with pytest.raises(msgspec.ValidationError, match="window"):
-        ModelCatalog.load(place)
+        ModelCatalog.load(file)

@@ -247,12 +247,12 @@ def test_5_the_tail_is_protected(simulator: SessionSimulator) -> None:
         assert item is not None
         assert candidate.seq not in transcript.masked
         age = transcript.steps - item.step
-        behind = sum(other.tokens for other in transcript.items if other.seq > candidate.seq)
+        later_tokens = sum(other.tokens for other in transcript.items if other.seq > candidate.seq)
         if isinstance(item.event, AssistantSpoke):
             assert age >= max(policy.protect_argument_steps, sweep.MIN_PROTECTED_STEPS)
             assert policy.protect_argument_steps
         else:
-            assert age >= policy.protect_steps or behind >= policy.protect_tokens
+            assert age >= policy.protect_steps or later_tokens >= policy.protect_tokens
 
 
 @given(histories(SWEEP_AND_HANDOVER_ACTIONS, policies().map(disable_folding)))

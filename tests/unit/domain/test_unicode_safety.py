@@ -19,10 +19,10 @@ HIDDEN = (
 )
 
 
-@pytest.mark.parametrize("sign", HIDDEN)
-def test_hidden_characters_are_found(sign: str) -> None:
-    assert first_hidden(f"echo a{sign}b{sign}") == sign
-    assert escape_hidden(sign).startswith("\\")
+@pytest.mark.parametrize("char", HIDDEN)
+def test_hidden_characters_are_found(char: str) -> None:
+    assert first_hidden(f"echo a{char}b{char}") == char
+    assert escape_hidden(char).startswith("\\")
 
 
 @pytest.mark.parametrize("text", ["git commit -m 'Größe ❤️ 完了'\n\tmake", "سلام", "naïve", ""])
@@ -41,7 +41,7 @@ def test_a_repaired_text_can_be_stored_and_valid_text_is_unchanged(text: str) ->
     repaired = repair_surrogates(text)
     repaired.encode()
     assert repair_surrogates(repaired) == repaired
-    if not any("\ud800" <= sign <= "\udfff" for sign in text):
+    if not any("\ud800" <= char <= "\udfff" for char in text):
         assert repaired == text
 
 

@@ -20,7 +20,7 @@ QT = "PySide6/Qt/plugins"
 
 
 @pytest.mark.parametrize(
-    "place",
+    "path",
     [
         f"{QT}/platforms/libqxcb.so",
         f"{QT}/platforms/libqwayland.so",
@@ -37,13 +37,13 @@ QT = "PySide6/Qt/plugins"
         "libxkbcommon.so.0",
     ],
 )
-def test_required_files_are_included(place: str) -> None:
+def test_required_files_are_included(path: str) -> None:
     """Displays, input methods, images, translations of dialogs, licenses, libraries that systems lack."""
-    assert contents.is_wanted((place, "", "BINARY"), "linux")
+    assert contents.is_wanted((path, "", "BINARY"), "linux")
 
 
 @pytest.mark.parametrize(
-    "place",
+    "path",
     [
         f"{QT}/platforms/libqvnc.so",
         f"{QT}/platforms/libqeglfs.so",
@@ -58,9 +58,9 @@ def test_required_files_are_included(place: str) -> None:
         "libwayland-client.so.0",
     ],
 )
-def test_unneeded_files_are_excluded(place: str) -> None:
+def test_unneeded_files_are_excluded(path: str) -> None:
     """Other displays and drivers, paths of the build machine, libraries that belong to the system."""
-    assert not contents.is_wanted((place, "", "BINARY"), "linux")
+    assert not contents.is_wanted((path, "", "BINARY"), "linux")
 
 
 def test_on_other_systems_no_library_is_left_to_the_system() -> None:

@@ -39,15 +39,15 @@ def app(tmp_path: Path) -> Path:
     """A bundle as PyInstaller lays it out, with truncated code."""
     bundle_path = tmp_path / f"{bundle.NAME}.app"
     contents = bundle_path / "Contents"
-    for place, data in {
+    for path, data in {
         "MacOS/helix-desktop": thin_binary(),
         "Frameworks/libone.dylib": thin_binary(),
         "Frameworks/PySide6/QtCore.abi3.so": fat(thin_binary(INTEL), thin_binary()),
         "Frameworks/Python.framework/Versions/3.12/Python": thin_binary(),
         "Resources/resources/models.toml": b"[models]",
     }.items():
-        (contents / place).parent.mkdir(parents=True, exist_ok=True)
-        (contents / place).write_bytes(data)
+        (contents / path).parent.mkdir(parents=True, exist_ok=True)
+        (contents / path).write_bytes(data)
     (contents / "Frameworks" / "Python.framework" / "Versions" / "Current").symlink_to("3.12")
     (contents / "Frameworks" / "resources").symlink_to("../Resources/resources")
     (contents / "Info.plist").write_bytes(plistlib.dumps(bundle.info_plist("1.2.3")))
@@ -181,9 +181,9 @@ def test_incompatible_code_is_named(app: Path) -> None:
 def test_the_disk_image_shows_where_to_drag(app: Path) -> None:
     """The app and Applications are next to each other inside the window."""
     settings = disk_image.settings(app)
-    places = settings["icon_locations"]
-    assert isinstance(places, dict)
-    assert places.keys() == {app.name, "Applications"}
+    positions = settings["icon_locations"]
+    assert isinstance(positions, dict)
+    assert positions.keys() == {app.name, "Applications"}
     assert disk_image.file_name("1.2.3", "arm64") == "helix-desktop-1.2.3-macos-arm64.dmg"
 
 

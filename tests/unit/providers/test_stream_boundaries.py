@@ -114,7 +114,7 @@ def test_no_text_is_lost(dialect: DialectCase, parts: list[StreamPart]) -> None:
     for kind, text in ((Text, answer.text), (Reasoning, answer.reasoning)):
         expected = "".join(part.text for part in parts if isinstance(part, kind))
         remaining = iter(text)
-        assert all(sign in remaining for sign in expected), "the pieces in their order"
+        assert all(char in remaining for char in expected), "the pieces in their order"
     seals = [part.data for part in parts if isinstance(part, OpaqueReasoning)]
     verbatim = json.dumps(answer.verbatim)
     assert all(seal in verbatim for seal in seals)

@@ -55,10 +55,10 @@ def test_an_invalid_link_is_refused(text: str) -> None:
     assert refused.value.fix
 
 
-@pytest.mark.parametrize("sign", ["\n", "\r", "\t", "\0", "\x1b", "\u202e", "\u200b", "\u2028"])
-def test_invisible_characters_are_refused(sign: str) -> None:
+@pytest.mark.parametrize("char", ["\n", "\r", "\t", "\0", "\x1b", "\u202e", "\u200b", "\u2028"])
+def test_invisible_characters_are_refused(char: str) -> None:
     with pytest.raises(InvalidInput, match="cannot be seen"):
-        parse_link(f"helix:open?workspace={HOME}{sign}")
+        parse_link(f"helix:open?workspace={HOME}{char}")
 
 
 def test_an_overlong_link_is_refused_before_it_is_parsed() -> None:

@@ -150,7 +150,7 @@ async def test_a_provider_is_called_in_its_dialect(dialect: DialectCase) -> None
             assert list(await models.list_models(provider, "key")) == ["a", "b"]
             updates: list[tuple[CheckStep, ...]] = []
             await models.test(provider, "small", "key", updates.append)
-            assert [tick.state for tick in updates[-1]][:4] == ["ok"] * 4
+            assert [step.state for step in updates[-1]][:4] == ["ok"] * 4
             model = await models.by_label("shop/large")
             assert model.info.label == "shop/large"
         finally:

@@ -45,10 +45,10 @@ async def run_check(
     info = ModelInfo("box", model)
     model_client = connect_model("openai-chat", info, base_url, key, http=http) if model else None
     try:
-        trial = ProviderCheck(
+        check = ProviderCheck(
             Endpoint("box", base_url, key, http), model_client, lambda now: updates.append([*now])
         )
-        return updates, await trial.run()
+        return updates, await check.run()
     finally:
         await http.aclose()
 
@@ -57,27 +57,27 @@ async def final_steps(script: Script, **more: str) -> tuple[dict[str, CheckStep]
     """Return the steps at the end of a check of a scripted server."""
     async with ChatServer(script) as server:
         updates, succeeded = await run_check(server.base_url, **more)
-    return {tick.name: tick for tick in updates[-1]}, succeeded
+    return {step.name: step for step in updates[-1]}, succeeded
 
 
 async def test_a_successful_check_is_reported_step_by_step() -> None:
     async with ChatServer(ideal_model) as server:
         updates, succeeded = await run_check(server.base_url)
     assert succeeded
-    assert [tick.state for tick in updates[-1]] == ["ok"] * 5
-    running = [next((tick.name for tick in now if tick.state == "running"), "") for now in updates]
-    order = [name for place, name in enumerate(running) if name and name not in running[:place]]
+    assert [step.state for step in updates[-1]] == ["ok"] * 5
+    running = [next((step.name for step in now if step.state == "running"), "") for now in updates]
+    order = [name for index, name in enumerate(running) if name and name not in running[:index]]
     assert order == ["reach", "auth", "streaming", "tools"]
     assert "2 pieces" in updates[-1][3].detail
 
 
 async def test_an_unreachable_server() -> None:
     updates, succeeded = await run_check("http://127.0.0.1:1/v1")
-    states = {tick.name: tick for tick in updates[-1]}
+    states = {step.name: step for step in updates[-1]}
     assert not succeeded
     assert states["reach"].state == "failed"
     assert "server is running" in states["reach"].fix
-    assert [tick.state for tick in updates[-1][1:]] == ["skipped"] * 4
+    assert [step.state for step in updates[-1][1:]] == ["skipped"] * 4
 
 
 async def test_an_https_address_without_tls() -> None:
@@ -87,7 +87,7 @@ async def test_an_https_address_without_tls() -> None:
 
     async with await asyncio.start_server(plain, "127.0.0.1", 0) as server:
         updates, _ = await run_check(f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1")
-    states = {tick.name: tick for tick in updates[-1]}
+    states = {step.name: step for step in updates[-1]}
     assert (states["reach"].state, states["tls"].state) == ("ok", "failed")
     assert "http:// or https://" in states["tls"].fix
 
@@ -150,7 +150,7 @@ async def test_an_unknown_model() -> None:
 async def test_without_a_model_only_connection_and_key_are_checked() -> None:
     steps, succeeded = await final_steps(ideal_model, model="")
     assert succeeded
-    assert [tick.state for tick in steps.values()] == ["ok", "ok", "ok", "skipped", "skipped"]
+    assert [step.state for step in steps.values()] == ["ok", "ok", "ok", "skipped", "skipped"]
 
 
 async def test_an_answer_without_streaming_or_usage_is_reported() -> None:

@@ -61,13 +61,13 @@ def damages(draw: st.DrawFn) -> Damage:
     position, bits, data = draw(st.integers(0)), draw(st.integers(1, 255)), draw(st.binary(max_size=60))
 
     def damage_row(row: bytes, other: bytes) -> bytes:
-        place = position % max(1, len(row))
+        index = position % max(1, len(row))
         if kind == "flip":
-            return row[:place] + bytes([row[place] ^ bits]) + row[place + 1 :] if row else data
+            return row[:index] + bytes([row[index] ^ bits]) + row[index + 1 :] if row else data
         changed = {
-            "cut": row[:place],
-            "splice": row[:place] + other[place:],
-            "insert": row[:place] + data + row[place:],
+            "cut": row[:index],
+            "splice": row[:index] + other[index:],
+            "insert": row[:index] + data + row[index:],
             "any": data,
             "swap": other,
         }

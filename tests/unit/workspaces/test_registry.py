@@ -167,14 +167,14 @@ def test_rules_of_an_older_sample_belong_to_the_demo_model(tmp_path: Path) -> No
 def test_a_sample_of_a_read_only_program_is_writable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     resources = tmp_path / "resources"
     shutil.copytree(resources_dir() / "demo" / "pagemill", resources / "demo" / "pagemill")
-    for place in (*resources.rglob("*"), resources):
-        place.chmod(0o555 if place.is_dir() else 0o444)
+    for path in (*resources.rglob("*"), resources):
+        path.chmod(0o555 if path.is_dir() else 0o444)
     monkeypatch.setattr("helix_desktop.services.sample_workspaces.resources_dir", lambda: resources)
     add_sample(registry_at(tmp_path), tmp_path / "samples", "pagemill")
     copied = tmp_path / "samples" / "pagemill"
-    assert all(place.stat().st_mode & 0o200 for place in (copied, *copied.rglob("*")))
-    for place in (resources, *resources.rglob("*")):  # so that the test's folder can be removed
-        place.chmod(0o755)
+    assert all(path.stat().st_mode & 0o200 for path in (copied, *copied.rglob("*")))
+    for path in (resources, *resources.rglob("*")):  # so that the test's folder can be removed
+        path.chmod(0o755)
 
 
 def test_a_moved_sample_leaves_its_rules_behind(tmp_path: Path, project: Path) -> None:

@@ -68,7 +68,7 @@ async def test_several_subagents_run_concurrently() -> None:
     assert len(rig.requests_of("alpha")) == len(rig.requests_of("beta")) == 2
 
 
-async def test_their_status_is_reported_while_they_run() -> None:
+async def test_the_status_of_running_subagents_is_reported() -> None:
     """The parent's listeners get each phase with usage, window and steps, and nothing else of them."""
     rig = SubagentRig({PARENT_PROMPT: delegate_script("alpha"), "alpha": waiting_script("alpha")})
     await start_subagents(rig, 1)
@@ -198,7 +198,7 @@ async def test_a_large_result_goes_through_intake() -> None:
     await rig.assert_consistent()
 
 
-async def test_its_cost_is_counted() -> None:
+async def test_the_cost_of_a_subagent_is_counted() -> None:
     """Reported tokens where the provider reports them, else our own count."""
     reported = ModelResponse("Found.", usage=Usage(1_000, 20))
     rig = SubagentRig({"alpha": replies_in_order(tool_call_reply(("say", {}), id_prefix="k"), [reported])})
@@ -222,7 +222,7 @@ async def test_a_session_without_a_title_is_named_after_its_task() -> None:
     assert summary.title == "Find the callers of login()."
 
 
-async def test_they_are_not_listed_but_can_be_opened() -> None:
+async def test_subagents_are_not_listed_but_can_be_opened() -> None:
     """A workspace lists the sessions that a user started; a subagent's is opened by its id."""
     rig = SubagentRig({PARENT_PROMPT: delegate_script("alpha", "beta")})
     await rig.begin()
@@ -257,7 +257,7 @@ async def test_an_opened_subagent_is_the_running_one() -> None:
     await rig.assert_consistent()
 
 
-async def test_its_approval_requests_are_forwarded_to_the_parent() -> None:
+async def test_approval_requests_of_subagents_are_forwarded_to_the_parent() -> None:
     """Two calls of one id wait concurrently, each under an id of its own, and each is answered."""
     child_reply = tool_call_reply(("ask", {"text": "child"}), ("say", {}), id_prefix="k")
     rig = SubagentRig(
@@ -293,7 +293,7 @@ async def test_its_approval_requests_are_forwarded_to_the_parent() -> None:
     assert rig.events(ApprovalGiven) == []
 
 
-async def test_a_saved_rule_applies_to_them() -> None:
+async def test_a_saved_rule_applies_to_subagents() -> None:
     """Permissions are the workspace's."""
     child_reply = replies_in_order(tool_call_reply(("ask", {}), id_prefix="k"))
     rig = SubagentRig(
@@ -342,7 +342,7 @@ async def test_a_task_is_required() -> None:
     assert len(await rig.store.sessions()) == 1
 
 
-async def test_its_prompt_describes_its_role() -> None:
+async def test_a_subagent_s_prompt_describes_its_role() -> None:
     """Its system prompt is the workspace's with the subagents' own after it; the parent's is unchanged."""
     rig = SubagentRig({PARENT_PROMPT: delegate_script("alpha")})
     await rig.begin()

@@ -72,7 +72,7 @@ async def passes_until_done(slow: int) -> int:
 
 
 @pytest.mark.parametrize("slow", [0, 3])
-async def test_stopping_the_parent_stops_them_at_any_moment(slow: int) -> None:
+async def test_stopping_the_parent_stops_its_subagents_at_any_moment(slow: int) -> None:
     """At every turn of the loop: all logs are closed, nothing keeps running, and the parent can go on."""
     ends = set()
     for passes in range(0, await passes_until_done(slow) + 2, 1 + slow):
@@ -95,7 +95,7 @@ async def test_stopping_the_parent_stops_them_at_any_moment(slow: int) -> None:
     assert ends == {"stopped", "done"}
 
 
-async def test_closing_interrupts_them_at_any_moment() -> None:
+async def test_closing_interrupts_subagents_at_any_moment() -> None:
     """They end as their parent does, interrupted. A workspace can be closed while they run."""
     ends = set()
     for passes in range(0, await passes_until_done(0) + 2, 2):
@@ -177,7 +177,7 @@ async def test_an_opened_subagent_goes_on() -> None:
     await scope.close()
 
 
-async def test_it_can_be_opened_at_its_very_end() -> None:
+async def test_a_subagent_can_be_opened_at_its_very_end() -> None:
     """Released or not yet: the opened session is complete, and stops when the user wants it."""
     for passes in range(6):
         summary = asyncio.Event()
@@ -310,7 +310,7 @@ async def test_a_failure_is_reported_to_the_parent_with_the_link() -> None:
 
 @pytest.mark.expect_errors("task record .* failed")
 @pytest.mark.parametrize("refused", range(1, WRITES + 2))
-async def test_a_full_disk_fails_it_and_nothing_hangs(refused: int) -> None:
+async def test_a_full_disk_fails_a_subagent_and_nothing_hangs(refused: int) -> None:
     """Whichever write fails first: the caller gets the error, and with free space everything goes on."""
     rig = SubagentRig({"alpha": replies_in_order(tool_call_reply(("say", {}), text="On.", id_prefix="k"))})
     conversation = await rig.begin()
@@ -331,7 +331,7 @@ async def test_a_full_disk_fails_it_and_nothing_hangs(refused: int) -> None:
 
 
 @pytest.mark.expect_errors("task turn .* failed")
-async def test_an_internal_error_fails_it_and_nothing_hangs() -> None:
+async def test_an_internal_error_fails_a_subagent_and_nothing_hangs() -> None:
     """An unexpected error also ends the subagent's turn, and is reported."""
 
     def broken(_: object) -> list[ModelResponse]:

@@ -90,7 +90,7 @@ async def test_a_name_that_no_provider_accepts_is_left_out(name: str) -> None:
 @given(st.lists(st.lists(st.text("abAB-_", max_size=4), max_size=5, unique=True), max_size=4))
 def test_offered_tools_are_unique_valid_and_stable(offered: list[list[str]]) -> None:
     """For any input: no name twice, the first source wins, the same input gives the same order."""
-    sources = [NamedTools(str(place), *some) for place, some in enumerate(offered)]
+    sources = [NamedTools(str(index), *some) for index, some in enumerate(offered)]
     tools, again = Toolset(*sources), Toolset(*sources)
     assert tools.specs == again.specs
     assert len({name.casefold().replace("-", "_") for name in names(tools)}) == len(tools.specs)

@@ -46,7 +46,7 @@ def working(steps: int, word_count: int = 400) -> Script:
     """Return a model that makes so many calls of `word_count` words each in a turn, then says `Done.`"""
     call_count = 0
 
-    def play(request: ModelRequest) -> ScriptedReply:
+    def reply(request: ModelRequest) -> ScriptedReply:
         nonlocal call_count
         newest = max(n for n, message in enumerate(request.messages) if message.role == "user")
         if newest == len(request.messages) - 1:
@@ -59,7 +59,7 @@ def working(steps: int, word_count: int = 400) -> Script:
             id_prefix=f"s{len(request.messages)}-{call_count}-",
         )
 
-    return play
+    return reply
 
 
 def texts(request: ModelRequest) -> str:
@@ -465,7 +465,7 @@ async def test_off_disables_everything() -> None:
     await rig.assert_consistent()
 
 
-async def test_one_at_a_time() -> None:
+async def test_only_one_handover_runs_at_a_time() -> None:
     """A second start while one is in progress does nothing."""
     gate = asyncio.Event()
     rig = await ready_conversation(summary=lambda _: [gate, *text_reply(SUMMARY)])

@@ -198,7 +198,7 @@ async def test_a_draft_can_be_cancelled() -> None:
     await rig.assert_consistent()
 
 
-async def test_one_at_a_time() -> None:
+async def test_only_one_handover_is_written_at_a_time() -> None:
     """While an automatic one is written no draft can be started."""
     gate = asyncio.Event()
     rig = await ready_conversation(lambda _: [gate, *text_reply(SUMMARY)])

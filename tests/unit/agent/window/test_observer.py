@@ -121,15 +121,15 @@ def one_large_output() -> Script:
     """Each turn has one output that is worth a marker later."""
     number = iter(range(10**6))
 
-    def play(request: ModelRequest) -> ScriptedReply:
+    def reply(request: ModelRequest) -> ScriptedReply:
         if request.messages[-1].role == "user":
             return tool_call_reply(("say", {"text": "loud", "times": 200}), id_prefix=f"l{next(number)}-")
         return text_reply("Done.")
 
-    return play
+    return reply
 
 
-async def test_an_overflow_places_them() -> None:
+async def test_an_overflow_places_observations() -> None:
     """A request that does not fit uses prepared observations before anything is lost."""
     rig = await rig_after_turns(4, PLACE_LATE)
     replies: list[ScriptedReply] = [[ContextWindowExceeded("Too long.")], text_reply("Done.")]

@@ -71,7 +71,7 @@ async def test_observing_can_be_cancelled_at_any_moment(phase: Phase) -> None:
         await rig.assert_consistent()
 
 
-async def test_one_at_a_time() -> None:
+async def test_only_one_observer_runs_at_a_time() -> None:
     """A second manual start while they are written is refused; a turn that ends starts none."""
     gate = asyncio.Event()
     rig = await rig_after_turns(3, observation_script=lambda _: [gate, *text_reply(OBSERVATIONS)])
@@ -101,7 +101,7 @@ async def test_observations_turned_off_meanwhile() -> None:
     assert [event.reason for event in rig.events(ObservationsPlaced)] == [PlacementReason.MANUAL]
 
 
-async def test_nothing_is_blocked_while_they_are_written() -> None:
+async def test_nothing_is_blocked_while_observations_are_written() -> None:
     """Messages are sent and queued, edits are made, a turn is stopped; then they are recorded and fit."""
     gate = asyncio.Event()
     rig = await rig_after_turns(
@@ -243,7 +243,7 @@ async def test_a_fold_does_not_cross_the_range_being_observed() -> None:
 def six_calls_model() -> Script:
     """Return a model that makes six calls a turn, each for a hundred words."""
 
-    def play(request: ModelRequest) -> ScriptedReply:
+    def reply(request: ModelRequest) -> ScriptedReply:
         newest = max(n for n, message in enumerate(request.messages) if message.role == "user")
         if len(request.messages) - newest > 12:
             return text_reply("Done.")
@@ -251,7 +251,7 @@ def six_calls_model() -> Script:
             ("say", {"times": 50}), text="so", id_prefix=f"k{len(request.messages)}-{newest}-"
         )
 
-    return play
+    return reply
 
 
 async def test_a_handover_includes_observations() -> None:

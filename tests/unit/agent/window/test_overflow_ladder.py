@@ -36,7 +36,7 @@ STILL = msgspec.structs.replace(
 )
 
 
-def wide(word_count: int, key: str, calls: int = 1) -> ScriptedReply:
+def wide_step(word_count: int, key: str, calls: int = 1) -> ScriptedReply:
     """Return a step whose calls return so many words each."""
     return tool_call_reply(
         *(("say", {"text": f"word{n}", "times": word_count // 2}) for n in range(calls)), id_prefix=key
@@ -57,7 +57,7 @@ async def check_outputs_stored(rig: AgentRig) -> None:
 
 async def test_the_first_rung_is_enough() -> None:
     """Over 95 %, older outputs become markers; the newest two steps stay, and nothing else happens."""
-    rig = rig_of(*(wide(400, f"s{n}") for n in range(5)))
+    rig = rig_of(*(wide_step(400, f"s{n}") for n in range(5)))
     await rig.begin()
     ended = await rig.conversation.run("Work.")
     assert ended.how == "done"
@@ -79,7 +79,7 @@ async def sizes(rig: AgentRig) -> list[int]:
 
 async def test_one_batch_is_too_large() -> None:
     """When the newest step alone is too large its outputs become markers too: the agent recalls pages."""
-    rig = rig_of(wide(900, "s", calls=4))
+    rig = rig_of(wide_step(900, "s", calls=4))
     await rig.begin()
     ended = await rig.conversation.run("Work.")
     assert ended.how == "done"
@@ -161,7 +161,7 @@ async def test_too_much_text_alone() -> None:
 
 async def test_the_provider_reports_an_overflow() -> None:
     """A refused request is made smaller and sent once more, though by our own count it fits."""
-    replies: list[ScriptedReply] = [wide(300, f"s{n}") for n in range(4)]
+    replies: list[ScriptedReply] = [wide_step(300, f"s{n}") for n in range(4)]
     rig = rig_of(*replies, [ContextWindowExceeded("Too long.")], text_reply("It fits now."))
     await rig.begin()
     ended = await rig.conversation.run("Work.")
@@ -182,7 +182,9 @@ async def test_the_provider_reports_an_overflow() -> None:
 async def test_the_provider_reports_its_limit(requested_tokens: int, window: int) -> None:
     """Its window is a fraction of our figure: space is made for that at once, in its tokens or ours."""
     overflow = ContextWindowExceeded("Too long.", request_tokens=requested_tokens, window=window)
-    rig = rig_of(*(wide(150, f"s{n}") for n in range(6)), [overflow], text_reply("It fits."), policy=STILL)
+    rig = rig_of(
+        *(wide_step(150, f"s{n}") for n in range(6)), [overflow], text_reply("It fits."), policy=STILL
+    )
     await rig.begin()
     assert (await rig.conversation.run("Work.")).how == "done"
     refused, again = (
@@ -198,7 +200,7 @@ async def test_the_provider_reports_its_limit(requested_tokens: int, window: int
 async def test_the_provider_reports_an_overflow_twice() -> None:
     """The second refusal is reported; there is no loop of retries."""
     overflow = ContextWindowExceeded("Too long.", "The server counts otherwise.", "Set the window's size.")
-    rig = rig_of(*(wide(300, f"s{n}") for n in range(4)), [overflow], [overflow])
+    rig = rig_of(*(wide_step(300, f"s{n}") for n in range(4)), [overflow], [overflow])
     await rig.begin()
     ended = await rig.conversation.run("Work.")
     assert (ended.how, ended.what) == ("failed", "Too long.")
@@ -221,7 +223,7 @@ async def test_a_message_that_can_never_fit() -> None:
 
 async def test_off_disables_everything() -> None:
     """With the profile off no request is changed, not even then: the overflow is reported."""
-    rig = rig_of(*(wide(500, f"s{n}") for n in range(6)), policy=PROFILES["off"])
+    rig = rig_of(*(wide_step(500, f"s{n}") for n in range(6)), policy=PROFILES["off"])
     await rig.begin()
     ended = await rig.conversation.run("Work.")
     assert ended.how == "failed"
@@ -234,7 +236,7 @@ async def test_off_disables_everything() -> None:
 async def test_truncation_can_be_undone() -> None:
     """It keeps pins, and the first and newest message of the user; undone, everything is back."""
     replies = [text_reply(f"answer {n} " + "because it is so " * 60) for n in range(9)]
-    rig = rig_of(wide(40, "pin"), text_reply("Read."), *replies)
+    rig = rig_of(wide_step(40, "pin"), text_reply("Read."), *replies)
     await rig.begin()
     await rig.conversation.run("The first words.")
     await rig.conversation.window.pin(
@@ -269,7 +271,8 @@ async def test_truncation_can_be_undone() -> None:
 async def test_windows_of_any_size(window: int) -> None:
     """The same work succeeds, or is refused clearly; the log stays valid."""
     rig = rig_of(
-        *(wide(200, f"s{n}", calls=2) for n in range(6)), info=msgspec.structs.replace(INFO, window=window)
+        *(wide_step(200, f"s{n}", calls=2) for n in range(6)),
+        info=msgspec.structs.replace(INFO, window=window),
     )
     await rig.begin()
     ended = await rig.conversation.run("Work.")

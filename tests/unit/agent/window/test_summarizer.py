@@ -240,11 +240,11 @@ async def test_the_request_itself_overflows() -> None:
 async def test_the_middle_is_omitted() -> None:
     """When the parts fail, the middle is left out; head and tail stay."""
 
-    def whole_only(request: ModelRequest) -> ScriptedReply:
+    def full_request_only(request: ModelRequest) -> ScriptedReply:
         text = request.messages[-1].text
         return summary_of(request) if "What was known." in text and MERGING not in text else text_reply(" ")
 
-    main = model("main", 600, whole_only)
+    main = model("main", 600, full_request_only)
     result = await SummarizerRig(main).ask(brief(200))
     assert result.fallback_reason.startswith("test/main read it shortened: test/main has room for 500 of ")
     assert "test/main: The model sent no summary." in result.fallback_reason

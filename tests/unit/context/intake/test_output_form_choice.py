@@ -21,7 +21,7 @@ from helix_desktop.context.intake.output_form_choice import (
 from helix_desktop.domain.digest import digest_of
 
 FULL, PREVIEW = FormChoice("full", is_chosen_by_model=True), FormChoice("preview", is_chosen_by_model=True)
-NOBODY = FormChoice()
+DEFAULT_CHOICE = FormChoice()
 
 
 def compact(instructions: str) -> FormChoice:
@@ -61,15 +61,15 @@ def test_answers_in_the_requested_form_and_similar_ones_are_parsed(answer: str) 
 )
 def test_an_unparsable_answer_is_a_preview_by_default(answer: str) -> None:
     """No answer, no form, no such output, no instructions, a sentence, a contradiction, broken JSON."""
-    assert parse_choices(answer, (True,)) == (NOBODY,)
+    assert parse_choices(answer, (True,)) == (DEFAULT_CHOICE,)
 
 
 def test_a_form_that_was_not_offered_is_a_preview() -> None:
     """The full form is granted only where it was offered."""
-    assert parse_choices("1: full\n2: full", (False, True)) == (NOBODY, FULL)
+    assert parse_choices("1: full\n2: full", (False, True)) == (DEFAULT_CHOICE, FULL)
 
 
-SIGNS = ("\n", "\n\n", " ", "**", "```", "<think>", "</think>", "\x00", "\ud800", "\u2028", ". ", "output ")
+MARKS = ("\n", "\n\n", " ", "**", "```", "<think>", "</think>", "\x00", "\ud800", "\u2028", ". ", "output ")
 KEYWORDS = (
     "1",
     "2",
@@ -89,7 +89,7 @@ KEYWORDS = (
     "²",
     "٣",
 )
-PIECES = st.sampled_from((*SIGNS, *KEYWORDS))
+PIECES = st.sampled_from((*MARKS, *KEYWORDS))
 
 
 @given(st.one_of(st.text(max_size=200), st.lists(PIECES, max_size=40).map("".join)), st.lists(st.booleans()))
@@ -101,7 +101,7 @@ def test_any_answer_gives_a_valid_choice_for_each_output(answer: str, full: list
         assert choice.form in ("preview", "compact") or (choice.form == "full" and allowed)
         assert bool(choice.instructions) == (choice.form == "compact")
         assert len(choice.instructions) <= INSTRUCTIONS_CAP
-        assert choice.is_chosen_by_model or choice == NOBODY
+        assert choice.is_chosen_by_model or choice == DEFAULT_CHOICE
 
 
 INSTRUCTIONS = st.lists(

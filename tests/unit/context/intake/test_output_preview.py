@@ -28,10 +28,10 @@ def test_a_preview_stays_under_its_budget(text: str, budget: int) -> None:
 @given(
     st.integers(0, 300), st.sampled_from(("ERROR: no such table", "Traceback (most recent", "exit code 3"))
 )
-def test_errors_and_exit_lines_are_kept(place: int, error_line: str) -> None:
+def test_errors_and_exit_lines_are_kept(index: int, error_line: str) -> None:
     """The line that matters is shown wherever it is."""
     lines = [f"compiling module number {n}" for n in range(300)]
-    lines.insert(place, error_line)
+    lines.insert(index, error_line)
     assert error_line in preview_output("\n".join(lines), DIGEST, 300)
 
 
@@ -58,16 +58,16 @@ def test_the_exit_code_is_always_present(text: str, budget: int, code: int) -> N
 
 
 @given(st.lists(st.integers(40, 560), max_size=12, unique=True), st.integers(100, 600))
-def test_important_lines_have_the_numbers_that_recall_accepts(places: list[int], budget: int) -> None:
+def test_important_lines_have_the_numbers_that_recall_accepts(indexes: list[int], budget: int) -> None:
     """In their order, between head and tail, each once."""
     lines = [f"compiling module number {n}" for n in range(600)]
-    for place in places:
-        lines[place] = f"src/module_{chr(97 + place % 26)}.c: error: something is wrong with it"
+    for index in indexes:
+        lines[index] = f"src/module_{chr(97 + index % 26)}.c: error: something is wrong with it"
     preview = preview_output("\n".join(lines), DIGEST, budget)
     numbered = [line.split(": ", 1) for line in preview.splitlines() if line.split(": ")[0].isdigit()]
     assert [lines[int(number) - 1] for number, _ in numbered] == [line for _, line in numbered]
     assert [int(number) for number, _ in numbered] == sorted({int(number) for number, _ in numbered})
-    assert numbered or not any(place < 550 and lines[place] not in preview for place in places)
+    assert numbered or not any(index < 550 and lines[index] not in preview for index in indexes)
 
 
 def test_among_many_errors_the_last_distinct_one_is_kept() -> None:

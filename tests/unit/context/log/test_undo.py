@@ -112,9 +112,9 @@ def test_the_order_of_undoing_does_not_matter(simulator: SessionSimulator, order
     other = simulator.transcript.fork()
     for seq in undoable:
         simulator.record(Undone(seq))
-    for place in order:
-        if place < len(undoable):
-            other.apply(RecordedEvent(other.last_seq + 1, 0, Undone(undoable[place])))
+    for index in order:
+        if index < len(undoable):
+            other.apply(RecordedEvent(other.last_seq + 1, 0, Undone(undoable[index])))
     assert project(other, simulator.policy, simulator.frame) == simulator.window()
 
 

@@ -91,9 +91,9 @@ def test_no_step_is_split(simulator: SessionSimulator) -> None:
     """No cover begins or ends between a call and its answers."""
     items = simulator.transcript.items
     for cover in simulator.transcript.covers:
-        behind = next((item for item in items if item.seq > cover.upto), None)
+        following = next((item for item in items if item.seq > cover.upto), None)
         first = next((item for item in items if item.seq > cover.after), None)
-        for neighbor in (behind, first):
+        for neighbor in (following, first):
             assert neighbor is None or not isinstance(neighbor.event, ToolAnswered)
 
 

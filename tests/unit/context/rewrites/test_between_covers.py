@@ -186,9 +186,9 @@ def test_a_pinned_marker_is_shown_in_full() -> None:
     turn(simulator)
     session_rewrites.sweep_all(simulator, 2)
     (masked_seq, *_) = sorted(simulator.transcript.masked)
-    places = [output.seq for output in session_rewrites.cached_outputs(simulator)]
+    seqs = [output.seq for output in session_rewrites.cached_outputs(simulator)]
     before = simulator.window()
-    session_rewrites.pin(simulator, places.index(masked_seq))
+    session_rewrites.pin(simulator, seqs.index(masked_seq))
     assert masked_seq not in simulator.transcript.masked
     assert simulator.window().estimate > before.estimate
     session_rewrites.unpin(simulator, 0)

@@ -55,7 +55,7 @@ def looks_like_a_call(text: str, tools: set[str]) -> bool:
 
 
 def _as_json(text: str) -> bool:
-    for start in (index for index, sign in enumerate(text) if sign in "{["):
+    for start in (index for index, char in enumerate(text) if char in "{["):
         try:
             parsed, _ = json.JSONDecoder().raw_decode(text[start:])
         except ValueError:

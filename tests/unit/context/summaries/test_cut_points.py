@@ -78,9 +78,9 @@ def test_enough_tokens_stay(simulator: SessionSimulator, keep: int) -> None:
     """After the cut there are at least the tokens to be kept."""
     cut = cuts.choose_cut(simulator.transcript, keep)
     if cut is not None:
-        behind = [entry for entry in coverable(simulator.transcript) if end_of(entry) > cut.upto]
+        rest_entries = [entry for entry in coverable(simulator.transcript) if end_of(entry) > cut.upto]
         kept_back = [entry for entry in coverable(simulator.transcript) if entry.seq == cut.kept_seq]
-        assert sum(map(simulator.transcript.entry_tokens, [*behind, *kept_back])) >= keep
+        assert sum(map(simulator.transcript.entry_tokens, [*rest_entries, *kept_back])) >= keep
 
 
 @given(histories())
@@ -98,12 +98,12 @@ def test_inside_a_turn_the_furthest_cut_that_keeps_enough_is_used() -> None:
     simulator = build_history(10, size=400)
     cut = cuts.choose_cut(simulator.transcript, 300)
     assert cut is not None
-    behind = [item for item in simulator.transcript.items if item.seq > cut.upto]
-    assert sum(item.tokens for item in behind) >= 300
-    assert isinstance(behind[0].event, AssistantSpoke)
-    step = behind[0].step
+    later_items = [item for item in simulator.transcript.items if item.seq > cut.upto]
+    assert sum(item.tokens for item in later_items) >= 300
+    assert isinstance(later_items[0].event, AssistantSpoke)
+    step = later_items[0].step
     assert (
-        sum(item.tokens for item in behind if item.step > step) < 300
+        sum(item.tokens for item in later_items if item.step > step) < 300
     )  # one step later would keep too little
     first = simulator.transcript.items[0]
     assert cut.kept_seq == first.seq

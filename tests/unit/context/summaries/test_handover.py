@@ -41,7 +41,7 @@ TEXTS = (
     .map(str.strip)
     .filter(
         lambda text: (
-            any(sign.isalpha() for sign in text) and text.lower().strip("(.)") not in ("none", "nothing")
+            any(char.isalpha() for char in text) and text.lower().strip("(.)") not in ("none", "nothing")
         )
     )
 )

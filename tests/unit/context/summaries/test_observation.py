@@ -147,7 +147,7 @@ def test_a_single_turn_is_never_observed() -> None:
     assert observation.observable_range(simulator.transcript) is None
 
 
-def test_one_at_a_time() -> None:
+def test_only_one_observation_is_due_at_a_time() -> None:
     """While prepared ones wait nothing more is due; once placed, the next range begins at their end."""
     simulator = conversation_with(4)
     observation_seq = prepared(simulator)

@@ -165,7 +165,7 @@ def test_parsing_a_command_never_fails_and_never_invents_words(text: str) -> Non
     words = parse_simple_command(text)
     if words is not None:
         assert all(word.isprintable() for word in words)
-        assert "".join(words).replace(" ", "") == "".join(sign for sign in text if sign not in " \t'\"")
+        assert "".join(words).replace(" ", "") == "".join(char for char in text if char not in " \t'\"")
     suggest_pattern(text)
     possibly_matches("git push *", text)
 

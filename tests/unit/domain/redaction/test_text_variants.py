@@ -24,10 +24,10 @@ SECRETS = st.text(st.characters(blacklist_categories=["Cs"]), min_size=MIN_BASE6
 
 @given(SECRETS, st.binary(max_size=20), st.binary(max_size=20), st.booleans())
 def test_a_text_is_found_in_base64_at_any_offset(
-    secret: str, before: bytes, behind: bytes, safe: bool
+    secret: str, before: bytes, suffix: bytes, safe: bool
 ) -> None:
     encode = urlsafe_b64encode if safe else b64encode
-    encoded = encode(before + secret.encode() + behind)
+    encoded = encode(before + secret.encode() + suffix)
     redaction = Redaction(RedactionRequest(secret), TIMESTAMP_MS)
     assert redaction.matches(encoded)
     remaining = redaction.redact_data(encoded)

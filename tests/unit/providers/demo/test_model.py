@@ -148,7 +148,7 @@ async def _slowly(model: DemoModel) -> None:
         pass
 
 
-def test_it_says_that_it_is_a_demo() -> None:
+def test_the_demo_model_is_marked_as_a_demo() -> None:
     info = DemoModel(DEMO_DIR).info
     assert (info.label, info.demo, info.window, info.reserve) == (DEMO_LABEL, True, 25_000, 1_500)
 

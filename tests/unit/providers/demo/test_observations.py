@@ -102,10 +102,10 @@ def test_the_demo_s_output_can_be_parsed(simulator: SessionSimulator, max_chars:
     fewer = observation_task.parse_observations(write_summary(twice.messages[1].text), items)
     assert len(fewer) <= len(facts)
     assert {fact.text for fact in fewer} <= {fact.text for fact in facts}
-    whole_brief = handover_task("Write.", transcript_lines(items), None, "")
-    if divided := split_task(whole_brief, max_chars):
+    full_brief = handover_task("Write.", transcript_lines(items), None, "")
+    if divided := split_task(full_brief, max_chars):
         texts = [write_summary(full_request(part).messages[1].text) for part in divided]
-        merged_handover = write_summary(full_request(merge_task(whole_brief, texts)).messages[1].text)
+        merged_handover = write_summary(full_request(merge_task(full_brief, texts)).messages[1].text)
         assert [section.title for section in parse_handover(merged_handover, frozenset(seqs))] == [*SECTIONS]
 
 

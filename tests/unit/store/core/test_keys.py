@@ -75,6 +75,6 @@ def test_no_two_kinds_of_row_share_a_key(digest: str, session: str, number: int)
 
 
 @pytest.mark.parametrize("text", ["", "0" * 63, "0" * 65, "G" * 64, "A" * 64])
-def test_what_is_no_digest_gets_no_key(text: str) -> None:
+def test_an_invalid_digest_gets_no_key(text: str) -> None:
     with pytest.raises(ValueError, match="SHA-256"):
         keys.record(text)

@@ -41,14 +41,14 @@ def test_long_and_short_data_have_the_same_checksum(size: int, rnd: random.Rando
 
 
 @given(st.lists(st.binary(max_size=70_000), max_size=4), st.integers(0), st.integers(0, 7))
-def test_a_flipped_bit_of_a_log_loses_one_record(payloads: list[bytes], place: int, bit: int) -> None:
+def test_a_flipped_bit_of_a_log_loses_one_record(payloads: list[bytes], position: int, bit: int) -> None:
     log = written_log(payloads)
     assert [(record.payload, record.is_intact) for record in read_log(log)] == [
         (record, True) for record in payloads
     ]
     if log:
         damaged = bytearray(log)
-        damaged[place % len(log)] ^= 1 << bit
+        damaged[position % len(log)] ^= 1 << bit
         sound = [record.payload for record in read_log(bytes(damaged)) if record.is_intact]
         assert len(sound) >= len(payloads) - 1
         rest = iter(payloads)

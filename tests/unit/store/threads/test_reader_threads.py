@@ -61,7 +61,7 @@ async def test_a_cancelled_caller_does_not_block_the_others_results() -> None:
 def test_a_closed_loop_gets_no_result() -> None:
     loop = asyncio.new_event_loop()
     delivery = LoopBridge(loop)
-    place = delivery.create_future()
+    future = delivery.create_future()
     loop.close()
-    delivery.deliver([(place, 1, None)])
-    assert not place.done()
+    delivery.deliver([(future, 1, None)])
+    assert not future.done()

@@ -36,11 +36,11 @@ class Disk:
 
 
 def report_results(results: Sequence[tuple[Future[None], Exception | None]]) -> None:
-    for place, error in results:
+    for future, error in results:
         if error is None:
-            place.set_result(None)
+            future.set_result(None)
         else:
-            place.set_exception(error)
+            future.set_exception(error)
 
 
 def writer_on(disk: Disk) -> WriterThread[Future[None]]:
@@ -54,9 +54,9 @@ def put(writer: WriterThread[Future[None]], key: bytes, size: int = 1) -> Future
 def submit(
     writer: WriterThread[Future[None]], stage: Callable[[WriteBatch], None], size: int = 1
 ) -> Future[None]:
-    place: Future[None] = Future()
-    writer.submit(WriteJob(stage, size, place))
-    return place
+    future: Future[None] = Future()
+    writer.submit(WriteJob(stage, size, future))
+    return future
 
 
 def refuse(_: WriteBatch) -> None:
