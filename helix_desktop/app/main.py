@@ -58,9 +58,9 @@ def show_window(args: argparse.Namespace) -> int:
     frame = build_frame(app, WindowStateFile(data.root / WINDOW_STATE_FILE))
     fit_screen(frame.window)  # it may be larger: its first size, or one kept from another screen
     _paint_first_frame(frame)
-    from helix_desktop.app.run import run
+    from helix_desktop.app.run import Launch, run
 
-    return run(app, frame, data, marker_path, target, early_events)
+    return run(app, frame, Launch(data, marker_path, target, early_events))
 
 
 def _data_dir(args: argparse.Namespace) -> DataDir:

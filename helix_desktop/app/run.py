@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import qasync
@@ -43,22 +44,25 @@ from helix_desktop.ui.timeline.view import Timeline
 from helix_desktop.ui.workspaces.window_controllers import WindowControllers
 
 
-def run(
-    app: QApplication,
-    frame: WindowFrame,
-    data_dir: DataDir,
-    marker_path: Path,
-    launch_target: str,
-    early_events: EarlyFileOpenEvents | None = None,
-) -> int:
-    """Run a window that is on screen until it is closed; return the exit code.
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """How the window was started; `marker_path` marks the data directory as in use while it is open.
 
-    `marker_path` marks the data directory as in use while the window is open; `launch_target`: see
-    app.launch_targets; `early_events` holds the files that the system asked to open so far.
+    `target`: see app.launch_targets; `early_events` holds the files that the system asked to open so far.
     """
+
+    data_dir: DataDir
+    marker_path: Path
+    target: str
+    early_events: EarlyFileOpenEvents | None = None
+
+
+def run(app: QApplication, frame: WindowFrame, launch: Launch) -> int:
+    """Run a window that is on screen until it is closed; return the exit code."""
+    data_dir = launch.data_dir
     instance = SingleInstance(data_dir.root)
     try:
-        is_delivered = instance.send(launch_target)  # another start may have come first, by less than a frame
+        is_delivered = instance.send(launch.target)  # another start may have come first, by less than a frame
     except InstanceNotResponding as error:
         frame.window.allow_close()
         return show_startup_error(app, error, frame.window_state, LOCKED)
@@ -66,23 +70,14 @@ def run(
         frame.window.allow_close()
         return 0
     instance.claim()
-    marker = RunMarker(marker_path)
+    marker = RunMarker(launch.marker_path)
     crashed = marker.crashed_run()
     stacks = open_window_logs(data_dir.logs_dir)
     marker.start(wall_clock_ms(), stacks.tell())
     try:
         with asyncio.Runner(loop_factory=lambda: qasync.QEventLoop(app)) as runner:
             relaunch_args = runner.run(
-                _run_window(
-                    app,
-                    create_window_context(frame),
-                    data_dir,
-                    instance,
-                    launch_target,
-                    early_events,
-                    marker,
-                    crashed,
-                )
+                _run_window(app, create_window_context(frame), launch, instance, marker, crashed)
             )
     finally:
         close_window_logs(stacks)
@@ -96,15 +91,13 @@ def run(
 async def _run_window(
     app: QApplication,
     window_context: WindowContext,
-    data_dir: DataDir,
+    launch: Launch,
     instance: SingleInstance,
-    launch_target: str,
-    early_events: EarlyFileOpenEvents | None,
     marker: RunMarker,
     crashed_run: LastRun | None,
 ) -> tuple[str, ...]:
     """Run until the window is closed; return the arguments to relaunch with, if any."""
-    relaunch_args: list[str] = []
+    data_dir, relaunch_args = launch.data_dir, list[str]()
 
     def move(target: str, remove_old: bool) -> None:
         options = ["--remove-old"] if remove_old else []
@@ -127,14 +120,14 @@ async def _run_window(
 
     instance.activated.connect(wake)
     file_events = FileOpenEvents(app, wake, window_context.actions.show_error)
-    early_targets = early_events.drain() if early_events else []
+    early_targets = launch.early_events.drain() if launch.early_events else []
     controllers.workspace_controller.workspace_opened.connect(
         lambda workspace_id: window_context.actions.start(
             asyncio.to_thread(marker.add_workspace, workspace_id), "note workspace"
         )
     )
     start_ms = wall_clock_ms()
-    first_task = start_target(launch_target or file_events.first_target(early_targets), is_first=True)
+    first_task = start_target(launch.target or file_events.first_target(early_targets), is_first=True)
     if crashed_run is not None:
         window_context.actions.start(
             _report_crash(crashed_run, window_context, services, data_dir.logs_dir, first_task, start_ms),

@@ -30,7 +30,10 @@ class StatusBuilder:
             )
         condition, actor = hub.status(entry), hub.actor(entry.name)
         return McpServerStatus(
-            *(entry, condition.state, condition.reason, condition.retry_in_s),
+            entry,
+            condition.state,
+            condition.reason,
+            condition.retry_in_s,
             reported_name=actor.server_title if actor else "",
             tools=await self._tool_statuses(actor, entry) if actor else (),
             log=actor.stderr_log.text if actor else "",
@@ -43,7 +46,9 @@ class StatusBuilder:
         self._token_counts.update(zip(new, await self._counter.count(new), strict=True))
         return tuple(
             McpToolStatus(
-                *(tool.tool, tool.spec.description.partition("] ")[2], self._token_counts[text]),
+                tool.tool,
+                tool.spec.description.partition("] ")[2],
+                self._token_counts[text],
                 is_enabled=tool.tool not in entry.off,
                 is_read_only=tool.claims_read_only,
                 refusal=tool.rejection,
