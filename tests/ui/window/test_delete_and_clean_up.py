@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,11 +10,13 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QMenu
 
+from helix_desktop.agent.ports import StoreRetention
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.session import ToolAnswered, UserSpoke
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import Content
 from helix_desktop.domain.store.retention import DAY_MS, RetentionRule
+from helix_desktop.store.retention.leveldb_retention import LevelDbRetention
 from helix_desktop.ui.cache.filter_options import state_option
 from helix_desktop.ui.redaction.dialog import CONFIRMATION_WORD, RedactDialog
 from tests.support.model_servers.chat_server import (
@@ -28,6 +31,13 @@ from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
 SECRET = "sk-live-Zq83hd02jfQ"
+
+
+def advance_clock(retention: StoreRetention, by_ms: int) -> None:
+    """Let a clean-up of the durable store see a later time."""
+    assert isinstance(retention, LevelDbRetention)
+    access = retention._access
+    retention._access = replace(access, clock=lambda: access.clock() + by_ms)
 
 
 def on_screen(rig: WindowRig) -> str:
@@ -204,8 +214,7 @@ async def test_a_cleanup_is_previewed_done_and_undone(
         await rig.open_folder("project")
         await old(rig, loose)
         keep, tidying = rig.workspace.store.retention, rig.wiring.cleanup
-        clock = keep._clock  # type: ignore[attr-defined]  # the durable keeper's
-        monkeypatch.setattr(keep, "_clock", lambda: clock() + 2 * DAY_MS)
+        advance_clock(keep, 2 * DAY_MS)
         rig.window.commands.clean_up.trigger()
         await until(lambda: tidying.cleanup_dialog, "the dialog")
         dialog = tidying.cleanup_dialog
@@ -304,8 +313,7 @@ async def test_a_workspace_enforces_its_quota_when_it_is_opened(
         await rig.wiring.workspace_controller.close_workspace(identity)
         moved = await services.open_workspace(identity)
         keep = moved.store.retention
-        clock = keep._clock  # type: ignore[attr-defined]  # the durable keeper's
-        keep._clock = lambda: clock() + 2 * DAY_MS  # type: ignore[attr-defined]  # the same
+        advance_clock(keep, 2 * DAY_MS)
         await rig.wiring.workspace_controller.open_workspace(identity)
 
         trashed: list[int] = []
@@ -331,8 +339,7 @@ async def test_the_data_page_displays_the_size_and_saves_the_rule(
         page = settings.dialog.data
         assert page.stored.text().startswith("3 entries, ")
         assert page.removable.text() == "Nothing of it could go now"
-        clock = keep._clock  # type: ignore[attr-defined]  # the durable keeper's
-        monkeypatch.setattr(keep, "_clock", lambda: clock() + 2 * DAY_MS)
+        advance_clock(keep, 2 * DAY_MS)
         page.quota.setCurrentIndex(2)
         page.quota.activated.emit(2)
         await until(
