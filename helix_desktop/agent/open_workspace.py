@@ -17,8 +17,8 @@ from helix_desktop.agent.session import Session
 from helix_desktop.agent.session_services import SessionServices
 from helix_desktop.agent.session_updates import EventRecorded, ExternalChange, RequestChanged, Update
 from helix_desktop.agent.session_usage import SessionUsage
-from helix_desktop.agent.settings.run_settings import SessionRunSettings
 from helix_desktop.agent.settings.session_models import SessionModels
+from helix_desktop.agent.subagents.runner import SubagentFactory
 from helix_desktop.agent.tool_calls.approvals import SessionPermissions
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy
@@ -170,8 +170,13 @@ class OpenWorkspace:
             services = services.for_subagents()
             settings = await self.models.open_subagent(session_id, transcript, services)
         else:
-            settings = session_settings = await self.models.open(session_id, transcript)
-            factory = _SubagentFactory(self, permissions, session_settings)
+            settings = own = await self.models.open(session_id, transcript)
+            factory = SubagentFactory(
+                lambda policy, model, role: self._create_subagent(
+                    policy, model, role, permissions, own.roles
+                ),
+                self._release_subagent,
+            )
         own_summary = _find_summary(listed, session_id)
         ratios = own_summary.ratios if own_summary is not None else None
         clock = self._services.clock
@@ -209,7 +214,7 @@ class OpenWorkspace:
             for listener in tuple(self._listeners):
                 listener(session.id, update)
 
-    async def create_subagent(
+    async def _create_subagent(
         self,
         policy: ContextPolicy | None,
         model: Model | None,
@@ -243,7 +248,7 @@ class OpenWorkspace:
         )
         return conversation
 
-    async def release_subagent(self, session: str) -> None:
+    async def _release_subagent(self, session: str) -> None:
         """Release a subagent that has ended, unless its session was opened."""
         if session not in self._open:
             await self._subagents[session].close()
@@ -285,27 +290,6 @@ class OpenWorkspace:
         for conversation in (*self._open.values(), *self._subagents.values()):
             await conversation.close()
         await self.store.close()
-
-
-class _SubagentFactory:
-    """A factory of one conversation's subagents: they share its permissions."""
-
-    def __init__(
-        self, workspace: OpenWorkspace, permissions: SessionPermissions, run_settings: SessionRunSettings
-    ) -> None:
-        self._workspace, self._permissions, self._run_settings = workspace, permissions, run_settings
-
-    async def create_subagent(
-        self, policy: ContextPolicy | None, model: Model | None, role: ModelRole = "main"
-    ) -> Conversation:
-        """Create a subagent's conversation, without a log yet."""
-        return await self._workspace.create_subagent(
-            policy, model, role, self._permissions, self._run_settings.roles
-        )
-
-    async def release_subagent(self, session: str) -> None:
-        """Release a subagent that has ended."""
-        await self._workspace.release_subagent(session)
 
 
 def _find_summary(listed: list[SessionSummary], session: str) -> SessionSummary | None:

@@ -59,8 +59,9 @@ class OutputForms:
     ) -> FormChosen:
         match form:
             case "preview":
-                policy = self._runtime.policy
-                return FormChosen(seq, form, *await self._intake.preview(text, answer, policy.preview_tokens))
+                max_tokens = self._runtime.policy.preview_tokens
+                preview_text, tokens = await self._intake.preview(text, answer, max_tokens)
+                return FormChosen(seq, form, preview_text, tokens)
             case "full":
                 tokens = await self._runtime.count_tokens(text)
                 return FormChosen(seq, form, text, tokens)
@@ -84,16 +85,19 @@ class OutputForms:
             raise OutputFormUnavailable(
                 "The extract was not taken.", extract.rejection, "Ask for less, or keep a preview."
             )
-        duration_ms = self._runtime.elapsed_ms(started_at_ms)
-        cost = (
-            extract.spent_tokens,
-            extract.cached_tokens,
-            duration_ms,
-            extract.model,
-            extract.fallback_reason,
-            extract.cost,
+        return FormChosen(
+            seq,
+            "compact",
+            extract.text,
+            extract.tokens,
+            asked=instructions,
+            intake_tokens=extract.spent_tokens,
+            intake_cached=extract.cached_tokens,
+            intake_ms=self._runtime.elapsed_ms(started_at_ms),
+            intake_model=extract.model,
+            intake_note=extract.fallback_reason,
+            intake_cost=extract.cost,
         )
-        return FormChosen(seq, "compact", extract.text, extract.tokens, instructions, *cost)
 
     def _events_to_record(
         self, item: LogItem, answer: ToolAnswered, event: FormChosen

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
-from typing import Protocol
+from dataclasses import dataclass
 
 import msgspec
 
@@ -62,18 +62,16 @@ class SubagentResult(msgspec.Struct, frozen=True):
         )
 
 
-class SubagentFactory(Protocol):
-    """Creates and releases the conversations of subagents; implemented by the open workspace."""
+@dataclass(frozen=True, slots=True)
+class SubagentFactory:
+    """Creates and releases the conversations of one session's subagents.
 
-    async def create_subagent(
-        self, policy: ContextPolicy | None, model: Model | None, role: ModelRole = "main"
-    ) -> SubagentConversation:
-        """Create a conversation without a log; default: the workspace's policy and its model of `role`."""
-        ...
+    `create` returns one without a log; default: the workspace's policy and the model of the role. `release`
+    takes the session of a subagent that has ended.
+    """
 
-    async def release_subagent(self, session: str) -> None:
-        """Release a subagent that has ended."""
-        ...
+    create: Callable[[ContextPolicy | None, Model | None, ModelRole], Awaitable[SubagentConversation]]
+    release: Callable[[str], Awaitable[None]]
 
 
 class SubagentRunner:
@@ -105,7 +103,7 @@ class SubagentRunner:
         session of its log; ToolError without a task, or where subagents are not allowed; StoreError.
         """
         factory = self._require_factory(task)
-        subagent = await factory.create_subagent(policy, model, role)
+        subagent = await factory.create(policy, model, role)
         monitor = self._running[subagent.session.id] = SubagentMonitor(subagent, self._session, call_id)
         try:
             await self._begin(
@@ -167,7 +165,7 @@ class SubagentRunner:
             await self._end(subagent)
         monitor.close()
         del self._running[subagent.session.id]
-        await factory.release_subagent(subagent.session.id)
+        await factory.release(subagent.session.id)
 
     async def _end(self, subagent: SubagentConversation) -> None:
         await (subagent.stop() if self.cancelled_as == "stopped" else subagent.close())
