@@ -7,11 +7,10 @@ import re
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-import msgspec
-
-from helix_desktop.config.settings import ModelEntry, Provider, Settings
+from helix_desktop.config.settings import ModelEntry, Provider
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.local_server import LocalServer
+from helix_desktop.services.provider_changes import DEMO, ProviderChanges
 from helix_desktop.services.provider_check_result import CheckStep
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.onboarding.found_servers import FoundServerList
@@ -25,9 +24,7 @@ from helix_desktop.ui.settings.forms import (
     validate_provider,
 )
 from helix_desktop.ui.settings.providers.page import ProvidersPage
-from helix_desktop.workspaces.record import MODEL_ROLES
 
-DEMO = "demo"
 _DEFAULT_NAME = "server"
 _DEMO_FORM = ProviderForm(DEMO, "Offline demo model", "", demo=True)
 _PLACES: dict[str, KeyPlace] = {"keychain": "keychain", "environment": "environment", "run": "run"}
@@ -43,7 +40,7 @@ class ProvidersPresenter:
         self._page, self._editor, self._services = page, page.editor, context.services
         self._active_workspace, self._session_controller = context.active_workspace, session_controller
         self._async_actions = AsyncActions(context.async_actions.scope, self._show_error)
-        self._change_lock = asyncio.Lock()
+        self._changes, self._change_lock = ProviderChanges(context.services), asyncio.Lock()
         self._test_task: asyncio.Task[None] | None = None
         self._steps: tuple[CheckStep, ...] = ()
         start, editor = self._async_actions.start, self._editor
@@ -99,19 +96,8 @@ class ProvidersPresenter:
 
     async def _save(self, form: ProviderForm) -> None:
         provider = provider_from_form(form)
-        settings = self._services.settings
-        if provider.name != form.id and (provider.name == DEMO or settings.provider(provider.name)):
-            raise HelixError(f"There is a provider {provider.name} already.", fix="Choose another name.")
         used = self._in_use(form.id or provider.name)
-        names = {role: updated_label(getattr(settings, role), form.id, provider) for role in MODEL_ROLES}
-        if form.id and form.id != provider.name:
-            settings = settings.with_provider_removed(form.id)
-        if form.id:
-            self._update_references(form.id, provider)
-        if form.key:
-            await self._services.save_key(provider.name, form.key)
-        changed = msgspec.structs.replace(settings, **names, run_keys=self._services.settings.run_keys)
-        await self._services.save_settings(changed.with_provider(provider))
+        await self._changes.save(provider, form.id, form.key)
         if used:
             await self.use(self._model_in_use(provider))
         else:
@@ -143,25 +129,9 @@ class ProvidersPresenter:
         is_listed = model in {entry.name for entry in provider.models}
         return f"{provider.name}/{model if is_listed else provider.resolve_model_name()}"
 
-    def _update_references(self, previous_name: str, provider: Provider | None) -> None:
-        """Let a changed provider's models work where the former's did; where it is gone, the usual ones."""
-        for record in self._services.registry.list_workspaces():
-            labels = {role: str(getattr(record, role)) for role in MODEL_ROLES}
-            names = {role: updated_label(label, previous_name, provider) for role, label in labels.items()}
-            if names != labels:
-                self._services.registry.change(record.id, **names)
-
     async def use(self, label: str) -> None:
         """Let a model answer in the workspace on screen; `label` may be a provider's name alone."""
-        name = label.partition("/")[0]
-        provider = self._services.settings.provider(name)
-        new_label = f"{name}/{provider.resolve_model_name(label.partition('/')[2])}" if provider else ""
-        if self._active_workspace.id:
-            await self._services.use_model(self._active_workspace.id, new_label or "demo/offline")
-        if not self._active_workspace.id or name != DEMO:
-            await self._services.save_settings(
-                msgspec.structs.replace(self._services.settings, model=new_label)
-            )
+        await self._changes.use(self._active_workspace.id, label)
         conversation = self._session_controller.conversation
         if conversation is not None:
             conversation.model_choice.accept()
@@ -169,9 +139,7 @@ class ProvidersPresenter:
         await self.refresh()
 
     async def _remove(self, name: str) -> None:
-        self._update_references(name, None)
-        await self._services.save_settings(self._services.settings.with_provider_removed(name))
-        await self._services.save_key(name, "")
+        await self._changes.remove(name)
         await self._session_controller.show_model()
         await self.refresh()
 
@@ -222,50 +190,16 @@ class ProvidersPresenter:
     async def add_and_use(self, server: LocalServer, view: FoundServerList) -> None:
         """Add a server that was found on the first run: its model answers from now on, in all workspaces."""
         async with self._change_lock:
-            provider = provider_from_server(server, self._services.settings)
-            label = f"{provider.name}/{provider.resolve_model_name()}"
-            settings = self._services.settings.with_provider(provider)
-            await self._services.save_settings(msgspec.structs.replace(settings, model=label))
+            label = await self._changes.add_and_use_server(server)
         view.show_message(f"{label} answers from now on. Open a folder to begin.")
 
     async def add(self, server: LocalServer) -> None:
         """Add a server that was found, with all its models; the loaded one is the usual one."""
-        provider = provider_from_server(server, self._services.settings)
-        await self._services.save_settings(self._services.settings.with_provider(provider))
+        provider = await self._changes.add_server(server)
         await self.refresh()
         self._select(provider.name)
         self._page.found_servers.hide()
         self._editor.show_notices([CheckNotice("Added", "ok", provider.name)])
-
-
-def updated_label(label: str, previous_name: str, provider: Provider | None) -> str:
-    """Return a model's label after its provider has changed: the same model, else the provider's default.
-
-    Empty when the provider is gone; labels of others stay as they are.
-    """
-    owner, _, model = label.partition("/")
-    if not previous_name or owner != previous_name:
-        return label
-    if provider is None:
-        return ""
-    model_name = (
-        model if model in {entry.name for entry in provider.models} else provider.resolve_model_name()
-    )
-    return f"{provider.name}/{model_name}"
-
-
-def provider_from_server(server: LocalServer, settings: Settings) -> Provider:
-    """Return a provider made of a server that was found; of its own name, or of one with a number."""
-    base = re.sub(r"[\s/]+", "-", server.title).lower()
-    used_names = {provider.name for provider in settings.providers} | {DEMO}
-    names = (base, *(f"{base}-{number}" for number in range(2, 100)))
-    name = next((candidate for candidate in names if candidate not in used_names), base)
-    models = tuple(
-        ModelEntry(name=model.name, told=model.spec, told_by=model.source) for model in server.models
-    )
-    loaded = next((model.name for model in server.models if model.is_loaded), "")
-    default = loaded or next((model.name for model in server.models), "")
-    return Provider(name=name, base_url=server.base_url, models=models, default_model=default)
 
 
 def form_from_provider(provider: Provider) -> ProviderForm:

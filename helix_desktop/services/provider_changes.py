@@ -1,0 +1,117 @@
+"""Changes of the configured providers, with everything that names their models: settings and workspaces."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from helix_desktop.config.settings import ModelEntry, Provider, Settings
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.local_server import LocalServer
+from helix_desktop.services.app_services import AppServices
+from helix_desktop.workspaces.record import MODEL_ROLES
+
+DEMO = "demo"
+_DEMO_LABEL = "demo/offline"
+
+
+class ProviderChanges:
+    """Saves, removes and uses providers."""
+
+    def __init__(self, services: AppServices) -> None:
+        self._services = services
+
+    async def save(self, provider: Provider, previous_name: str, key: str) -> None:
+        """Add a provider, or change the one of `previous_name`; an empty `key` leaves the saved one.
+
+        What named a model of it names the changed provider's. Raises HelixError if the name is taken, or the
+        settings cannot be written.
+        """
+        settings = self._services.settings
+        if provider.name != previous_name and (provider.name == DEMO or settings.provider(provider.name)):
+            raise HelixError(f"There is a provider {provider.name} already.", fix="Choose another name.")
+        labels = {
+            role: updated_label(getattr(settings, role), previous_name, provider) for role in MODEL_ROLES
+        }
+        if previous_name:
+            self._update_workspaces(previous_name, provider)
+            if previous_name != provider.name:
+                settings = settings.with_provider_removed(previous_name)
+        if key:
+            await self._services.save_key(provider.name, key)
+        changed = msgspec.structs.replace(settings, **labels, run_keys=self._services.settings.run_keys)
+        await self._services.save_settings(changed.with_provider(provider))
+
+    async def remove(self, name: str) -> None:
+        """Remove a provider and its key; workspaces that used its models use the defaults."""
+        self._update_workspaces(name, None)
+        await self._services.save_settings(self._services.settings.with_provider_removed(name))
+        await self._services.save_key(name, "")
+
+    async def use(self, workspace_id: str, label: str) -> None:
+        """Use a model in a workspace, and in those that come; `label` may be a provider's name alone.
+
+        Without a workspace it becomes the default everywhere. The demo is used in the workspace only.
+        """
+        name, _, model = label.partition("/")
+        provider = self._services.settings.provider(name)
+        new_label = f"{name}/{provider.resolve_model_name(model)}" if provider else ""
+        if workspace_id:
+            await self._services.use_model(workspace_id, new_label or _DEMO_LABEL)
+        if not workspace_id or name != DEMO:
+            await self._use_by_default(new_label)
+
+    async def add_server(self, server: LocalServer) -> Provider:
+        """Add a server that was found, with all its models; the loaded one is its default."""
+        provider = provider_from_server(server, self._services.settings)
+        await self._services.save_settings(self._services.settings.with_provider(provider))
+        return provider
+
+    async def add_and_use_server(self, server: LocalServer) -> str:
+        """Add a server that was found, let its default model answer everywhere, and return its label."""
+        provider = provider_from_server(server, self._services.settings)
+        label = f"{provider.name}/{provider.resolve_model_name()}"
+        settings = self._services.settings.with_provider(provider)
+        await self._services.save_settings(msgspec.structs.replace(settings, model=label))
+        return label
+
+    async def _use_by_default(self, label: str) -> None:
+        await self._services.save_settings(msgspec.structs.replace(self._services.settings, model=label))
+
+    def _update_workspaces(self, previous_name: str, provider: Provider | None) -> None:
+        for record in self._services.registry.list_workspaces():
+            labels = {role: str(getattr(record, role)) for role in MODEL_ROLES}
+            updated = {role: updated_label(label, previous_name, provider) for role, label in labels.items()}
+            if updated != labels:
+                self._services.registry.change(record.id, **updated)
+
+
+def updated_label(label: str, previous_name: str, provider: Provider | None) -> str:
+    """Return a model's label after its provider has changed: the same model, else the provider's default.
+
+    Empty when the provider is gone; labels of others stay as they are.
+    """
+    owner, _, model = label.partition("/")
+    if not previous_name or owner != previous_name:
+        return label
+    if provider is None:
+        return ""
+    model_name = (
+        model if model in {entry.name for entry in provider.models} else provider.resolve_model_name()
+    )
+    return f"{provider.name}/{model_name}"
+
+
+def provider_from_server(server: LocalServer, settings: Settings) -> Provider:
+    """Return a provider made of a server that was found; of its own name, or of one with a number."""
+    base = re.sub(r"[\s/]+", "-", server.title).lower()
+    used_names = {provider.name for provider in settings.providers} | {DEMO}
+    names = (base, *(f"{base}-{number}" for number in range(2, 100)))
+    name = next((candidate for candidate in names if candidate not in used_names), base)
+    models = tuple(
+        ModelEntry(name=model.name, told=model.spec, told_by=model.source) for model in server.models
+    )
+    loaded = next((model.name for model in server.models if model.is_loaded), "")
+    default = loaded or next((model.name for model in server.models), "")
+    return Provider(name=name, base_url=server.base_url, models=models, default_model=default)
