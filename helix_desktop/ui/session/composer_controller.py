@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer, Signal
@@ -20,6 +21,17 @@ from helix_desktop.words.numbers import format_tokens
 _COUNT_AFTER_MS = 250
 SESSION_MODEL, WORKSPACE_MODEL = "Model for this session", "Default model for this workspace"
 """For what a model was chosen, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class _OutgoingMessage:
+    """A message on its way, with what goes along; `steer`: into the running turn."""
+
+    workspace: OpenWorkspace
+    conversation: Conversation
+    text: str
+    attachments: list[Attachment]
+    steer: bool = False
 
 
 class ComposerController(QObject):
@@ -111,62 +123,45 @@ class ComposerController(QObject):
     def send(self, text: str, steer: bool = False) -> None:
         """Begin to send what is written, with its attachments, to the conversation on screen."""
         if self._workspace is not None and self._conversation is not None:
-            attached = self._attachments.pop(self._conversation.session.id, [])
+            attachments = self._attachments.pop(self._conversation.session.id, [])
             self._show_attachments()
             self.widget.set_estimate("")
-            self._start_sending(self._workspace, self._conversation, text, attached, steer)
+            message = _OutgoingMessage(self._workspace, self._conversation, text, attachments, steer)
+            self._async_actions.start(self._send(message), "send")
 
     def send_proposal(self, text: str) -> None:
         """Begin to send a proposed message to the conversation on screen; the draft stays as it is."""
         if self._workspace is not None and self._conversation is not None:
-            self._start_sending(self._workspace, self._conversation, text, [], steer=False)
-
-    def _start_sending(
-        self,
-        workspace: OpenWorkspace,
-        conversation: Conversation,
-        text: str,
-        attachments: list[Attachment],
-        steer: bool,
-    ) -> None:
-        self._async_actions.start(self._send(workspace, conversation, text, attachments, steer), "send")
+            message = _OutgoingMessage(self._workspace, self._conversation, text, [])
+            self._async_actions.start(self._send(message), "send")
 
     def prepend(self, text: str) -> None:
-        """Put words that found no other place in front of what is typed."""
+        """Put a text that could not be sent in front of what is typed."""
         self.widget.set_text("\n".join(part for part in (text, self.widget.text()) if part))
 
-    async def _send(
-        self,
-        workspace: OpenWorkspace,
-        conversation: Conversation,
-        text: str,
-        attachments: list[Attachment],
-        steer: bool,
-    ) -> None:
+    async def _send(self, message: _OutgoingMessage) -> None:
+        conversation = message.conversation
         try:
-            seq = await conversation.send(text, attachments, steer)
+            seq = await conversation.send(message.text, message.attachments, message.steer)
         except HelixError:
-            await self._restore_unsent(workspace, conversation, text, attachments)
+            await self._restore_unsent(message)
             raise
         if not seq:
-            await self._restore_unsent(workspace, conversation, text, attachments)
+            await self._restore_unsent(message)
         elif conversation is self._conversation:  # only now: before, the draft was the only copy of it
-            await self._save_draft(workspace, conversation, self.widget.text())
+            await self._save_draft(message.workspace, conversation, self.widget.text())
 
-    async def _restore_unsent(
-        self, workspace: OpenWorkspace, conversation: Conversation, text: str, attachments: list[Attachment]
-    ) -> None:
+    async def _restore_unsent(self, message: _OutgoingMessage) -> None:
         """Put a message that could not be sent back into the composer, or into the draft of its session."""
-        self._attachments[conversation.session.id] = attachments + self._attachments.get(
-            conversation.session.id, []
-        )
-        if conversation is self._conversation:
-            self.widget.set_text(text + self.widget.text())
+        session_id = message.conversation.session.id
+        self._attachments[session_id] = message.attachments + self._attachments.get(session_id, [])
+        if message.conversation is self._conversation:
+            self.widget.set_text(message.text + self.widget.text())
             self._show_attachments()
             text = self.widget.text()
         else:
-            text += (await workspace.store.draft(conversation.session.id)).text
-        await self._save_draft(workspace, conversation, text)
+            text = message.text + (await message.workspace.store.draft(session_id)).text
+        await self._save_draft(message.workspace, message.conversation, text)
 
     async def _stop(self) -> None:
         if self._conversation is not None:
