@@ -27,7 +27,7 @@ from helix_desktop.ui.shell.banners import BannerArea
 from helix_desktop.ui.shell.help_windows import HelpWindows
 from helix_desktop.ui.shell.jobs import JobLines
 from helix_desktop.ui.shell.keyboard import connect_editing, focus_next
-from helix_desktop.ui.shell.menus import fill_menu_bar, mode_menu, more_menu
+from helix_desktop.ui.shell.menus import fill_menu_bar
 from helix_desktop.ui.shell.panes import LayoutStore, Panes
 from helix_desktop.ui.shell.sidebar.rail import Rail
 from helix_desktop.ui.shell.sidebar.rows import WorkspaceRow
@@ -90,8 +90,8 @@ class MainWindow(QMainWindow):
         self._theme = LIGHT
         self._pages: dict[str, QWidget] = {}
         self.commands = make_actions(self)
-        self.rail, self.sidebar = Rail(), Sidebar()
-        self.top_bar = TopBar(more_menu(self, self.commands), mode_menu(self, self.commands))
+        self.rail, self.sidebar = Rail(self.commands), Sidebar(self.commands)
+        self.top_bar = TopBar(self.commands)
         self.banners, self.jobs, self.cost_line = BannerArea(), JobLines(), CostLine()
         self.welcome: WelcomePage
         self.no_session: NoSessionPage
@@ -153,7 +153,7 @@ class MainWindow(QMainWindow):
         return panes
 
     def _connect(self) -> None:
-        actions, bar = self.commands, self.top_bar
+        actions = self.commands
         actions.quit.triggered.connect(self.close)
         actions.close_page.triggered.connect(lambda: self.show_page("chat"))
         actions.toggle_sidebar.triggered.connect(self._panes.set_sidebar_visible)
@@ -164,13 +164,6 @@ class MainWindow(QMainWindow):
         actions.all_commands.triggered.connect(lambda: self.help_windows.show_commands(self._theme))
         actions.stop.triggered.connect(self.stop_requested)
         connect_editing(actions)
-        bar.inspector_requested.connect(actions.toggle_inspector.trigger)
-        bar.sidebar_requested.connect(actions.toggle_sidebar.trigger)
-        bar.compact_requested.connect(actions.compact_now.trigger)
-        self.rail.add_requested.connect(actions.open_folder.trigger)
-        self.rail.settings_requested.connect(actions.settings.trigger)
-        self.sidebar.open_folder_requested.connect(actions.open_folder.trigger)
-        self.sidebar.new_session_requested.connect(actions.new_session.trigger)
 
     def _connect_pages(self) -> None:
         actions = self.commands
@@ -180,7 +173,6 @@ class MainWindow(QMainWindow):
             action.triggered.connect(lambda _=False, name=page: self.show_page(name))
         self.top_bar.page_selected.connect(self.show_page)
         actions.switch_workspace.triggered.connect(self.switcher.open)
-        self.sidebar.switcher_requested.connect(self.switcher.open)
         self.welcome.folder_requested.connect(actions.open_folder.trigger)
         self.no_session.new_session_requested.connect(actions.new_session.trigger)
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QFont, QFontMetricsF, QIcon, QKeyEvent, QMouseEvent, QResizeEvent
-from PySide6.QtWidgets import QButtonGroup, QLineEdit, QMenu, QStackedWidget, QWidget
+from PySide6.QtWidgets import QButtonGroup, QLineEdit, QStackedWidget, QWidget
 
 from helix_desktop.domain.text_format import ellipsize, pluralize
 from helix_desktop.ui.design.buttons import ICON_GAP_PX, IconButton, TabButton, TabList
@@ -18,7 +18,9 @@ from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.design.window_state import GaugeDetail, GaugeState, SessionHeader
+from helix_desktop.ui.shell.actions import WindowActions
 from helix_desktop.ui.shell.context_gauge import ContextGauge
+from helix_desktop.ui.shell.menus import mode_menu, more_menu
 from helix_desktop.ui.shell.mode_button import ModeButton
 
 PageName = Literal["chat", "cache", "timeline"]
@@ -176,12 +178,9 @@ class TopBar(QWidget):
     page_selected = Signal(str)
     renamed = Signal(str, str)
     """Session id and new title."""
-    compact_requested = Signal()
-    inspector_requested = Signal()
-    sidebar_requested = Signal()
 
-    def __init__(self, more_menu: QMenu, mode_menu: QMenu) -> None:
-        """`more_menu` is the menu behind the last button, `mode_menu` the one behind the mode."""
+    def __init__(self, actions: WindowActions) -> None:
+        """Bind the buttons and their menus to the window's commands."""
         super().__init__()
         self.setObjectName("top_bar")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
@@ -199,16 +198,16 @@ class TopBar(QWidget):
         self.pages = PageSwitch()
         self.pages.page_selected.connect(self.page_selected)
         self.gauge = ContextGauge()
-        self.gauge.clicked.connect(self.inspector_requested)
-        self.mode = ModeButton(mode_menu)
+        self.gauge.clicked.connect(actions.toggle_inspector.trigger)
+        self.mode = ModeButton(mode_menu(self, actions))
         self.compact = IconButton("archive", "Hand over older messages (Ctrl+Shift+K)")
-        self.compact.clicked.connect(self.compact_requested)
+        self.compact.clicked.connect(actions.compact_now.trigger)
         self.inspector = IconButton("panel-right", "Context inspector (Ctrl+I)")
-        self.inspector.clicked.connect(self.inspector_requested)
+        self.inspector.clicked.connect(actions.toggle_inspector.trigger)
         self.sidebar = IconButton("panel-left", "Show the sidebar (Ctrl+B)")
-        self.sidebar.clicked.connect(self.sidebar_requested)
+        self.sidebar.clicked.connect(actions.toggle_sidebar.trigger)
         self.more = IconButton("ellipsis", "More")
-        self.more.setMenu(more_menu)
+        self.more.setMenu(more_menu(self, actions))
         self._arrange()
         self.show_session(None)
 

@@ -9,7 +9,7 @@ import pytest
 from PySide6.QtCore import QRect, Qt
 from PySide6.QtGui import QCloseEvent, QFont
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel, QMenu, QProgressBar, QPushButton, QTextEdit, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QProgressBar, QPushButton, QTextEdit, QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.config.paths import resources_dir
@@ -19,6 +19,7 @@ from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.style.theme import DARK
 from helix_desktop.ui.design.window_placement import fit_screen, fitted_rect
 from helix_desktop.ui.design.window_state import Banner, BannerAction, GaugeState, JobRow, SessionHeader
+from helix_desktop.ui.shell.actions import make_actions
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.shell.sidebar.rows import SessionItem, WorkspaceRow
 from helix_desktop.ui.shell.top_bar import DEMO_BADGE, TopBar
@@ -165,7 +166,7 @@ def test_the_title_yields_last(qtbot: QtBot, window: MainWindow, width: int, ins
 def test_the_page_names_stay_readable_with_any_title_status_and_gauge(qtbot: QtBot, width: int) -> None:
     host = QWidget()
     qtbot.addWidget(host)
-    bar = TopBar(QMenu(host), QMenu(host))
+    bar = TopBar(make_actions(host))
     bar.setParent(host)
     fonts.load(resources_dir() / "fonts")
     bar.setFont(fonts.base())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -9,10 +10,11 @@ import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPushButton
+from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.design.drops import dropped_folder
+from helix_desktop.ui.shell.actions import WindowActions, make_actions
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.shell.sidebar.rail import Rail
 from helix_desktop.ui.shell.sidebar.rows import (
@@ -56,9 +58,17 @@ SESSIONS = (
 
 
 @pytest.fixture
-def sidebar(qtbot: QtBot) -> Sidebar:
+def actions(qtbot: QtBot) -> Iterator[WindowActions]:
+    """The commands of a window."""
+    owner = QWidget()
+    yield make_actions(owner)
+    owner.deleteLater()
+
+
+@pytest.fixture
+def sidebar(qtbot: QtBot, actions: WindowActions) -> Sidebar:
     """A sidebar with three sessions."""
-    new_sidebar = Sidebar()
+    new_sidebar = Sidebar(actions)
     new_sidebar.add_session_list()
     qtbot.addWidget(new_sidebar)
     new_sidebar.resize(280, 700)
@@ -111,7 +121,7 @@ def test_an_empty_workspace_offers_a_session(qtbot: QtBot, sidebar: Sidebar) -> 
     sidebar.show_sessions([], NOW)
     button = find_button(sidebar, "new_session")
 
-    with qtbot.waitSignal(sidebar.new_session_requested):
+    with qtbot.waitSignal(sidebar.commands.new_session.triggered):
         QTest.mouseClick(button, Qt.MouseButton.LeftButton)
 
 
@@ -210,9 +220,9 @@ def test_two_thousand_sessions_are_laid_out_once(sidebar: Sidebar) -> None:
 
 
 @pytest.fixture
-def rail(qtbot: QtBot) -> Rail:
+def rail(qtbot: QtBot, actions: WindowActions) -> Rail:
     """A rail with three workspaces."""
-    new_rail = Rail()
+    new_rail = Rail(actions)
     qtbot.addWidget(new_rail)
     new_rail.resize(64, 600)
     new_rail.show_workspaces(WORKSPACES)

@@ -21,6 +21,7 @@ from helix_desktop.ui.design.drops import dropped_folder
 from helix_desktop.ui.design.labels import IconLabel
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed, retint
+from helix_desktop.ui.shell.actions import WindowActions
 from helix_desktop.ui.shell.sidebar.rows import BADGE_LABELS, WorkspaceRow
 from helix_desktop.ui.shell.sidebar.workspace_badge import BADGE_COLOR_TOKENS, paint_workspace_badge
 
@@ -90,10 +91,8 @@ class Rail(Themed, QFrame):
     """All workspaces as squares; folders can be dropped onto it."""
 
     workspace_selected = Signal(str)
-    add_requested = Signal()
     folder_dropped = Signal(str)
     theme_requested = Signal()
-    settings_requested = Signal()
     folder_requested = Signal(str)
     rename_requested = Signal(str)
     locate_requested = Signal(str)
@@ -102,7 +101,7 @@ class Rail(Themed, QFrame):
     import_requested = Signal(str)
     remove_requested = Signal(str)
 
-    def __init__(self) -> None:
+    def __init__(self, actions: WindowActions) -> None:
         """Start without workspaces."""
         super().__init__()
         self.setObjectName("rail")
@@ -111,11 +110,11 @@ class Rail(Themed, QFrame):
         self._buttons: dict[str, WorkspaceButton] = {}
         self._add = IconButton("plus", "Add a folder (Ctrl+O)", px=18, edge=38)
         self._add.setProperty("kind", "tile")
-        self._add.clicked.connect(self.add_requested)
+        self._add.clicked.connect(actions.open_folder.trigger)
         self._theme_button = IconButton("moon", "Light or dark", px=19, edge=34)
         self._theme_button.clicked.connect(self.theme_requested)
         settings = IconButton("settings", "Settings (Ctrl+,)", px=19, edge=34)
-        settings.clicked.connect(self.settings_requested)
+        settings.clicked.connect(actions.settings.trigger)
         self._button_layout = QVBoxLayout()
         self._button_layout.setContentsMargins(0, 0, 0, 0)
         self._button_layout.setSpacing(0)

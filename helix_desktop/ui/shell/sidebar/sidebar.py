@@ -16,6 +16,7 @@ from helix_desktop.ui.design.labels import ElidedLabel, IconLabel, label
 from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Theme
+from helix_desktop.ui.shell.actions import WindowActions
 from helix_desktop.ui.shell.sidebar.rows import SessionItem
 
 if TYPE_CHECKING:
@@ -51,21 +52,19 @@ class Sidebar(QFrame):
     session_renamed = Signal(str, str)
     """Session id and new title."""
     session_deleted = Signal(str)
-    new_session_requested = Signal()
-    open_folder_requested = Signal()
-    switcher_requested = Signal()
 
-    def __init__(self) -> None:
+    def __init__(self, actions: WindowActions) -> None:
         """Start without a workspace, and without the session list: see `add_session_list`."""
         super().__init__()
         self.setObjectName("sidebar")
         self.setMinimumWidth(200)
+        self.commands = actions
         self._name = _NameButton()
-        self._name.clicked.connect(self.switcher_requested)
+        self._name.clicked.connect(actions.switch_workspace.trigger)
         self._folder = IconButton("folder-open", "Open a folder (Ctrl+O)")
-        self._folder.clicked.connect(self.open_folder_requested)
+        self._folder.clicked.connect(actions.open_folder.trigger)
         self._new = IconButton("plus", "New session (Ctrl+N)", px=18)
-        self._new.clicked.connect(self.new_session_requested)
+        self._new.clicked.connect(actions.new_session.trigger)
         self.search = SearchField("Search sessions")
         self.session_list: SessionList
         self._stack = QStackedWidget()
@@ -102,7 +101,7 @@ class Sidebar(QFrame):
 
     def _empty_page(self) -> QWidget:
         button = PushButton("New session", "", "plus", name="new_session")
-        button.clicked.connect(self.new_session_requested)
+        button.clicked.connect(self.commands.new_session.trigger)
         page = QWidget()
         page.setLayout(
             column(
