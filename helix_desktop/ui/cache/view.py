@@ -120,7 +120,7 @@ class CacheBrowser(Themed, QWidget):
     def set_verified(self, digest: str, ok: bool, text: str) -> None:
         """Show the outcome of a check, for example "verified 14:31"."""
         if not ok:
-            self.model.mark_damaged(digest)
+            self.model.pages.mark_damaged(digest)
         if digest == self.preview.digest:
             self.preview.set_verified("shield-check" if ok else "shield-alert", text, "ok" if ok else "error")
 
@@ -173,7 +173,7 @@ class CacheBrowser(Themed, QWidget):
         self.filter_bar.menu_requested.connect(self._show_more_menu)
         self.filter_bar.cancel_requested.connect(self.cancel_requested)
         self.preview.content.find_bar.closed.connect(self.preview.content.text.setFocus)
-        self.model.failed.connect(self._show_error)
+        self.model.pages.failed.connect(self._show_error)
         self.empty.button_clicked.connect(self.chat_requested)
         self.no_match.button_clicked.connect(self.filter_bar.clear)
 

@@ -49,9 +49,7 @@ class CardList(QObject):
         self._target_seq = 0  # the event whose card is to come into sight
         self._to_top = False
         self._has_running_above = False
-        self._fill_soon = QTimer(self)
-        self._fill_soon.setSingleShot(True)
-        self._fill_soon.setInterval(0)
+        self._fill_soon = QTimer(self, singleShot=True, interval=0)
         self._fill_soon.timeout.connect(self._fill)
         bar = scroll.verticalScrollBar()
         bar.valueChanged.connect(lambda _: self._fill_soon.start())

@@ -26,7 +26,6 @@ from helix_desktop.ui.timeline.card_data import (
     TimelineCard,
     TimelineState,
     UndoCard,
-    UsagePoint,
 )
 from helix_desktop.ui.timeline.card_list import CardList
 from helix_desktop.ui.timeline.cards import (
@@ -209,7 +208,7 @@ class Timeline(Themed, QWidget):
         self._window_text.set_text(f"of {format_tokens(state.window)} tokens in the window")
         near = share >= state.threshold
         self._share.set_text(format_whole_percent(share), "warn" if near else "accent")
-        self.spark.set_points(_with_current_point(state), state.window, state.threshold)
+        self.spark.set_points(state.points, state.window, state.threshold)
 
     def _create_view(self, card: TimelineCard, is_live: bool) -> QWidget:
         now = self._now()
@@ -239,11 +238,3 @@ class Timeline(Themed, QWidget):
                 return FailureView(card, self._signals, now_ms)
             case UndoCard():
                 return UndoView(card, self._signals, now_ms)
-
-
-def _with_current_point(state: TimelineState) -> tuple[UsagePoint, ...]:
-    """Return the points with one for the present use, where something changed it since the last."""
-    last = state.points[-1] if state.points else None
-    if last is None or (last.used, last.window or state.window) == (state.used, state.window):
-        return state.points
-    return (*state.points, UsagePoint(last.seq, state.used, window=state.window))

@@ -17,8 +17,8 @@ from helix_desktop.domain.errors import StoreClosed
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.cache.columns import COLUMNS, column_widths, fitting_columns
 from helix_desktop.ui.cache.filter_options import state_option
+from helix_desktop.ui.cache.row_pages import MAX_CACHED_ROWS, PAGE_ROWS
 from helix_desktop.ui.cache.rows import CacheFilter, CacheProgress, CacheRow, PreviewState
-from helix_desktop.ui.cache.table_model import MAX_CACHED_ROWS, PAGE_ROWS
 from helix_desktop.ui.cache.view import CacheBrowser
 from helix_desktop.ui.design.style.theme import DARK
 from helix_desktop.ui.design.themed import retint
@@ -53,8 +53,8 @@ async def test_memory_stays_bounded(qtbot: QtBot, scope: TaskScope) -> None:
     pane = await open_cache_browser(qtbot, scope, sample_cache(MAX_CACHED_ROWS + 4 * PAGE_ROWS))
     for row in range(0, pane.model.rowCount(), PAGE_ROWS):
         pane.model.entry(row)
-        await wait_until(partial(pane.model.is_loaded, row))
-    assert len(pane.model._rows) <= MAX_CACHED_ROWS
+        await wait_until(partial(pane.model.pages.is_loaded, row))
+    assert pane.model.pages.cached_count <= MAX_CACHED_ROWS
     await wait_until(lambda: pane.model.entry(0) is not None)
 
 

@@ -365,7 +365,8 @@ def test_an_overfull_window_is_drawn_to_scale(pane: Timeline) -> None:
     small = UsagePoint(1, 38_000, "handover", 32_000)
     points = (small, UsagePoint(2, 2_050_000, "turn", 128_000), UsagePoint(3, 322_000, "sweep", 128_000))
     height = pane.spark.sizeHint().height()
-    pane.set_state(TimelineState((), (*points, UsagePoint(4, 38_000, "handover", 128_000)), 61_000, 128_000))
+    drop, current = UsagePoint(4, 38_000, "handover", 128_000), UsagePoint(4, 61_000, window=128_000)
+    pane.set_state(TimelineState((), (*points, drop, current), 61_000, 128_000))
     assert pane.spark.is_overfull
     assert pane.spark.sizeHint().height() > height
     floor = pane.spark.y_of(0)
