@@ -216,7 +216,7 @@ async def test_json_with_the_text_stays_valid_json(store: Store) -> None:
     assert event.verbatim == {"content": [{"text": f"I use {MARK}"}], MARK: 1}
 
 
-async def test_a_text_that_spans_json_syntax_drops_the_json(store: Store) -> None:
+async def test_a_text_that_spans_json_syntax_leaves_valid_json(store: Store) -> None:
     call = ToolCall("c", "shell", '{"command": "ls", "key": "abcdef"}')
     await store.commit(Commit("s", [recorded_at(1, AssistantSpoke("ok", "m", 3, (call,)))]))
     await store.redaction.redact(RedactionRequest('"ls", "key"'))

@@ -288,7 +288,7 @@ async def test_two_concurrent_sends_are_two_turns() -> None:
 
 
 async def test_a_redacted_output_does_not_come_back_with_its_tool() -> None:
-    """The same call again shows and stores a placeholder, and the model is told not to bypass it."""
+    """The same call again shows and stores a placeholder, with a note not to bypass it."""
     tool_call = ("say", {"text": "the secret", "times": 3})
     rig = AgentRig(ScriptedModel(replies_in_order(*(tool_call_reply(tool_call), text_reply("Done.")) * 3)))
     conversation = await rig.begin()
@@ -317,7 +317,7 @@ async def test_a_session_is_named_after_the_first_line_of_its_first_message() ->
 
 
 async def test_a_wait_for_the_server_is_skipped_on_demand() -> None:
-    """The call is made at once, and listeners are told that nothing is waited for any more."""
+    """The call is made at once, and listeners are notified that the wait is over."""
     back = asyncio.Event()
     rig = AgentRig(
         ScriptedModel(

@@ -9,7 +9,7 @@ from helix_desktop.diagnostics.checks.subprocesses import bundle_dir, leaked_var
 APP = Path("/usr/lib/helix-desktop")
 
 
-def test_variables_of_the_frozen_app_are_removed() -> None:
+def test_variables_that_leak_from_the_frozen_app_are_listed() -> None:
     environ = {
         "HOME": "/home/mara",
         "PATH": f"{APP}:/usr/bin",
@@ -26,5 +26,5 @@ def test_variables_of_the_frozen_app_are_removed() -> None:
     assert leaked_variables(environ, None) == ["_MEIPASS2", "_PYI_ARCHIVE_FILE"]
 
 
-def test_a_checkout_removes_nothing() -> None:
+def test_a_checkout_leaks_no_variables() -> None:
     assert bundle_dir() is None

@@ -123,7 +123,7 @@ async def test_an_output_that_fits_no_model_is_read_in_concurrent_pieces_and_mer
 
 
 async def test_an_output_too_long_even_in_pieces_loses_its_middle() -> None:
-    """Head and tail are read, and the model is told what is missing."""
+    """Head and tail are read, and the request says what is missing."""
     main = model("main", 5_000)
     source = output(60_000)
     result = await extractor(main).extract(source, "names")

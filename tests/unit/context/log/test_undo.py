@@ -178,8 +178,8 @@ def test_a_fold_undone_by_the_user_is_not_made_again(simulator: SessionSimulator
         fold = recorded.event
         if isinstance(fold, FoldMade) and fold.how == "fold":
             back = [transcript.rewrites.by_seq[seq] for seq in transcript.rewrites.undone]
-            remade = [event for event in back if isinstance(event, FoldMade) and event.how == "fold"]
-            assert not any(other.after < fold.upto and fold.after < other.upto for other in remade)
+            undone_folds = [event for event in back if isinstance(event, FoldMade) and event.how == "fold"]
+            assert not any(other.after < fold.upto and fold.after < other.upto for other in undone_folds)
         transcript.apply(recorded)
 
 

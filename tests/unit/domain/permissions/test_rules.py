@@ -315,7 +315,7 @@ def test_rules_of_earlier_versions_mean_what_they_meant() -> None:
         ("allow", "host", "Docs.Python.org.", "Fetch from docs.python.org"),
     ],
 )
-def test_rules_can_be_edited_in_the_file(
+def test_a_parsed_rule_is_described_in_a_sentence(
     effect: RuleEffect, kind: RuleKind, text: str, sentence: str
 ) -> None:
     rule = parse_rule(effect, kind, text)

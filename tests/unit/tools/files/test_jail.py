@@ -301,7 +301,7 @@ def test_look_alikes_of_git_are_treated_as_git(name: str) -> None:
 
 
 @given(st.text(max_size=40))
-def test_no_text_gives_parts_that_climb(text: str) -> None:
+def test_no_text_gives_empty_or_parent_parts(text: str) -> None:
     try:
         parts = parts_of(text, (Path("/work"),), windows=False)
     except ToolError:
