@@ -77,7 +77,6 @@ CHECKOUT = Path(__file__).resolve().parents[3]
 COMER = """
 import asyncio, sys
 from pathlib import Path
-from helix_desktop.domain.store.archive_report import Progress
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import Content
 from helix_desktop.domain.digest import digest_of
