@@ -1,4 +1,4 @@
-"""Says which build a bundle is: resources/build.toml, which the About dialog and the self-check read."""
+"""Records which build a bundle is: resources/build.toml, which the About dialog and the self-check read."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def identity(root: Path, target: str, python: str) -> str:
 
 
 def releases() -> str:
-    """Where a person may ask for a newer release: HELIX_RELEASES, set by the release workflow; else empty.
+    """Return where the app checks for a release: HELIX_RELEASES, set by the release workflow; else empty.
 
     Raises SetupFailed.
     """

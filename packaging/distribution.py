@@ -1,4 +1,4 @@
-"""Which system this is, and how it calls and installs what the app needs: the facts of system-*.txt."""
+"""Which system this is, and its names and commands for what the app needs: the facts of system-*.txt."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Piece:
     arch: str
 
     def package(self, manager: str) -> str:
-        """Its name for a package manager; dnf and zypper know what is inside packages."""
+        """Return its name for a package manager; dnf and zypper can search inside packages."""
         if manager == "pacman":
             return self.arch
         if manager in {"dnf", "zypper"}:
@@ -38,12 +38,12 @@ class Piece:
 
 
 def pieces() -> tuple[Piece, ...]:
-    """Read what the app and its tests take from the system."""
+    """Read what the app and its tests need from the system."""
     return tuple(Piece(*words) for words in _rows("system-packages.txt"))
 
 
 def os_release(path: Path = RELEASE) -> dict[str, str]:
-    """Read which system this is; nothing where none says so."""
+    """Read which system this is; empty if nothing says so."""
     try:
         text = path.read_text(encoding="utf-8")
     except OSError:
@@ -53,7 +53,7 @@ def os_release(path: Path = RELEASE) -> dict[str, str]:
 
 
 def known_pythons(release: Mapping[str, str]) -> tuple[str, list[str]]:
-    """Give the package manager of a system and its packages of a Python that fits; ("", []) if unknown."""
+    """Return the package manager of a system and its packages of a suitable Python; ("", []) if unknown."""
     version = release.get("VERSION_ID", "")
     rows = [(words[0], words[1], words[2], words[3:]) for words in _rows("system-pythons.txt")]
     for name in [release.get("ID", ""), *release.get("ID_LIKE", "").split()]:
@@ -65,7 +65,7 @@ def known_pythons(release: Mapping[str, str]) -> tuple[str, list[str]]:
 
 
 def install_line(manager: str, packages: Sequence[str], *, sudo: bool = True) -> str:
-    """Write the one line that installs packages; nothing for a manager that is not known."""
+    """Return the one line that installs packages; empty for an unknown manager."""
     if manager not in INSTALL or not packages:
         return ""
     return f"{'sudo ' if sudo else ''}{INSTALL[manager]} {' '.join(packages)}"

@@ -22,7 +22,7 @@ _SPACE_GB = 1.0
 
 @dataclass(frozen=True)
 class Finding:
-    """One line: a mark, what was looked at, what was found."""
+    """One line: a mark, the subject, the result."""
 
     mark: str
     what: str

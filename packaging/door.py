@@ -116,7 +116,7 @@ def lock(arguments: Sequence[str]) -> int:
         tool = Environment(Path(folder))
         _must(sys.executable, "-m", "venv", str(Path(folder, ".venv")))
         _must(str(tool.python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "uv")
-        # A lock names what, never where from: no address of any registry comes into the project.
+        # A lock has names, never addresses: no address of any registry comes into the project.
         resolve = [
             *("-m", "uv", "pip", "compile", "--quiet", "--universal", "--python-version", "3.11"),
             *("--generate-hashes", "--no-emit-index-url", "--no-emit-find-links", "--no-header"),
@@ -125,7 +125,7 @@ def lock(arguments: Sequence[str]) -> int:
         for need, name in LOCKS.items():
             group = ["--group", "dev"] if need == "test" else []
             _must(str(tool.python), *resolve, *group, *arguments, "pyproject.toml", "-o", name)
-        # What is shipped is what was tested: the same versions.
+        # The tested versions are the shipped ones.
         package = ["--group", "package", "--constraints", LOCKS["run"], "-o", str(PACKAGE_LOCK)]
         _must(str(tool.python), *resolve, *arguments, "pyproject.toml", *package)
         static = ["--group", "pyproject.toml:static", "-o", str(STATIC_LOCK)]
@@ -161,7 +161,7 @@ COMMANDS: dict[str, Command] = {
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run one command and give its exit code: 1 when set-up fails, 2 for a command that does not exist."""
+    """Run one command and return its exit code: 1 if set-up fails, 2 for an unknown command."""
     name, rest = (arguments[0], arguments[1:]) if arguments else ("help", [])
     command = COMMANDS.get("help" if name in {"-h", "--help"} else name)
     if command is None:
@@ -210,7 +210,7 @@ def _environ() -> dict[str, str]:
 
 
 def _compiling_environ() -> dict[str, str]:
-    # Each of the many processes of the tests would compile the whole app anew.
+    # Each of the many test processes would compile the complete app again.
     return {name: text for name, text in _environ().items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
@@ -220,13 +220,13 @@ def _call(*arguments: str) -> int:
 
 
 def _compile_tests() -> None:
-    """Let pytest compile the test modules; whatever is wrong with them, their own run says."""
+    """Let pytest compile the test modules; their own run reports any error in them."""
     collect = [str(HERE.python), "-m", "pytest", "--collect-only", "-q", f"--ignore={PEERS}"]
     subprocess.run(collect, env=_compiling_environ(), capture_output=True, check=False)
 
 
 def _become(*arguments: str) -> NoReturn:
-    """Give this process to the environment's Python, so that signals reach it; does not come back."""
+    """Replace this process by the environment's Python, so that signals reach it; does not return."""
     sys.stdout.flush()
     os.execve(str(HERE.python), [str(HERE.python), *arguments], _environ())
 
@@ -252,7 +252,7 @@ def _check() -> int:
 
 
 def _checked(command: Sequence[str]) -> tuple[subprocess.CompletedProcess[str], float]:
-    """Run one check; return what became of it and its seconds."""
+    """Run one check; return its result and its seconds."""
     start = time.monotonic()
     line = [str(HERE.python.with_name(command[0])), *command[1:]]
     done = subprocess.run(line, env=_environ(), capture_output=True, text=True, check=False)

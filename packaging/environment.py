@@ -16,7 +16,7 @@ from pathlib import Path
 
 import leveldb
 
-# What a command needs, and the lock that holds it. The second holds all of the first.
+# What a command needs, and the lock with it. The second contains all of the first.
 LOCKS = {"run": "requirements.txt", "test": "requirements-dev.txt"}
 
 
@@ -52,7 +52,7 @@ class Environment:
 
     @property
     def has_command(self) -> bool:
-        """Tell whether `helix-desktop` is there and starts the app from this checkout."""
+        """Return True if `helix-desktop` is there and starts the app from this checkout."""
         return all(path.is_file() and path.read_text("utf-8") == text for path, text in self._links())
 
     def link_command(self) -> None:
@@ -70,7 +70,7 @@ class Environment:
         return self.python.with_name("helix-desktop")
 
     def holds(self, need: str) -> bool:
-        """Tell whether what `need` needs is installed, as the lock says today."""
+        """Return True if what `need` needs is installed, by the current lock."""
         having = {"test", need} & set(self.locks)
         return self.python.exists() and any(self._is_stamped(have) for have in having)
 
@@ -87,11 +87,11 @@ class Environment:
             yield
 
     def mark(self, need: str) -> None:
-        """Record that what `need` needs is installed, as the lock says today."""
+        """Record that what `need` needs is installed, by the current lock."""
         self._stamp(need).write_text(self._required_stamp(need), encoding="utf-8")
 
     def _links(self) -> Iterator[tuple[Path, str]]:
-        # -P: a module of the folder in which the command is called must not stand in for one of the app's.
+        # -P: a module of the folder in which the command is called must not replace one of the app's.
         python = shlex.quote(str(self.python))
         yield self.command, f'#!/bin/sh\nexec {python} -P -m helix_desktop "$@"\n'
         for packages in (self.root / self.place).glob("lib/python3.*/site-packages"):
@@ -114,8 +114,8 @@ class Environment:
         if self._works():
             return
         say(f"creating {self.place} with {self.base}")
-        # Resolved: this may be running on the very environment that is cleared. Cleared: what is left of an
-        # interrupted or moved environment is worth nothing.
+        # Resolved: this may be running on the very environment that is cleared. Cleared: the remains of an
+        # interrupted or moved environment are worth nothing.
         if call(self.base, "-m", "venv", "--clear", str(self.root / self.place)):
             raise SetupFailed(
                 f"could not create {self.place} (see above). Free some disk space, or check the rights."
@@ -142,7 +142,7 @@ class Environment:
         say(f"installed in {time.monotonic() - start:.0f} s")
 
     def _lock(self, need: str) -> tuple[Path, leveldb.Binding | None]:
-        """Give the lock to install from, and what of the system is linked beside it. Raises SetupFailed."""
+        """Return the lock to install from, and the system parts linked next to it. Raise SetupFailed."""
         lock_file = self.root / self.locks[need]
         if leveldb.has_wheel(str(self.python)):
             return lock_file, None
@@ -156,7 +156,7 @@ class Environment:
 
 
 def call(*command: str) -> int:
-    """Run a command of the set-up, its output going to standard error, and give its exit code."""
+    """Run a command of the set-up, its output going to standard error, and return its exit code."""
     return subprocess.run(command, env=clean_environ(), stdout=sys.stderr, check=False).returncode
 
 
@@ -171,12 +171,12 @@ def pip_install(python: Path) -> tuple[str, ...]:
 
 
 def clean_environ() -> dict[str, str]:
-    """Give the environment variables without those that would lead Python or pip elsewhere."""
+    """Return the environment variables without those that would lead Python or pip elsewhere."""
     unwanted = {"PYTHONHOME", "PYTHONPATH", "PIP_TARGET", "PIP_PREFIX", "PIP_USER", "__PYVENV_LAUNCHER__"}
     return {name: value for name, value in os.environ.items() if name not in unwanted}
 
 
 def say(text: str) -> None:
-    """Tell the person what set-up does, on standard error: standard output belongs to the command."""
+    """Tell the user what set-up does, on standard error: standard output belongs to the command."""
     sys.stderr.write(f"helix: {text}\n")
     sys.stderr.flush()

@@ -1,6 +1,6 @@
-"""LevelDB's binding where PyPI has no wheel of it: from Python 3.13 on, the system's own package is taken.
+"""LevelDB's binding where PyPI has no wheel of it: from Python 3.13 on, the system's own package is used.
 
-Its folder is linked into the environment, its metadata and terms beside it: nothing else comes in.
+Its folder is linked into the environment, with its metadata and license: nothing else comes in.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ class NotThere(Exception):
 
 
 def has_wheel(python: str) -> bool:
-    """Tell whether the lock holds the binding for this Python."""
+    """Return True if the lock has the binding for this Python."""
     code = f"import sys; sys.exit(sys.version_info[:2] > {LAST_WITH_WHEEL})"
     return subprocess.run([python, "-I", "-c", code], check=False).returncode == 0
 
 
 @dataclass(frozen=True)
 class Binding:
-    """The system's binding: its folder, the file that says what it is, and that with its terms if known."""
+    """The system's binding: its folder, its metadata file, and its license file if known."""
 
     folder: Path
     version: str
@@ -53,23 +53,26 @@ class Binding:
 
 def of_system(python: str) -> Binding:
     """Find the system's binding. Raises NotThere."""
-    # Isolated: what lies in the person's own folders is not the system's.
+    # Isolated: files in the user's own folders are not the system's.
     done = subprocess.run([python, "-I", "-c", _PROBE], capture_output=True, text=True, check=False)
-    found = json.loads(done.stdout) if done.returncode == 0 else []
-    if not found or not found[0].startswith(SERIES):
-        raise NotThere(f"{python} has {f'plyvel {found[0]}' if found else 'no plyvel'}; {SERIES}x is needed")
-    folder = Path(found[1]).parent
-    candidates = (folder.parent.glob(f"plyvel*-{found[0]}*-info/{name}") for name in ("METADATA", "PKG-INFO"))
+    version_and_path = json.loads(done.stdout) if done.returncode == 0 else []
+    if not version_and_path or not version_and_path[0].startswith(SERIES):
+        present = f"plyvel {version_and_path[0]}" if version_and_path else "no plyvel"
+        raise NotThere(f"{python} has {present}; {SERIES}x is needed")
+    folder = Path(version_and_path[1]).parent
+    candidates = (
+        folder.parent.glob(f"plyvel*-{version_and_path[0]}*-info/{name}") for name in ("METADATA", "PKG-INFO")
+    )
     metadata = next((path for paths in candidates for path in paths), None)
     if metadata is None:
         raise NotThere(f"{folder} does not say what it is")
     own = (*metadata.parent.glob("LICENSE*"), *metadata.parent.glob("licenses/LICENSE*"))
     terms = (path for path in (*own, *_TERMS) if path.is_file())
-    return Binding(folder, found[0], metadata, next(terms, None))
+    return Binding(folder, version_and_path[0], metadata, next(terms, None))
 
 
 def without_binding(lock: str) -> str:
-    """Give a lock without the binding's entries."""
+    """Return a lock without the binding's entries."""
     lines, dropping = [], False
     for line in lock.splitlines(keepends=True):
         if not line.startswith((" ", "\t")):
@@ -80,7 +83,7 @@ def without_binding(lock: str) -> str:
 
 
 def link(binding: Binding, environment: Path) -> None:
-    """Link the system's binding into a virtual environment, and say what it is and under which terms."""
+    """Link the system's binding into a virtual environment, and print its version and license."""
     (packages,) = environment.glob("lib/python3.*/site-packages")
     there = packages / binding.folder.name
     there.unlink(missing_ok=True)

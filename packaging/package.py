@@ -54,7 +54,7 @@ ALL = ("frozen", "deb", "rpm", "appimage", "flatpak", "windows", "macos", "licen
 
 
 def main(root: Path, words: Sequence[str]) -> int:
-    """Build the named targets in their order; 0 when all are built. `-- WORDS` go to each of them."""
+    """Build the given targets in order; return 0 if all are built. `-- WORDS` go to each of them."""
     formats, _, rest = _parted(words)
     unknown = [name for name in formats if name not in {*TARGETS, "all"}]
     if unknown or not formats:
@@ -82,7 +82,7 @@ def _list() -> None:
 
 
 def _all(root: Path, rest: Sequence[str]) -> int:
-    """Build everything that can be built here, then say what was and what was not."""
+    """Build everything that can be built here, then report the results."""
     results = {name: _tried(name, root, rest) for name in ALL}
     for name, why in results.items():
         sys.stdout.write(f"{'built  ' if not why else 'skipped' if why[0] else 'FAILED '}  {name:<10} ")

@@ -35,7 +35,7 @@ print(sys.version_info[:2] in ((3, 11), (3, 12)))
 
 
 def package_environment(root: Path) -> Environment:
-    """The environment, holding what its lock names. Raises SetupFailed."""
+    """Return the environment, with the content of its lock. Raise SetupFailed."""
     if sys.platform.startswith("linux"):
         ensure_qt("package", os.environ)
         ensure("objdump", "readelf")

@@ -1,4 +1,4 @@
-"""Peers: programs of others that the optional tests speak to, in environments of their own in build/peers."""
+"""Peers: third-party programs that the optional tests use, in their own environments in build/peers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ADDRESSES = ("resolved", "funding")
 
 @dataclass(frozen=True)
 class Peers:
-    """The peers of a checkout. What cannot be installed is told, and its tests skip."""
+    """The peers of a checkout. A failed installation is reported, and its tests skip."""
 
     root: Path
 
@@ -35,11 +35,11 @@ class Peers:
 
     @property
     def node(self) -> Path:
-        """The folder whose node_modules hold the peers of npm."""
+        """Return the folder whose node_modules have the peers of npm."""
         return self._place / "node"
 
     def ensure(self) -> None:
-        """Install what the locks name and is not there yet. Raises SetupFailed without a place for it."""
+        """Install what the locks name and is not there yet. Raise SetupFailed without a place for it."""
         self._place.mkdir(parents=True, exist_ok=True)
         python_lock, node_lock = self.root / LOCK, self.root / NODE / "package-lock.json"
         if not self._is_stamped("python", python_lock) and self._install_python(python_lock):
@@ -67,7 +67,7 @@ class Peers:
         pip = pip_install(self.python)
         if not call(*pip, "-r", str(lock)):
             return True
-        # One that has no wheel for this machine must not cost the others.
+        # A missing wheel for this machine must not cost the others.
         say("not all peers can be installed; trying them one by one")
         lacking = [
             name

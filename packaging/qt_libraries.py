@@ -1,4 +1,4 @@
-"""What the app and its tests take from the system: missed by loading, installed with apt if root."""
+"""What the app and its tests need from the system: detected by loading, installed with apt if root."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from environment import SetupFailed, say
 
 
 def missing(need: str | None, environ: Mapping[str, str]) -> list[Piece]:
-    """List what `need` ("run", "test", "package" or nothing) lacks; "run" depends on the display."""
+    """Return what `need` ("run", "test", "package" or nothing) lacks; "run" depends on the display."""
     if need is None or not sys.platform.startswith("linux"):
         return []
     when = {"offscreen"}
@@ -111,7 +111,7 @@ def _loads(library: str) -> bool:
 
 
 def _apt(command: str) -> str:
-    """Run apt quietly, waiting for another apt to end; give what it said if it failed, else nothing."""
+    """Run apt quietly, waiting for another apt to end; return its output if it failed, else nothing."""
     line = [*command.split(), "-qq", "-o", "DPkg::Lock::Timeout=300"]
     environ = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
     done = subprocess.run(line, env=environ, capture_output=True, text=True, check=False)

@@ -30,7 +30,7 @@ DEBIAN = {
 
 
 class NotHere(SetupFailed):
-    """This machine lacks what a target needs; `package all` says so and goes on."""
+    """This machine lacks what a target needs; `package all` reports it and continues."""
 
 
 def ensure(*programs: str, packages: Mapping[str, str] = DEBIAN) -> None:
@@ -47,7 +47,7 @@ def ensure(*programs: str, packages: Mapping[str, str] = DEBIAN) -> None:
 
 
 def run(*command: str | Path, folder: Path | None = None, extra: Mapping[str, str] | None = None) -> str:
-    """Run a program and give what it wrote. Raises SetupFailed with its own words when it fails."""
+    """Run a program and return its output. Raise SetupFailed with its own message if it fails."""
     line = [str(word) for word in command]
     environ = clean_environ() | {"LC_ALL": "C.UTF-8"} | dict(extra or {})
     done = subprocess.run(line, cwd=folder, env=environ, capture_output=True, text=True, check=False)

@@ -20,7 +20,7 @@ from system_tools import NotHere, ensure, run
 WORK = Path("build", "appimage")
 RUNTIME_VARIABLE = "HELIX_APPIMAGE_RUNTIME"
 _ELF, _TYPE_2 = b"\x7fELF", b"AI\x02"
-_TYPE_AT = 8  # where an AppImage's runtime says in its ELF header which kind it is
+_TYPE_AT = 8  # the place in an AppImage's ELF header that names its kind
 
 
 def build(root: Path, words: Sequence[str]) -> int:

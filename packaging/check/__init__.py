@@ -1,1 +1,1 @@
-"""Checks of what packaging makes, in systems that hold nothing else."""
+"""Checks of packaging's products, in systems with nothing else."""

@@ -28,14 +28,14 @@ _NO_SERVICES = "#!/bin/sh\n# Nothing that is installed here starts a service.\ne
 
 @dataclass(frozen=True)
 class Done:
-    """How a command in a room ended."""
+    """The result of a command in a chroot."""
 
     code: int
     output: str
     seconds: float
 
     def must(self, code: int = 0) -> Done:
-        """Give itself if it ended with this code. Raises Wrong with the end of what it said."""
+        """Return itself if it ended with this code. Raise Wrong with the end of its output."""
         if self.code != code:
             raise Wrong(f"exit code {self.code} instead of {code}: …{self.output.strip()[-600:]}")
         return self
@@ -69,20 +69,20 @@ class Chroot:
                 errors="replace",
                 timeout=limit,
                 check=False,
-                # Else its process group is one of outside, and 0 in here, which killpg takes for its own.
+                # Else its process group is an outside one, and 0 in here, which killpg takes for its own.
                 start_new_session=True,
             )
         except subprocess.TimeoutExpired as late:
-            said = (
+            output = (
                 late.output.decode(errors="replace") if isinstance(late.output, bytes) else late.output or ""
             )
-            raise Wrong(f"not done after {limit:.0f} s: {command}: …{said[-600:]}") from None
+            raise Wrong(f"not done after {limit:.0f} s: {command}: …{output[-600:]}") from None
         return Done(done.returncode, done.stdout, time.monotonic() - started)
 
     def start(
         self, command: str, log: Path, *, user: str = "root", environ: Mapping[str, str] | None = None
     ) -> subprocess.Popen[bytes]:
-        """Start a program in it that goes on beside, as the process that is given; its words go to `log`."""
+        """Start a background program in it and return its process; its output goes to `log`."""
         with log.open("wb") as log_file:
             return subprocess.Popen(
                 self._line(f"exec {command}", user, environ or {}),
@@ -128,12 +128,12 @@ class Chroot:
 
 @dataclass(frozen=True)
 class Chroots:
-    """The systems below one folder: what debootstrap made, and layers over it."""
+    """The systems below one folder: debootstrap's, and layers over them."""
 
     place: Path
 
     def base(self, suite: str) -> Path:
-        """Give the folder of a minimal system, made at the first call. Raises SetupFailed."""
+        """Return the folder of a minimal system, built at the first call. Raise SetupFailed."""
         there = self.place / f"{suite}.base"
         if there.is_dir():
             return there
@@ -156,7 +156,7 @@ class Chroots:
 
     @contextmanager
     def chroot(self, suite: str, *, packages: str = "") -> Iterator[Chroot]:
-        """Open a throw-away system with a plain user in it; everything of it goes at the end."""
+        """Open a throw-away system with a plain user in it; remove it at the end."""
         base = self.base(suite)
         place = Path(tempfile.mkdtemp(prefix="run-", dir=self.place))
         root = place / "root"
@@ -175,13 +175,13 @@ class Chroots:
             discard(place)
 
     def sweep(self) -> None:
-        """Put away what runs that were killed have left."""
+        """Remove the files of killed runs."""
         for left in (*self.place.glob("run-*"), *self.place.glob("*.making-*")):
             discard(left)
 
 
 def mounted_below(place: Path) -> list[str]:
-    """List what is mounted on or below a folder, the deepest first."""
+    """Return the mounts on or below a folder, the deepest first."""
     text = Path("/proc/self/mountinfo").read_text(encoding="utf-8")
     points = [_unescaped(line.split()[4]) for line in text.splitlines()]
     resolved = place.resolve()
@@ -195,7 +195,7 @@ def unmount_below(place: Path) -> None:
 
 
 def discard(place: Path) -> None:
-    """Unmount and delete a folder; what is still mounted keeps it from being deleted. Raises SetupFailed."""
+    """Unmount and delete a folder; a remaining mount prevents the deletion. Raise SetupFailed."""
     _end_processes(place)
     unmount_below(place)
     if still := mounted_below(place):
@@ -217,7 +217,7 @@ def _layer(base: Path, place: Path, root: Path) -> None:
 
 
 def _devices(root: Path) -> None:
-    """Give it /proc, /sys and a /dev of its own: single devices of this machine, never its whole /dev."""
+    """Mount /proc, /sys and its own /dev: single devices of this machine, never its complete /dev."""
     dev = root / "dev"
     _mount("-t", "proc", "proc", str(root / "proc"))
     _mount("-t", "tmpfs", "-o", "mode=0755", "tmpfs", str(dev))

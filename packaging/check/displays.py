@@ -1,4 +1,4 @@
-"""Displays in a room: X11 with a window manager, and Wayland; what they show is kept as a picture."""
+"""Displays in a chroot: X11 with a window manager, and Wayland; screenshots are saved as pictures."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _PATIENCE_S = 60.0
 
 
 class Display(Protocol):
-    """Where windows are shown."""
+    """A display for windows."""
 
     environ: dict[str, str]
 
     def picture(self, path: Path) -> None:
-        """Keep what is shown now as a PNG. Raises Wrong."""
+        """Save a screenshot as a PNG. Raise Wrong."""
         ...
 
 
@@ -47,7 +47,7 @@ class X11:
     environ: dict[str, str]
 
     def picture(self, path: Path) -> None:
-        """Keep what is shown now as a PNG. Raises Wrong."""
+        """Save a screenshot as a PNG. Raise Wrong."""
         self.chroot.run("scrot --overwrite /tmp/shot.png", user=USER, environ=self.environ).must()
         keep(self.chroot.root / "tmp/shot.png", path)
 
@@ -83,7 +83,7 @@ class Wayland:
     environ: dict[str, str]
 
     def picture(self, path: Path) -> None:
-        """Keep what is shown now as a PNG. Raises Wrong."""
+        """Save a screenshot as a PNG. Raise Wrong."""
         line = f"cd {_RUNTIME} && rm -f *.png && weston-screenshooter"
         self.chroot.run(line, user=USER, environ=self.environ, limit=60).must()
         shots = list((self.chroot.root / _RUNTIME.lstrip("/")).glob("*.png"))
@@ -100,7 +100,7 @@ def x11(chroot: Chroot) -> Iterator[X11]:
     width, height = SIZE
     # Not on the abstract socket, which all systems on this machine share.
     screen = f"Xvfb :77 -screen 0 {width}x{height}x24 -ac -noreset -nolisten tcp -nolisten local"
-    # Root's, so that what they leave in a home is not taken for the app's.
+    # Owned by root, so that their files in a home are not taken for the app's.
     with _running(chroot, screen, "xvfb.log", {}, user="root"):
         until(lambda: _listens(chroot.root / "tmp/.X11-unix/X77"), "Xvfb", chroot.root / "tmp/xvfb.log")
         with _running(chroot, "openbox", "openbox.log", _X11, user="root"):
@@ -110,7 +110,7 @@ def x11(chroot: Chroot) -> Iterator[X11]:
 
 
 def _listens(place: Path) -> bool:
-    """Whether a server takes connections there: its socket is in sight a moment before."""
+    """Return True if a server accepts connections there: its socket is visible a moment before."""
     folder = os.open(place.parent, os.O_PATH)
     try:
         with socket.socket(socket.AF_UNIX) as asking:
@@ -154,7 +154,7 @@ def app(chroot: Chroot, words: str, environ: dict[str, str]) -> Iterator[subproc
 
 
 def processes(chroot: Chroot) -> set[int]:
-    """The processes in a room that run the app's own program."""
+    """Return the processes in a chroot that run the app's own program."""
     pids = set()
     for entry in Path("/proc").iterdir():
         if entry.name.isdecimal():

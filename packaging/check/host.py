@@ -40,7 +40,7 @@ def sources(texts: Iterable[str]) -> Iterator[Source]:
 
 
 def mirror(sources: Iterable[Source], codename: str) -> str | None:
-    """Give the address from which this system, of that codename, has its main packages."""
+    """Return the address from which this system, of that codename, has its main packages."""
     for source in sources:
         if codename in source.suites and "main" in source.components:
             return source.address
@@ -48,7 +48,7 @@ def mirror(sources: Iterable[Source], codename: str) -> str | None:
 
 
 def debian_mirror() -> str | None:
-    """Give the address of Debian that this machine uses; None on others: debootstrap knows one."""
+    """Return the address of Debian that this machine uses; None on others: debootstrap knows one."""
     release = os_release()
     if release.get("ID") != "debian":
         return None
@@ -60,12 +60,12 @@ def debian_mirror() -> str | None:
 
 
 def apt_settings(dump: str) -> str:
-    """Take from `apt-config dump` what concerns reaching a registry."""
+    """Return the registry settings of `apt-config dump`."""
     return "".join(f"{line}\n" for line in dump.splitlines() if _APT_LINES.match(line))
 
 
 def pip_settings(listed: str) -> dict[str, str]:
-    """Take from `pip config list` what concerns reaching a registry; places on this disk stay out."""
+    """Return the registry settings of `pip config list`; places on this disk are left out."""
     settings: dict[str, str] = {}
     for line in listed.splitlines():
         name, equals, value = line.partition("=")
@@ -77,15 +77,15 @@ def pip_settings(listed: str) -> dict[str, str]:
 
 
 def proxies(environ: Mapping[str, str]) -> dict[str, str]:
-    """Give the variables that name a proxy."""
+    """Return the variables that name a proxy."""
     return {name: value for name, value in environ.items() if name.lower() in _PROXIES}
 
 
 def carry_into(root: Path) -> dict[str, str]:
-    """Let apt and pip below `root` reach their registries as here; gives the environment they need."""
+    """Let apt and pip below `root` reach their registries as here; return the environment they need."""
     for name in ("resolv.conf", "hosts"):
         shutil.copyfile(Path("/etc", name), root / "etc" / name)
-    # A name of its own: installing ca-certificates there writes the usual file anew.
+    # Its own name: installing ca-certificates there rewrites the default file.
     certificates = "etc/host-certificates.crt"
     apt = apt_settings(_output("apt-config", "dump"))
     if CERTIFICATES.is_file():
@@ -110,7 +110,7 @@ def _carry_apt_logins(root: Path) -> None:
 
 
 def _output(*command: str) -> str:
-    """Give what a program says, nothing if there is no such program or it fails."""
+    """Return a program's output, empty if there is no such program or it fails."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     except OSError:

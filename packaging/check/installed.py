@@ -1,4 +1,4 @@
-"""The .deb in clean systems: installed, started, shown, upgraded over an older one, and removed again."""
+"""The .deb in clean systems: installed, started, displayed, upgraded from an older one, and removed again."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _STRAY = "find / -xdev -iname '*helix*' -not -path '/home/*' -not -path '/srv/*'
 
 
 def steps(chroots: Chroots, suite: str, table: Table) -> None:
-    """Go the whole way of one package in one clean system. Raises SetupFailed without a package."""
+    """Check one package in one clean system from start to end. Raise SetupFailed without a package."""
     package = newest_package()
     with chroots.chroot(suite) as chroot:
         newer = chroot.give(package, package.name)
@@ -88,7 +88,7 @@ def _install(chroot: Chroot, package: str, table: Table) -> None:
 
 def _first_use(chroot: Chroot, table: Table) -> None:
     before = used.listing(chroot)
-    # Before anything is installed that could bring a Python along. Its data are kept beside its pictures.
+    # Before anything is installed that could bring a Python along. Its data are stored next to its pictures.
     with table.step("plain user: the guided demo to its end, with no Python but its own") as step:
         if chroot.run("command -v python3").code == 0:
             raise Wrong("this system has one")
@@ -110,7 +110,7 @@ def _first_use(chroot: Chroot, table: Table) -> None:
 
 
 def ran_well(output: str) -> str:
-    """Give what a self-check says of itself and its window. Raises Wrong unless all parts work."""
+    """Return a self-check's report about itself and its window. Raise Wrong unless all parts work."""
     if "all parts work" not in output:
         raise Wrong(output[-800:])
     reports = re.findall(r"^ok +(?:versions|window) +(.*)$", output, re.MULTILINE)

@@ -1,4 +1,4 @@
-"""A model's server in a few lines: each turn it has the agent run one command; it keeps what came back."""
+"""A minimal model server: each turn it has the agent run one command; it records the result."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 
 class Model:
-    """Speaks OpenAI Chat Completions. It answers a person by run_command, then ends the turn."""
+    """Implements OpenAI Chat Completions. It answers a user by run_command, then ends the turn."""
 
     def __init__(self, command: str) -> None:
         self.command = command
@@ -19,7 +19,7 @@ class Model:
         self.address = ""
 
     def outputs(self) -> list[str]:
-        """What the tools gave, as the agent sent it."""
+        """Return the tools' outputs, as the agent sent them."""
         last = self.requests[-1]["messages"] if self.requests else []
         return [str(message.get("content")) for message in last if message.get("role") == "tool"]
 

@@ -1,4 +1,4 @@
-"""A place of its own for a check: what it mounts and starts is gone when it ends, however it ends."""
+"""Isolation of a check: its mounts and processes are gone when it ends, however it ends."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DEBIANS_KEYS = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 
 
 def prepare() -> None:
-    """Have what builds systems here, installed if root. Raises SetupFailed with one line why not."""
+    """Provide the tools that build systems, installed if root. Raise SetupFailed with a one-line reason."""
     if not sys.platform.startswith("linux"):
         raise SetupFailed("systems to check in are built on Linux only.")
     lacking = [package for program, package in NEEDED.items() if not shutil.which(program)]
@@ -38,7 +38,7 @@ def prepare() -> None:
 
 
 def is_apart() -> bool:
-    """Tell whether this process has mounts and process numbers of its own."""
+    """Return True if this process has its own mounts and process numbers."""
     return MARK in os.environ
 
 
@@ -47,7 +47,7 @@ def go_apart(arguments: Sequence[str]) -> int:
     environ = os.environ | {MARK: "1", "PYTHONPATH": str(PACKAGING)}
     line = [*_apart(), sys.executable, "-m", "check", *arguments]
     child = subprocess.Popen(line, env=environ)
-    # The check itself gets SIGTERM when `unshare`, which heeds no signal, is gone.
+    # The check itself gets SIGTERM when `unshare`, which ignores signals, is gone.
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: child.kill())
     while True:
@@ -55,7 +55,7 @@ def go_apart(arguments: Sequence[str]) -> int:
             code = child.wait()
             return code if code >= 0 else 128 - code
         except KeyboardInterrupt:
-            continue  # the terminal has told the check, too; it puts everything away and ends
+            continue  # the terminal has signaled the check, too; it cleans up and ends
 
 
 def end_on_signals() -> None:

@@ -1,4 +1,4 @@
-"""The door on systems that hold nothing: as root, as a plain user, without any Python, and with `make`."""
+"""./helix on minimal systems: as root, as a plain user, without any Python, and with `make`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def steps(chroots: Chroots, suite: str, table: Table) -> None:
         _as_root(chroot, table)
     with chroots.chroot(suite) as chroot:
         _as_user(chroot, table)
-    if table.whole:
+    if table.is_complete:
         with chroots.chroot(suite) as chroot:
             _complete_suite(chroot, table)
 
@@ -91,7 +91,7 @@ def _complete_suite(chroot: Chroot, table: Table) -> None:
 def _clone(chroot: Chroot, user: str) -> str:
     """Clone HEAD into a user's home, as that user's own; the path there."""
     folder = chroot.home(user) / "helix"
-    # The checkout may belong to somebody else than root.
+    # The checkout may belong to another user than root.
     trusting = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*"}
     command = ["git", "clone", "--quiet", "--no-hardlinks", str(ROOT), str(folder)]
     done = subprocess.run(command, env=os.environ | trusting, capture_output=True, text=True, check=False)
@@ -103,7 +103,7 @@ def _clone(chroot: Chroot, user: str) -> str:
 
 
 def _command_in(done: Done, *, sudo: bool = True) -> str:
-    """Give the command that the door's only line tells to run. Raises Wrong."""
+    """Return the command in the only line that ./helix printed. Raise Wrong."""
     lines = done.output.strip().splitlines()
     pattern = _LINE if sudo else re.compile(_LINE.pattern.replace("sudo ", ""))
     commands = [match[1] for match in map(pattern.match, lines) if match]

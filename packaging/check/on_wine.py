@@ -36,7 +36,7 @@ _OURS = re.compile(r"helix", re.IGNORECASE)
 
 
 def steps(chroots: Chroots, suite: str, table: Table) -> None:
-    """Go through the whole life of an installation in one clean system."""
+    """Check the full life of an installation in one clean system."""
     setup = ROOT / "dist" / f"HelixDesktop-{version(ROOT)}-setup.exe"
     if not setup.is_file() or not (ROOT / PLACE / NAME).is_dir():
         with table.step("the set-up is there"):
@@ -57,7 +57,7 @@ def steps(chroots: Chroots, suite: str, table: Table) -> None:
 
 
 def _setup_files(chroot: Chroot, setup: Path) -> tuple[str, str]:
-    """The set-up and an older one, which had a file that is gone since, inside the room."""
+    """Return the set-up and an older one, which had a file that is gone since, inside the chroot."""
     work = ROOT / PLACE
     tree = work / "older"
     shutil.rmtree(tree, ignore_errors=True)
@@ -97,7 +97,7 @@ def _life(windows: Windows, table: Table, setup_files: tuple[str, str]) -> None:
 
 
 def _installed(windows: Windows, setup: str, expected: str) -> str:
-    """Install silently, and look at what must be there; how long it took."""
+    """Install silently, and check what must be there; return the duration."""
     done = windows.run(f"wine {setup} /S").must()
     program = windows.local / "Programs" / "HelixDesktop" / "helix-desktop.exe"
     shortcut = windows.start_menu / "Helix Desktop.lnk"
@@ -218,7 +218,7 @@ def _second_start(windows: Windows, table: Table, window: str) -> None:
 
 
 def _removed(windows: Windows, files: set[str], registry: set[str]) -> str:
-    """Remove silently, and compare with what was there before anything was installed."""
+    """Remove silently, and compare with the state before the installation."""
     done = windows.run(f"wine '{_PLACE}\\uninstall.exe' /S").must()
     windows.settle()
     left = _left_files(windows, files)
@@ -256,7 +256,7 @@ def _clicked_through(windows: Windows, setup: str) -> str:
         _until(windows, uninstaller.is_file, "windows-setup-stuck.png")
         windows.display.picture(SHOTS / "windows-setup-finished.png")
         windows.press(windows.window("Helix Desktop Setup"), "Return")
-        # The last page offers to start it, and that is chosen.
+        # The last page offers to start it, and that is selected.
         windows.window("^Helix Desktop$", 90)
         time.sleep(2 * _PAINT_S)
         windows.display.picture(SHOTS / "windows-first-start.png")
@@ -300,9 +300,7 @@ def _refusals(windows: Windows, table: Table, setup: str) -> None:
     with table.step("the folder of the data is refused"):
         windows.run(f"wine {setup} /S '/D={_HOME}\\AppData\\Local\\helix-desktop'").must(_FAILED)
     with table.step(f"a folder named {_ODD} is taken, and works") as step:
-        place = (
-            f"{_HOME}\\{_ODD.replace(' ', '')}"  # Wine puts quotes around spaces, which NSIS takes literally
-        )
+        place = f"{_HOME}\\{_ODD.replace(' ', '')}"  # Wine quotes spaces, which NSIS takes literally
         windows.run(f"wine {setup} /S '/D={place}'").must()
         done = windows.run(f"wine '{place}\\helix-desktop.com' self-check", limit=240).must()
         step.detail = _report_of(done.output, "resources")

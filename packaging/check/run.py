@@ -1,4 +1,4 @@
-"""./helix package check: installs and runs what was made in clean systems, one table per system."""
+"""./helix package check: installs and runs the products in clean systems, one table per system."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def build(root: Path, words: Sequence[str]) -> int:
 
 
 def check(arguments: Sequence[str]) -> int:
-    """Check the named kinds on the named systems, all of them if none is named; 0 when every step passed."""
+    """Check the given kinds on the given systems, all by default; return 0 if every step passed."""
     unknown = [word for word in arguments if word not in {*KINDS, *SUITES, COMPLETE}]
     if unknown:
         say(f"check knows {', '.join((*KINDS, *SUITES, COMPLETE))}, not {unknown[0]!r}.")
@@ -64,10 +64,10 @@ def _check(arguments: Sequence[str]) -> int:
 
 
 def _checked(chroots: Chroots, kind: str, suite: str, arguments: Sequence[str]) -> Table:
-    table = Table(f"{kind} {suite}", whole=COMPLETE in arguments)
+    table = Table(f"{kind} {suite}", is_complete=COMPLETE in arguments)
     try:
         KINDS[kind](chroots, suite, table)
-    except Wrong as wrong:  # what the next steps stand on: theirs is the failure, other systems go on
+    except Wrong as wrong:  # the next steps depend on it: theirs is the failure, other systems continue
         with table.step("what the next steps need"):
             raise wrong
     finally:
@@ -77,7 +77,7 @@ def _checked(chroots: Chroots, kind: str, suite: str, arguments: Sequence[str]) 
 
 @contextmanager
 def _alone() -> Iterator[Chroots]:
-    """Let one check at a time into this checkout, and put away what a killed one has left."""
+    """Let one check at a time into this checkout, and remove the files of a killed one."""
     place = ROOT / "build" / "chroots"
     place.mkdir(parents=True, exist_ok=True)
     with (place / "lock").open("w") as lock:

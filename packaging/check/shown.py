@@ -1,4 +1,4 @@
-"""The installed app's window: under X11 and under Wayland, a second start, what the first start leaves."""
+"""The installed app's window: under X11 and under Wayland, a second start, files of the first start."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def _second_start(chroot: Chroot, table: Table, display: X11) -> None:
 
 
 def _sample(chroot: Chroot, step: Step, display: X11, name: str) -> None:
-    """Send the sample's first message as a person does, and wait for what the agent then reads and runs."""
+    """Send the sample's first message as a user does, and wait for the agent's reads and commands."""
     log = chroot.root / "tmp/app.log"
     with app(chroot, "--demo", display.environ):
         until(display.windows, "the window", log)
@@ -128,7 +128,7 @@ def _sample(chroot: Chroot, step: Step, display: X11, name: str) -> None:
 
 
 def _pictured(chroot: Chroot, step: Step, display: Display, words: str, name: str, wait_s: float) -> None:
-    """Show the app, wait, and keep a picture of the whole display."""
+    """Show the app, wait, and save a picture of the complete display."""
     with app(chroot, words, display.environ):
         time.sleep(wait_s)
         display.picture(SHOTS / name)

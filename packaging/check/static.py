@@ -1,4 +1,4 @@
-"""./helix package static: what workflows, scripts, plists and the bill show without being run."""
+"""./helix package static: checks of workflows, scripts, plists and the bill without running them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ INSIDE = Path(__file__).with_name("static_inside.py")
 
 
 def build(root: Path, words: Sequence[str]) -> int:
-    """Run every check, say how each went, and give 1 when one found something. Raises SetupFailed."""
+    """Run every check, report each, and return 1 if one found something. Raise SetupFailed."""
     environment = Environment(root, str(PLACE), {"static": str(LOCK)})
     with environment.alone():
         environment.ensure("static")
@@ -51,14 +51,14 @@ def build(root: Path, words: Sequence[str]) -> int:
 
 
 def plist_complaints(root: Path) -> list[str]:
-    """List what is wrong with the property lists: those in files, and the bundle's."""
+    """Return the problems of the property lists: those in files, and the bundle's."""
     complaints = []
     for path in sorted((root / "packaging").rglob("*.plist")):
         try:
             plistlib.loads(path.read_bytes())
         except (ValueError, ExpatError) as error:
             complaints.append(f"{path.relative_to(root)} cannot be read: {error}\n")
-        # The part of macOS that reads a program's rights takes no comments.
+        # The part of macOS that reads a program's entitlements accepts no comments.
         if b"<!--" in path.read_bytes():
             complaints.append(f"{path.relative_to(root)} holds a comment, which codesign refuses\n")
     keys = bundle.info_plist("1.2.3")
@@ -78,7 +78,7 @@ def _scripts(root: Path) -> list[str]:
 
 
 def _run(root: Path, program: Path, *words: str, stdin: str | None = None) -> str:
-    """Run a tool; give nothing when it is content, else what it said. Raises SetupFailed."""
+    """Run a tool; return nothing if it succeeds, else its output. Raise SetupFailed."""
     line = [str(program), *words]
     try:
         done = subprocess.run(

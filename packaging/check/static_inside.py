@@ -15,7 +15,7 @@ from typing import Any
 
 
 def bill_complaint(text: str) -> str:
-    """Say what the schema has against a bill; nothing when it is content."""
+    """Return the schema's complaint about a bill; empty if it is valid."""
     schema = importlib.import_module("cyclonedx.schema")
     validation = importlib.import_module("cyclonedx.validation.json")
     problems = validation.JsonStrictValidator(schema.SchemaVersion.V1_6).validate_str(text)
@@ -23,7 +23,7 @@ def bill_complaint(text: str) -> str:
 
 
 def scripts(workflow: Path) -> Iterator[tuple[str, str]]:
-    """Give the shell scripts of a workflow, each with the place where it stands."""
+    """Yield the shell scripts of a workflow, each with its place."""
     yaml = importlib.import_module("ruamel.yaml").YAML(typ="safe")
     jobs: dict[str, Any] = yaml.load(workflow.read_text(encoding="utf-8"))["jobs"]
     for name, job in jobs.items():
@@ -34,7 +34,7 @@ def scripts(workflow: Path) -> Iterator[tuple[str, str]]:
 
 
 def script_complaint(shellcheck: str, script: str) -> str:
-    """Say what is wrong with one script: an expression put into it, or what shellcheck finds."""
+    """Return the problem of one script: an embedded expression, or a finding of shellcheck."""
     if "${{" in script:
         return "an expression stands in a script, where its value is run as code; hand it over in `env:`\n"
     line = [shellcheck, "--shell=bash", "-"]
@@ -43,20 +43,20 @@ def script_complaint(shellcheck: str, script: str) -> str:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Check what is named and print what was found; 1 when there is something."""
+    """Check the given files and print the problems; return 1 if there are any."""
     kind, *rest = arguments
     if kind == "bill":
-        found = bill_complaint(sys.stdin.read())
+        problems = bill_complaint(sys.stdin.read())
     else:
         shellcheck, *workflows = rest
-        told = (
+        checked = (
             (place, script_complaint(shellcheck, script))
             for workflow in workflows
             for place, script in scripts(Path(workflow))
         )
-        found = "\n".join(f"{place}:\n{complaint}" for place, complaint in told if complaint)
-    sys.stdout.write(found)
-    return 1 if found else 0
+        problems = "\n".join(f"{place}:\n{complaint}" for place, complaint in checked if complaint)
+    sys.stdout.write(problems)
+    return 1 if problems else 0
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The table of a check: what was tried, how it went, how long it took."""
+"""The table of a check: each step with its result and duration."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 class Wrong(Exception):
-    """What was tried did not go as it must; the message says what was seen."""
+    """A step failed; the message has the actual result."""
 
 
 @dataclass
@@ -43,13 +43,13 @@ class Table:
     """The steps of one check on one system, printed as they end."""
 
     title: str
-    whole: bool = False
-    """Whether to take the long way, too."""
+    is_complete: bool = False
+    """True to run the long steps, too."""
     steps: list[Step] = field(default_factory=list)
 
     @contextmanager
     def step(self, name: str) -> Iterator[Step]:
-        """Time what is done inside. What goes wrong there is written down, and the next step is tried."""
+        """Time a step. Its failure is recorded, and the next step is tried."""
         step = Step(name)
         started = time.monotonic()
         try:
@@ -69,7 +69,7 @@ class Table:
         return sum(not step.passed for step in self.steps)
 
     def write(self, path: Path) -> None:
-        """Keep the table as Markdown."""
+        """Write the table as Markdown."""
         rows = "".join(step.row() for step in self.steps)
         path.parent.mkdir(parents=True, exist_ok=True)
         head = f"# {self.title}\n\n| | step | seen | s |\n|---|---|---|---|\n"

@@ -1,4 +1,4 @@
-"""What a person does with an installed app without its window: a turn, keys, an export."""
+"""The use of an installed app without its window: a turn, keys, an export."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from check.table import Step, Table, Wrong
 PROJECT = "project"
 EXPORT = "tides.helix"
 _PLACES = (".local", ".local/share", ".local/share/helix-desktop")
-# What libraries keep for all programs of a person, wherever a program keeps its own.
+# Files that libraries store for all programs of a user, wherever a program stores its own.
 CACHES = {
     ".cache/fontconfig": "fontconfig",
     ".cache/mesa_shader_cache": "Mesa",
@@ -83,7 +83,7 @@ def stored(chroot: Chroot, project: str = PROJECT) -> list[str]:
 
 
 def check_stored(chroot: Chroot, before: list[str], step: Step) -> None:
-    """Look for what an older build stored. Raises Wrong."""
+    """Check the data that an older build stored. Raise Wrong."""
     after = stored(chroot)
     if not before or after != before:
         raise Wrong(f"the cache held {before}, and now {after}")
@@ -103,13 +103,13 @@ def read_only(chroot: Chroot, table: Table) -> None:
 
 
 def listing(chroot: Chroot) -> set[str]:
-    """Everything on the disk that belongs to the person, as paths."""
+    """Return the paths of everything on the disk that belongs to the user."""
     line = f"find / -xdev -user {USER} -not -path '/proc/*' -printf '%P\\n'"
     return set(chroot.run(line).output.splitlines())
 
 
 def strays(new: set[str]) -> tuple[list[str], list[str]]:
-    """Part what is new into what must not be there, and the caches of libraries, named."""
+    """Separate new files into those that must not be there, and the caches of libraries, named."""
     home = f"home/{USER}/"
     wrong, caches = [], set()
     for path in new:

@@ -1,4 +1,4 @@
-"""A person's Windows in a room: Wine, its drive and its registry, and what a set-up leaves in them."""
+"""A user's Windows in a chroot: Wine, its drive and its registry, and the files of a set-up in them."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ PACKAGES = ("wine", "wine64", "imagemagick", "fonts-dejavu-core")
 _STUBS = Path(__file__).parent / "stubs"
 _PREFIX = ".wine"
 _SETTLED_S = 2.0
-# Components of Windows that Wine asks to download, and that nothing here uses; then the stub of ours.
+# Components of Windows that Wine asks to download, and that nothing here uses; then our stub.
 _OVERRIDES = "mscoree,mshtml=;mscms=n"
-# Wine's own notes of when it did what.
+# Wine's own records of when it did what.
 _RESTLESS = ("#time=", "#link", '"LastUpdate', "WINE REGISTRY", ";; ")
 
 
 @dataclass(frozen=True)
 class Windows:
-    """Wine for the person of a room, on a display."""
+    """Wine for the user of a chroot, on a display."""
 
     chroot: Chroot
     display: X11
 
     @property
     def environ(self) -> dict[str, str]:
-        """What Wine is told."""
+        """Return Wine's variables."""
         variables = {"WINEPREFIX": f"/home/{USER}/{_PREFIX}", "WINEARCH": "win64", "WINEDEBUG": "-all"}
         return {**self.display.environ, **variables, "WINEDLLOVERRIDES": _OVERRIDES}
 
@@ -50,15 +50,15 @@ class Windows:
 
     @property
     def start_menu(self) -> Path:
-        """The person's Start menu, seen from outside."""
+        """Return the user's Start menu, seen from outside."""
         return self.local.parent / "Roaming" / "Microsoft" / "Windows" / "Start Menu" / "Programs"
 
     def inside(self, path: str) -> str:
-        """A path of drive C as the room names it."""
+        """Return the path of a file of drive C inside the chroot."""
         return f"/home/{USER}/{_PREFIX}/drive_c/" + path.removeprefix("C:\\").replace("\\", "/")
 
     def make(self, work: Path) -> None:
-        """Make drive and registry, and put in what Wine lacks. Raises SetupFailed, Wrong."""
+        """Create drive and registry, and add what Wine lacks. Raise SetupFailed, Wrong."""
         self.run("wineboot --init", limit=300).must()
         self.settle()
         for source in sorted(_STUBS.glob("*.c")):
@@ -71,12 +71,12 @@ class Windows:
             place.write_bytes(library.read_bytes())
 
     def run(self, line: str, *, limit: float = 300) -> Done:
-        """Run a line of shell as the person, with Wine's variables; TMPDIR makes Wine 10 abort."""
+        """Run a line of shell as the user, with Wine's variables; TMPDIR makes Wine 10 abort."""
         return self.chroot.run(f"unset TMPDIR; {line}", user=USER, environ=self.environ, limit=limit)
 
     @contextmanager
     def running(self, line: str) -> Iterator[subprocess.Popen[bytes]]:
-        """A program that goes on beside; at the end all of this Windows is ended, as by a power cut."""
+        """Run a background program; at the end all of this Windows is ended, as by a power cut."""
         process = self.chroot.start(f"env -u TMPDIR {line}", self.log, user=USER, environ=self.environ)
         try:
             yield process
@@ -86,7 +86,7 @@ class Windows:
 
     @property
     def log(self) -> Path:
-        """What the last program that ran beside has said."""
+        """Return the output of the last background program."""
         return self.chroot.root / "tmp" / "beside.log"
 
     def settle(self) -> None:
@@ -94,7 +94,7 @@ class Windows:
         self.run("wineserver --wait", limit=120)
 
     def windows(self, title: str) -> list[str]:
-        """The numbers of the visible windows whose title holds this."""
+        """Return the numbers of the visible windows whose title contains this."""
         done = self.run(f"xdotool search --onlyvisible --name '{title}'")
         return done.output.split() if done.code == 0 else []
 
@@ -114,19 +114,19 @@ class Windows:
         time.sleep(_SETTLED_S)
 
     def files(self) -> set[str]:
-        """Every file and folder of the drive, but for the system's own and what comes and goes."""
+        """Return every file and folder of the drive, except the system's own and temporary ones."""
         paths = {str(path.relative_to(self.drive)) for path in self.drive.rglob("*")}
         return {path for path in paths if not path.startswith("windows/") and "/Temp/" not in path}
 
     def registry(self) -> set[str]:
-        """Every key and value of the person's registry, each value with its key."""
+        """Return every key and value of the user's registry, each value with its key."""
         self.settle()
-        key, found = "", set()
+        key, values = "", set()
         text = (self.drive.parent / "user.reg").read_text(encoding="utf-8", errors="replace")
         for line in text.splitlines():
             if line.startswith("["):
                 key = line[1 : line.rindex("]")].replace("\\\\", "\\")
-                found.add(key)
+                values.add(key)
             elif line and not line.startswith(_RESTLESS):
-                found.add(f"{key}: {line}")
-        return found
+                values.add(f"{key}: {line}")
+        return values

@@ -26,7 +26,7 @@ REVISION = "1"
 MAINTAINER = "The Helix Desktop authors <authors@helix-desktop.invalid>"
 LARGEST_MB = 50
 
-# Newest symbol asked for -> the Debian version that has it first.
+# Newest required symbol -> the first Debian version that has it.
 _VERSIONS = {("GLIBC", "2.35"): "libc6 (>= 2.35)", ("GLIBCXX", "3.4.29"): "libstdc++6 (>= 11)"}
 # One thread: with more, the bytes depend on how many this machine has.
 _COMPRESSION = ("-Zxz", "-z9", "-Sextreme", "--threads-max=1")
@@ -61,7 +61,7 @@ def make(root: Path) -> Path:
 
 
 def depends(needed: Needs) -> list[str]:
-    """The Depends field: every library that is asked for, as the package that has it. Raises SetupFailed."""
+    """Return the Depends field: every required library, as the package that has it. Raise SetupFailed."""
     versioned = {}
     for (family, version), package in _VERSIONS.items():
         if needed.symbols.get(family) != version:
@@ -76,7 +76,7 @@ def depends(needed: Needs) -> list[str]:
 
 
 def architecture() -> str:
-    """What Debian calls this machine. Raises NotHere without dpkg."""
+    """Return Debian's name of this machine. Raise NotHere without dpkg."""
     if not shutil.which("dpkg"):
         raise NotHere("there is no dpkg here to build a .deb with. Install it:  sudo apt-get install -y dpkg")
     return run("dpkg", "--print-architecture").strip()

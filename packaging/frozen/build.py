@@ -32,7 +32,7 @@ def build(root: Path, words: Sequence[str]) -> int:
 
 
 def freeze(root: Path) -> Path:
-    """Build build/frozen/helix-desktop anew. Raises SetupFailed."""
+    """Rebuild build/frozen/helix-desktop. Raise SetupFailed."""
     start = time.monotonic()
     environment = package_environment(root)
     install_app(environment, build_identity.epoch(root))
@@ -62,7 +62,7 @@ def freeze(root: Path) -> Path:
 
 
 def frozen_tree(root: Path) -> Path:
-    """The frozen app, built if it is not there or older than what it is built from."""
+    """Return the frozen app, built if it is not there or older than its sources."""
     tree, stamp = root / PLACE / NAME, root / PLACE / "commit.stamp"
     fresh = stamp.is_file() and stamp.read_text(encoding="utf-8") == _stamp(root)
     return tree if fresh else freeze(root)
@@ -70,13 +70,13 @@ def frozen_tree(root: Path) -> Path:
 
 def _stamp(root: Path) -> str:
     commit = build_identity.commit(root)
-    # What differs from a commit may differ again in the next run, but not for the targets of this one.
+    # Changes since a commit may change again in the next run, but not for the targets of this one.
     run_of = str(os.getpid()) if commit.endswith(("+changes", "unknown")) else ""
     return f"{commit} {build_identity.epoch(root)} {run_of}"
 
 
 def _settings(root: Path, origins: Path) -> dict[str, str]:
-    """What PyInstaller and our spec are told by the environment."""
+    """Return the environment settings for PyInstaller and our spec."""
     return {
         "PYTHONHASHSEED": "0",
         "SOURCE_DATE_EPOCH": str(build_identity.epoch(root)),
@@ -114,7 +114,7 @@ def trim_records(internal: Path) -> None:
 
 
 def make_uniform(tree: Path, date: int) -> None:
-    """Give every file and folder the rights and the date that it has on every build."""
+    """Set the permissions and the date of every file and folder to those of every build."""
     for path in sorted(tree.rglob("*"), reverse=True):
         if not path.is_symlink():
             path.chmod(0o755 if path.is_dir() or is_program(path) else 0o644)
@@ -124,5 +124,5 @@ def make_uniform(tree: Path, date: int) -> None:
 
 
 def is_program(path: Path) -> bool:
-    """Tell whether a file of the frozen app is one that Linux runs: the app itself, and those in a bin."""
+    """Return True if a file of the frozen app is one that Linux runs: the app itself, and those in a bin."""
     return path.name == NAME or (path.parent.name == "bin" and path.suffix != ".cmd")

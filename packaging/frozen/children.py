@@ -1,6 +1,6 @@
-"""Proves that programs which the frozen app starts see the person's environment, and nothing of its own.
+"""Proves that programs started by the frozen app see the user's environment, and nothing of its own.
 
-A command of the agent and an MCP server are started for real, by turns that a scripted model leads.
+A command of the agent and an MCP server are started for real, by turns of a scripted model.
 """
 
 from __future__ import annotations

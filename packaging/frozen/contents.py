@@ -142,7 +142,7 @@ def reachable(
 
 
 def without_dangling(entries: Iterable[Entry], places: Iterable[str]) -> list[Entry]:
-    """Leave out links to what is not among `places`."""
+    """Leave out links to targets outside `places`."""
     there = set(places)
 
     def leads(entry: Entry) -> bool:

@@ -1,4 +1,4 @@
-"""What a frozen app asks of the system: libraries it does not carry, and the versions of symbols in them."""
+"""A frozen app's needs from the system: libraries it does not include, and the versions of their symbols."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _FILE = re.compile(r"File: (\S+)")
 
 @dataclass
 class Needs:
-    """Libraries of the system by name with one file that asks for each, and the newest symbols asked for."""
+    """The system's libraries by name with one file that needs each, and the newest required symbols."""
 
     libraries: dict[str, str] = field(default_factory=dict)
     symbols: dict[str, str] = field(default_factory=dict)
 
 
-# The one list: what deb and rpm declare, and what a build may ask for. The newest symbols decide which
-# systems are served: Ubuntu 22.04 has these, Debian 12 newer ones.
+# The one list: what deb and rpm declare, and what a build may require. The newest symbols decide which
+# systems are supported: Ubuntu 22.04 has these, Debian 12 newer ones.
 SYSTEM = {
     "ld-linux-x86-64.so.2": "libc6",
     "libc.so.6": "libc6",
@@ -77,7 +77,7 @@ def needs(tree: Path) -> Needs:
 
 
 def complaints(needed: Needs) -> list[str]:
-    """List what is asked for and neither carried nor declared; each with who asks."""
+    """Return what is required and neither included nor declared; each with the file that requires it."""
     wrong = [
         f"{name} (asked for by {by}) is neither in the app nor declared in frozen/libraries.py"
         for name, by in sorted(needed.libraries.items())
@@ -92,7 +92,7 @@ def complaints(needed: Needs) -> list[str]:
 
 
 def verified(tree: Path) -> Needs:
-    """What the app needs of the system. Raises SetupFailed when that is more than packages declare."""
+    """Return the app's needs from the system. Raise SetupFailed if packages do not declare them all."""
     needed = needs(tree)
     if wrong := complaints(needed):
         raise SetupFailed("\n  ".join(["the frozen app would not run everywhere:", *wrong]))
@@ -100,7 +100,7 @@ def verified(tree: Path) -> Needs:
 
 
 def is_elf(path: Path) -> bool:
-    """Tell whether a file is a program or a library."""
+    """Return True if a file is a program or a library."""
     with path.open("rb") as file:
         return file.read(len(_MAGIC)) == _MAGIC
 

@@ -1,4 +1,4 @@
-"""How the frozen app starts: give the environment back as the person had it, then run the command line."""
+"""How the frozen app starts: restore the user's environment, then run the command line."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _BOOTLOADER = ("_PYI_", "_MEIPASS", "PYINSTALLER_")
 
 
 def restored(environ: Mapping[str, str]) -> dict[str, str]:
-    """The environment without what PyInstaller's bootloader put in it.
+    """Return the environment without what PyInstaller's bootloader put in it.
 
     Programs that the app starts must not load the app's libraries. The loader of this process has read its
-    variables already; what the person had in them stands in NAME_ORIG.
+    variables already; the user's values are in NAME_ORIG.
     """
     restored_environ = {name: value for name, value in environ.items() if not name.startswith(_BOOTLOADER)}
     for name in _LOADER:

@@ -1,4 +1,4 @@
-"""How long the frozen app takes to start, beside the app in build/package-env: `python -m frozen.startup`.
+"""The start time of the frozen app compared with the app in build/package-env: `python -m frozen.startup`.
 
 Three starts are measured, in turn, medians of twelve: `--version`, a painted picture (`self-check
 --paint-only`), and the window until its first frame is on the screen.
@@ -72,7 +72,7 @@ def main() -> int:
     virtual = [str(root / ENVIRONMENT / "bin" / "python"), "-P", "-m", "helix_desktop"]
     slow = 0
     for name, (start, words) in STARTS.items():
-        # In turn, so that what else the machine does falls on both; the first of each only warms up.
+        # In turn, so that other load of the machine falls on both; the first of each only warms up.
         pairs = [
             (measured(start, [*frozen, *words]), measured(start, [*virtual, *words]))
             for _ in range(ROUNDS + 1)
@@ -90,7 +90,7 @@ def main() -> int:
 
 
 def measured(start: Start, command: Sequence[str]) -> tuple[float, float]:
-    """Milliseconds of the processor and of the clock that one start takes."""
+    """Return the milliseconds of processor and clock of one start."""
     before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     start(command)
     spent, after = time.perf_counter() - begin, resource.getrusage(resource.RUSAGE_CHILDREN)

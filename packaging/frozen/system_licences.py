@@ -15,9 +15,9 @@ LIST = "packages.json"
 
 
 def write(origins: Path, root: Path, resources: Path) -> None:
-    """Put the copyright file of each Debian package that libraries were taken from into the resources.
+    """Copy the copyright file of each Debian package that libraries were taken from into the resources.
 
-    `origins` says which file each library was copied from. Raises SetupFailed where that cannot be told.
+    `origins` says which file each library was copied from. Raises SetupFailed where that is unknown.
     """
     packages = _packages(_system_files(origins, root))
     place = resources / FOLDER
@@ -49,7 +49,7 @@ def _system_files(origins: Path, root: Path) -> dict[str, Path]:
 
 
 def _packages(files: dict[str, Path]) -> dict[str, dict[str, str | list[str]]]:
-    """Debian package -> its version and the places of the files that were taken from it."""
+    """Return each Debian package -> its version and the places of the files taken from it."""
     if files and not shutil.which("dpkg-query"):
         raise SetupFailed(
             f"the app would carry {next(iter(files.values()))} of this system, and its licence cannot be "

@@ -82,7 +82,7 @@ def manual(version: str, date: str) -> str:
 
 
 def commands(grammar: argparse.ArgumentParser) -> Iterator[tuple[str, str, argparse.ArgumentParser]]:
-    """Every command that does something by itself: its words, its help, its grammar."""
+    """Return every command that does something by itself: its words, its help, its grammar."""
     for action in grammar._actions:
         if not isinstance(action, argparse._SubParsersAction):
             continue
@@ -104,7 +104,7 @@ def _visible_actions(grammar: argparse.ArgumentParser) -> list[argparse.Action]:
 
 
 def _usage(grammar: argparse.ArgumentParser) -> list[str]:
-    """The program and what may follow, as man pages write it."""
+    """Return the program and its arguments, as man pages write it."""
     parts = [f"\\fB{_escaped(grammar.prog)}\\fR"]
     for action in _visible_actions(grammar):
         words = _words(action)

@@ -1,4 +1,4 @@
-"""What every Linux package puts into /usr/share: menu entry, metainfo, file type, icons, manual, pictures."""
+"""Every Linux package's part of /usr/share: menu entry, metainfo, file type, icons, manual, pictures."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from linux import share
 
 
 def stage(root: Path, place: Path, target: str) -> Needs:
-    """Fill `place` anew for a target, looked over; gives what it asks of the system. Raises SetupFailed."""
+    """Fill `place` again for a target, verified; return its needs from the system. Raise SetupFailed."""
     tree = frozen_tree(root)
     needed = verified(tree)
     shutil.rmtree(place, ignore_errors=True)
@@ -27,7 +27,7 @@ def stage(root: Path, place: Path, target: str) -> Needs:
 
 
 def make_uniform(place: Path, date: int) -> None:
-    """Give what is around the app its rights and dates, whatever this user's umask is."""
+    """Set permissions and dates of the files around the app, whatever this user's umask is."""
     app = place / "usr" / "lib" / NAME
     for path in sorted([place, *place.rglob("*")], reverse=True):
         if path != app and app in path.parents:
@@ -38,5 +38,5 @@ def make_uniform(place: Path, date: int) -> None:
 
 
 def date_of(root: Path) -> dict[str, str]:
-    """The variable that packers take the date of their files from."""
+    """Return the variable that packers take the date of their files from."""
     return {"SOURCE_DATE_EPOCH": str(build_identity.epoch(root))}

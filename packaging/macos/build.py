@@ -17,17 +17,17 @@ from macos.sign import run, sign, sign_image
 from system_tools import NotHere
 
 APP = Path("build", "frozen", f"{bundle.NAME}.app")
-# Where PyInstaller puts what is no code; Contents/Frameworks links to it.
+# PyInstaller puts files without code there; Contents/Frameworks links to it.
 RESOURCES = Path("Contents", "Resources", "resources")
 
 
 def complaints(app: Path, machine: str) -> list[str]:
-    """List what is wrong with a bundle: its keys, and code that does not run where the keys say it does."""
+    """Return the problems of a bundle: its keys, and code that does not run where the keys say it does."""
     problems = []
     with (app / "Contents" / "Info.plist").open("rb") as file:
         plist = plistlib.load(file)
     expected = bundle.info_plist(str(plist.get("CFBundleShortVersionString", "")))
-    # Which commit it is stands in resources/build.toml too, and there it is checked.
+    # The commit is in resources/build.toml too, and checked there.
     expected.pop("CFBundleGetInfoString")
     problems += [
         f"Info.plist: {key} is {plist.get(key)!r}" for key in expected if plist.get(key) != expected[key]

@@ -1,4 +1,4 @@
-"""What the macOS bundle says about itself: the keys of its Info.plist, read by packaging/frozen's spec."""
+"""What the macOS bundle declares: the keys of its Info.plist, read by packaging/frozen's spec."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ SCHEME = "helix"
 SUFFIX = "helix"
 FILE_TYPE = "org.helixdesktop.workspace"
 MIME_TYPE = "application/x-helix-workspace"
-# What the files of PySide6 6.11.3 ask for (Qt alone: 13), and the oldest macOS that the workflow can try.
-# macos/macho.py holds every file of the bundle to it.
+# What the files of PySide6 6.11.3 require (Qt alone: 13), and the oldest macOS that the workflow can test.
+# macos/macho.py checks every file of the bundle against it.
 MINIMUM_SYSTEM = "15.0"
 
 Plist = dict[str, object]
 
 
 def info_plist(version: str, commit: str = "") -> Plist:
-    """Give the keys for `BUNDLE(info_plist=…)`; the spec adds name, icon and identifier from here as well."""
+    """Return the keys for `BUNDLE(info_plist=…)`; the spec adds name, icon and identifier from here, too."""
     numbers = numeric(version)
     return {
         "CFBundleDevelopmentRegion": "en",
@@ -44,7 +44,7 @@ def info_plist(version: str, commit: str = "") -> Plist:
 
 
 def numeric(version: str) -> str:
-    """Give the numbers of a version, which is all that macOS takes. Raises ValueError."""
+    """Return the numbers of a version, which is all that macOS accepts. Raise ValueError."""
     match = re.match(r"\d+\.\d+\.\d+(?=$|[a-z.+-])", version)
     if not match:
         raise ValueError(f"{version!r} is no version like 1.2.3; macOS compares three numbers.")
@@ -52,7 +52,7 @@ def numeric(version: str) -> str:
 
 
 def target_arch() -> str:
-    """Give the architecture to build for; naming it makes PyInstaller take that half of the wheels' files."""
+    """Return the architecture to build for; PyInstaller then takes that half of the wheels' files."""
     return platform.machine()
 
 
@@ -89,7 +89,7 @@ def _links_and_files() -> Plist:
 
 
 def _reasons() -> Plist:
-    """Say why, where macOS asks the person on the app's behalf."""
+    """Return the reasons for which macOS asks the user on the app's behalf."""
     folder = "The agent works in project folders that you open and trust."
     return {
         "NSDesktopFolderUsageDescription": folder,

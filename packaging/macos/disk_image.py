@@ -1,4 +1,4 @@
-"""The disk image: the app, a link to Applications beside it, and a window that shows what to do with them."""
+"""The disk image: the app, a link to Applications next to it, and a window that explains what to do."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def file_name(version: str, machine: str) -> str:
 
 
 def settings(app: Path) -> dict[str, object]:
-    """Say how the image looks, in the words of dmgbuild."""
+    """Return the layout of the image, in dmgbuild's settings."""
     return {
         "files": [str(app)],
         "symlinks": {"Applications": "/Applications"},

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-# Kind of entry -> its pixels; some sizes stand there twice, for screens of twice the density.
+# Kind of entry -> its pixels; some sizes are listed twice, for screens of twice the density.
 KINDS = {
     "icp4": 16, "icp5": 32, "icp6": 64, "ic07": 128, "ic08": 256, "ic09": 512,
     "ic10": 1024, "ic11": 32, "ic12": 64, "ic13": 256, "ic14": 512,

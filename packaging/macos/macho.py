@@ -1,4 +1,4 @@
-"""Reads of a Mach-O file what decides where it runs: its architectures and the oldest macOS for it."""
+"""Reads from a Mach-O file what decides where it runs: its architectures and the oldest macOS for it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Slice:
 
 
 def is_macho(path: Path) -> bool:
-    """Tell whether a file is code that macOS signs and loads."""
+    """Return True if a file is code that macOS signs and loads."""
     if path.is_symlink() or not path.is_file():
         return False
     with path.open("rb") as file:
@@ -57,7 +57,7 @@ def _is_thin(data: bytes) -> bool:
 
 
 def _parts(data: bytes) -> int:
-    """How many architectures a fat file holds; 0 when it is none."""
+    """Return how many architectures a fat file contains; 0 if it is none."""
     if len(data) < _COMMAND:
         return 0
     magic, count = struct.unpack_from(">II", data)

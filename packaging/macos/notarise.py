@@ -1,4 +1,4 @@
-"""Has Apple look at what is signed, and fastens its answer to it, when there is a key to ask with."""
+"""Submits signed files to Apple's notary service and staples its ticket, if there is a key for it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _notary(verb: str) -> list[str]:
 
 
 def _sendable(product: Path, folder: Path) -> Path:
-    """Give what can be sent: a disk image as it is, a bundle packed."""
+    """Return the file to submit: a disk image unchanged, a bundle packed."""
     if product.is_file():
         return product
     packed = folder / f"{product.name}.zip"

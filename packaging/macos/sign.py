@@ -16,16 +16,16 @@ IDENTITY = "HELIX_CODESIGN_IDENTITY"
 
 
 class SigningFailed(SetupFailed):
-    """Signing cannot go on; the message says what, why and what to do."""
+    """Signing cannot continue; the message states what, why and what to do."""
 
 
 def identity(environ: Mapping[str, str]) -> str:
-    """Give the identity to sign with; empty when there is none."""
+    """Return the identity to sign with; empty if there is none."""
     return environ.get(IDENTITY, "").strip()
 
 
 def signing_order(app: Path) -> list[Path]:
-    """List what is signed, one by one: what lies deeper first, the bundle last."""
+    """Return what is signed, one by one: deeper files first, the bundle last."""
     code = {path for path in app.rglob("*") if macho.is_macho(path)}
     main = app / "Contents" / "MacOS" / bundle.PROGRAM
     if main not in code:
@@ -36,7 +36,7 @@ def signing_order(app: Path) -> list[Path]:
         for version in (path / "Versions").glob("*")
         if version.is_dir() and not version.is_symlink()
     }
-    # A bundle's signature covers what is in it, so it comes after; the program is signed with the bundle.
+    # A bundle's signature covers its content, so it comes after; the program is signed with the bundle.
     inner = sorted((code | frameworks) - {main}, key=lambda path: (-len(path.parts), str(path)))
     return [*inner, app]
 
@@ -74,7 +74,7 @@ def sign_image(image: Path, environ: Mapping[str, str]) -> bool:
 
 
 def run(line: Sequence[str]) -> str:
-    """Run one of Apple's tools and give what it wrote. Raises SigningFailed with its words."""
+    """Run one of Apple's tools and return its output. Raise SigningFailed with its message."""
     try:
         done = subprocess.run(line, capture_output=True, text=True, check=False)
     except FileNotFoundError:
@@ -89,7 +89,7 @@ def run(line: Sequence[str]) -> str:
 
 
 def say(text: str) -> None:
-    """Tell what was done; in a workflow also on the page of the run."""
+    """Report what was done; in a workflow also on the page of the run."""
     sys.stdout.write(f"macos: {text}\n")
     if page := os.environ.get("GITHUB_STEP_SUMMARY"):
         with Path(page).open("a", encoding="utf-8") as file:

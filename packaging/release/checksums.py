@@ -10,24 +10,24 @@ from collections.abc import Sequence
 from pathlib import Path
 
 NAME = "SHA256SUMS"
-# The form of sha256sum, which reads it with --check; its mark for binary files may stand there too.
+# The format of sha256sum, which reads it with --check; its mark for binary files is allowed too.
 _LINE = re.compile(r"([0-9a-f]{64}) [ *](\S.*)")
 
 
 def digest(path: Path) -> str:
-    """Give the SHA-256 of a file."""
+    """Return the SHA-256 of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def products(folder: Path) -> list[Path]:
-    """List what a folder holds, the list itself left out, sorted by name."""
+    """Return the files of a folder, without the list itself, sorted by name."""
     paths = (path for path in folder.rglob("*") if path.is_file() and path != folder / NAME)
     return sorted(paths, key=lambda path: path.relative_to(folder).as_posix())
 
 
 def write(folder: Path) -> Path:
-    """Write the list of a folder and give its path. Raises ValueError when there is nothing to list."""
+    """Write the list of a folder and return its path. Raise ValueError if the folder is empty."""
     files = products(folder)
     if not files:
         raise ValueError(f"{folder} holds nothing to sum up. Build something first:  ./helix package all")
@@ -64,7 +64,7 @@ def _read(path: Path) -> dict[str, str]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Write the list, or with --verify hold the files against it; 1 when something is wrong."""
+    """Write the list, or with --verify check the files against it; return 1 if something is wrong."""
     grammar = argparse.ArgumentParser(prog="checksums", description=__doc__)
     grammar.add_argument("folder", type=Path, nargs="?", default=Path("dist"))
     grammar.add_argument("--verify", action="store_true", help="change nothing, tell what differs")
@@ -80,7 +80,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def build(root: Path, words: Sequence[str]) -> int:
-    """Write dist/SHA256SUMS, or hold dist/ against it with `-- --verify`."""
+    """Write dist/SHA256SUMS, or check dist/ against it with `-- --verify`."""
     return main([str(root / "dist"), *words])
 
 

@@ -18,43 +18,44 @@ _MAX_BYTES = 100_000_000  # bytes; the largest of them has 11 million
 
 
 class FetchFailed(Exception):
-    """The file is not there or not what it must be; the message says which and what to do."""
+    """The file is missing or not the expected one; the message names it and says what to do."""
 
 
-class Wanted(NamedTuple):
+class FetchSource(NamedTuple):
     """A file to fetch."""
 
     url: str
     sha256: str
 
 
-def wanted(name: str, listed: Path = LIST) -> Wanted:
-    """Give what stands in the list. Raises FetchFailed."""
+def read_entry(name: str, listed: Path = LIST) -> FetchSource:
+    """Return the entry of the list. Raise FetchFailed."""
     entries = tomllib.loads(listed.read_text(encoding="utf-8"))
     if name not in entries:
         raise FetchFailed(f"{listed.name} does not name {name!r}. It names: {', '.join(sorted(entries))}.")
-    found = Wanted(**entries[name])
-    if not re.fullmatch("[0-9a-f]{64}", found.sha256) or not found.url.startswith("https://"):
+    source = FetchSource(**entries[name])
+    if not re.fullmatch("[0-9a-f]{64}", source.sha256) or not source.url.startswith("https://"):
         raise FetchFailed(f"{listed.name}: {name} needs an https:// address and a SHA-256 of 64 hex digits.")
-    return found
+    return source
 
 
-def fetch(one: Wanted, folder: Path) -> Path:
-    """Give the file, fetched unless it is there already. Raises FetchFailed."""
-    place = folder / one.url.rpartition("/")[2]
-    if place.is_file() and hashlib.sha256(place.read_bytes()).hexdigest() == one.sha256:
+def fetch(source: FetchSource, folder: Path) -> Path:
+    """Return the file, fetched unless it is there already. Raise FetchFailed."""
+    place = folder / source.url.rpartition("/")[2]
+    if place.is_file() and hashlib.sha256(place.read_bytes()).hexdigest() == source.sha256:
         return place
     try:
-        with urllib.request.urlopen(one.url, timeout=_PATIENCE_S) as answer:
+        with urllib.request.urlopen(source.url, timeout=_PATIENCE_S) as answer:
             data: bytes = answer.read(_MAX_BYTES + 1)
     except OSError as error:
         raise FetchFailed(
-            f"{one.url} cannot be fetched: {error}. Check the network and try again."
+            f"{source.url} cannot be fetched: {error}. Check the network and try again."
         ) from error
     came = hashlib.sha256(data).hexdigest()
-    if came != one.sha256:
+    if came != source.sha256:
         raise FetchFailed(
-            f"{one.url} has the SHA-256 {came}, not {one.sha256}. It was changed or cut off; it is not used."
+            f"{source.url} has the SHA-256 {came}, not {source.sha256}. "
+            "It was changed or cut off; it is not used."
         )
     folder.mkdir(parents=True, exist_ok=True)
     place.write_bytes(data)
@@ -68,7 +69,7 @@ def main(arguments: Sequence[str]) -> int:
     grammar.add_argument("folder", type=Path, nargs="?", default=Path("build", "fetched"))
     args = grammar.parse_args(arguments)
     try:
-        sys.stdout.write(f"{fetch(wanted(args.name), args.folder)}\n")
+        sys.stdout.write(f"{fetch(read_entry(args.name), args.folder)}\n")
     except FetchFailed as failed:
         sys.stderr.write(f"fetch: {failed}\n")
         return 1

@@ -1,4 +1,4 @@
-"""./helix package licences: the terms of all that is shipped, as one text, told by the frozen app itself."""
+"""./helix package licences: the licenses of all that is shipped, as one text, printed by the frozen app."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from frozen.build import frozen_tree
 from system_tools import run
 
 NAME = "THIRD-PARTY-NOTICES.txt"
-# Qt's licence asks for its whole text and that of the one it builds upon.
+# Qt's license requires its full text and that of the one it builds upon.
 DUTIES = ("GNU LESSER GENERAL PUBLIC LICENSE", "GNU GENERAL PUBLIC LICENSE")
 
 

@@ -20,7 +20,7 @@ class NotReady(Exception):
 
 
 def section(changelog: str, version: str) -> str:
-    """Give the text below a version's heading. Raises NotReady when heading, date or text is missing."""
+    """Return the text below a version's heading. Raise NotReady if heading, date or text is missing."""
     headings = list(_HEADING.finditer(changelog))
     mine = [heading for heading in headings if heading["version"] == version]
     how = f"Write it as `## [{version}] - YYYY-MM-DD` below `## [Unreleased]`."
@@ -38,7 +38,7 @@ def section(changelog: str, version: str) -> str:
 
 
 def notes(root: Path, tag: str) -> str:
-    """Give the notes for a tag like v1.2.3, which must be the version of the code. Raises NotReady."""
+    """Return the notes for a tag like v1.2.3, which must be the version of the code. Raise NotReady."""
     version = build_identity.version(root)
     if tag != f"v{version}":
         raise NotReady(

@@ -22,7 +22,7 @@ Json = dict[str, object]
 
 NAME = "helix-desktop.cdx.json"
 PARTS = Path(__file__).with_name("parts.toml")
-# What the app tells of its parts that are no packages, see config/licenses.py.
+# The app's list of its parts that are no packages, see config/licenses.py.
 PARTS_FILE = Path("resources", "licences", "parts.toml")
 _SPDX = re.compile(r"[\w.+-]+(?: (?:AND|OR|WITH) [\w.+-]+)*")
 _ENTRY = re.compile(
@@ -34,7 +34,7 @@ _ENTRY = re.compile(
 
 @dataclass(frozen=True)
 class Locked:
-    """One entry of the lock: a package, when it is installed, and which packages ask for it."""
+    """One entry of the lock: a package, when it is installed, and which packages require it."""
 
     name: str
     version: str
@@ -49,7 +49,7 @@ class Locked:
 
 
 def locked(text: str) -> list[Locked]:
-    """Read a lock. Raises ValueError when it holds an entry that cannot be read."""
+    """Read a lock. Raise ValueError if it has an entry that cannot be parsed."""
     packages = [
         Locked(
             entry["name"],
@@ -66,7 +66,7 @@ def locked(text: str) -> list[Locked]:
 
 
 def bill(root: Path) -> Json:
-    """Make the bill of a checkout. Raises ValueError where a licence is not named, and SetupFailed."""
+    """Return the bill of a checkout. Raise ValueError if a license is not named, and SetupFailed."""
     packages = locked((root / "requirements.txt").read_text(encoding="utf-8"))
     parts = tomllib.loads(PARTS.read_text(encoding="utf-8"))
     if unnamed := sorted({package.name for package in packages} - parts["packages"].keys()):
@@ -88,7 +88,7 @@ def bill(root: Path) -> Json:
         "components": components,
         "dependencies": list(_dependencies(str(app["bom-ref"]), packages, others)),
     }
-    # Named after what it says: the same bill has the same number, another one has another.
+    # Derived from its content: the same bill has the same number, another one has another.
     number = uuid.uuid5(uuid.NAMESPACE_URL, json.dumps(body, sort_keys=True))
     return {
         "$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json",
@@ -98,10 +98,10 @@ def bill(root: Path) -> Json:
 
 
 def _other_parts(root: Path, known_names: Collection[str]) -> Iterator[dict[str, str]]:
-    """Give what the app tells of its parts, but for itself and for what is known better."""
+    """Yield the app's listed parts, except itself and those known better."""
     _, *parts = tomllib.loads((root / PARTS_FILE).read_text(encoding="utf-8"))["part"]
     for part in parts:
-        # What covers packages stands in the lock; `@` says that each installer has a version of its own.
+        # Parts that cover packages are in the lock; `@` says that each installer has its own version.
         if part["name"] not in known_names and "covers" not in part:
             entry = {"name": part["name"], "licence": part["licence"], "within": "helix-desktop"}
             yield entry | ({} if part.get("version", "@").startswith("@") else {"version": part["version"]})
@@ -127,7 +127,7 @@ def _package(package: Locked, licence: str) -> Json:
         "licenses": _licences(licence),
         "purl": package.purl,
     }
-    # The lock allows several files per package, one for each system: which one a build took, the hash tells.
+    # The lock allows several files per package, one for each system: the hash tells which one a build took.
     properties = [("helix:installed-when", package.marker)] if package.marker else []
     properties += [("helix:file-sha256", digest) for digest in package.hashes]
     return component | {"properties": [{"name": name, "value": value} for name, value in properties]}
@@ -154,7 +154,7 @@ def _licences(expression: str) -> list[Json]:
 
 
 def _dependencies(app: str, packages: Sequence[Locked], other: Sequence[dict[str, str]]) -> Iterator[Json]:
-    """Say what each part needs: packages by the lock, others by what carries them."""
+    """Return the needs of each part: packages by the lock, others by what includes them."""
     needs: dict[str, set[str]] = {app: set()}
     for package in packages:
         needs.setdefault(package.purl, set())
@@ -180,7 +180,7 @@ def _dependencies(app: str, packages: Sequence[Locked], other: Sequence[dict[str
 
 
 def text(root: Path) -> str:
-    """Give the bill as it is shipped."""
+    """Return the bill as it is shipped."""
     return json.dumps(bill(root), indent=2, ensure_ascii=False) + "\n"
 
 

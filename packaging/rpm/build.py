@@ -22,7 +22,7 @@ RELEASE = "1"
 
 
 def build(root: Path, words: Sequence[str]) -> int:
-    """Build the package, unpack it again and prove what comes out."""
+    """Build the package, unpack it again and verify the result."""
     ensure("rpmbuild", "rpm", "cpio")
     package = make(root)
     say("unpacking it and comparing")
@@ -61,7 +61,7 @@ def make(root: Path) -> Path:
 
 
 def requires(needed: Needs) -> list[str]:
-    """What the app asks of the system, in the words that every RPM distribution has for it."""
+    """Return the app's needs from the system, in the names that every RPM distribution has for it."""
     requirements = [f"{name}()(64bit)" for name in needed.libraries]
     homes = {"GLIBC": "libc.so.6", "GLIBCXX": "libstdc++.so.6", "CXXABI": "libstdc++.so.6"}
     requirements += [
@@ -71,7 +71,7 @@ def requires(needed: Needs) -> list[str]:
 
 
 def verify(root: Path, package: Path) -> None:
-    """Read the package with rpm, unpack it, and hold it against what was packed. Raises SetupFailed."""
+    """Read the package with rpm, unpack it, and compare it with the packed files. Raise SetupFailed."""
     listed = set(run("rpm", "-qp", "--list", package).split("\n")) - {""}
     run("rpm", "-K", "--nosignature", package)
     files, place = root / WORK / "stage", root / WORK / "unpacked"

@@ -10,8 +10,8 @@ from pathlib import Path
 from environment import SetupFailed, call
 
 SCALE = 2  # NSIS fits them to its window: twice its 96 dots an inch stays sharp on dense screens
-WELCOME, HEADER = (164, 314), (150, 57)  # what NSIS wants
-_GROUND, _EDGE, _INK = "#f4f5fa", "#dfe1ec", "#1b1d2a"
+WELCOME, HEADER = (164, 314), (150, 57)  # required by NSIS
+_BACKGROUND, _EDGE, _TEXT_COLOR = "#f4f5fa", "#dfe1ec", "#1b1d2a"
 _MARK, _MARK_TOP, _NAME_TOP, _NAME_PX = 92, 84, 196, 15
 _SMALL, _MARGIN = 41, 8
 _DRAW = "import sys; sys.path.insert(0, sys.argv[1]); from windows import art; art.main(sys.argv[2:])"
@@ -47,10 +47,10 @@ def draw(svg: Path, font: Path, folder: Path) -> None:
         return image, painter
 
     wide, high = WELCOME
-    welcome, painter = page(WELCOME, _GROUND)
+    welcome, painter = page(WELCOME, _BACKGROUND)
     mark.render(painter, QRectF((wide - _MARK) / 2, _MARK_TOP, _MARK, _MARK))
     painter.setFont(name)
-    painter.setPen(QColor(_INK))
+    painter.setPen(QColor(_TEXT_COLOR))
     painter.drawText(QRectF(0, _NAME_TOP, wide, 2 * _NAME_PX), Qt.AlignmentFlag.AlignHCenter, "Helix Desktop")
     painter.fillRect(QRectF(wide - 1, 0, 1, high), QColor(_EDGE))
     painter.end()

@@ -32,10 +32,10 @@ _FITS = "import sys; sys.exit(sys.version_info[:2] != (3, 12))"
 
 
 def make(python: Path, work: Path, tree: Path) -> str:
-    """Compile app and packages of `tree`; gives what did it. Raises SetupFailed.
+    """Compile app and packages of `tree`; return the compiler's name. Raises SetupFailed.
 
     Of most packages only the bytecode stays. The app's own sources do, and those of Qt's bindings, whose
-    licence lets a person change them.
+    license lets a user change them.
     """
     by = _compile(python, work, tree)
     # The sample projects are edited where they are copied to: bytecode that is not compared would hide that.

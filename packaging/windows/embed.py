@@ -96,7 +96,7 @@ def _digest(path: Path) -> str:
 
 
 def _version(folder: Path) -> str:
-    """The full version, as the library's own version resource tells it."""
+    """Return the full version, from the library's own version resource."""
     library = folder / "python312.dll"
     if not library.is_file():
         raise SetupFailed(f"This is no CPython {SERIES} for 64-bit Windows: python312.dll is missing.")

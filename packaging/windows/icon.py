@@ -1,4 +1,4 @@
-"""The program's icon for Windows, in all its sizes, made of the one SVG."""
+"""The program's icon for Windows, in all its sizes, made from the one SVG."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NAME = "helix"
 
 
 def write(root: Path, work: Path) -> Path:
-    """Draw the app's SVG into one .ico, and give that. Raises SetupFailed when it cannot be drawn."""
+    """Draw the app's SVG into one .ico, and return it. Raise SetupFailed if it cannot be drawn."""
     icons, drawn = root / "packaging" / "icons" / "draw.py", work / "icons"
     if call(sys.executable, str(icons), str(root / "resources" / "icons" / "helix.svg"), str(drawn), _NAME):
         raise SetupFailed("the icon could not be drawn (see above).")

@@ -30,7 +30,7 @@ def main() -> int:
 
 
 def make(root: Path) -> Path:
-    """Make tree and set-up anew. Raises SetupFailed."""
+    """Rebuild tree and set-up. Raise SetupFailed."""
     start = time.monotonic()
     work, date = root / PLACE, build_identity.epoch(root)
     version = build_identity.version(root)

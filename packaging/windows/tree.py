@@ -78,7 +78,7 @@ def lay_out(python: Path, site: Path, root: Path, tree: Path) -> None:
 
 
 def check_libraries(tree: Path) -> None:
-    """Every library that a shipped one asks for is shipped or part of Windows. Raises SetupFailed."""
+    """Check that every required library is shipped or part of Windows. Raise SetupFailed."""
     programs = [path for path in tree.rglob("*") if path.suffix.lower() in (".dll", ".pyd", ".exe", ".com")]
     shipped = {path.name.lower() for path in programs}
     missing: dict[str, str] = {}
@@ -99,7 +99,7 @@ def imports(path: Path) -> set[str]:
 
 
 def left_out(top: bool, names: Iterable[str]) -> set[str]:
-    """What of a folder of installed packages, or of their `top` folder, is not shipped."""
+    """Return what of a folder of installed packages, or of their `top` folder, is not shipped."""
     return {
         name
         for name in names
@@ -207,6 +207,6 @@ _OF_WINDOWS = frozenset(
 
 
 def make_uniform(tree: Path, date: int) -> None:
-    """Give every file and folder the date that it has on every build."""
+    """Set the date of every file and folder to that of every build."""
     for path in (*tree.rglob("*"), tree):
         os.utime(path, (date, date))

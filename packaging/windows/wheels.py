@@ -12,7 +12,7 @@ from packaging.requirements import Requirement
 
 
 def environment_of(version: str) -> dict[str, str]:
-    """What the markers of a lock are asked about: a CPython of this full version on 64-bit Windows."""
+    """Return the marker environment of a lock: a CPython of this full version on 64-bit Windows."""
     return {
         "implementation_name": "cpython",
         "implementation_version": version,
@@ -29,7 +29,7 @@ def environment_of(version: str) -> dict[str, str]:
 
 
 def for_windows(lock: str, version: str) -> Iterator[str]:
-    """The requirements of a lock that hold on Windows, each with its hashes and without its marker."""
+    """Return the requirements of a lock that apply on Windows, with their hashes and without markers."""
     environment = environment_of(version)
     text = "\n".join(line for line in lock.splitlines() if not line.lstrip().startswith("#"))
     for line in text.replace("\\\n", " ").splitlines():
@@ -43,7 +43,7 @@ def for_windows(lock: str, version: str) -> Iterator[str]:
 
 
 def install(lock: Path, version: str, folder: Path) -> list[str]:
-    """Install into `folder`; gives what was installed, as NAME==VERSION. Raises SetupFailed."""
+    """Install into `folder`; return what was installed, as NAME==VERSION. Raise SetupFailed."""
     lines = list(for_windows(lock.read_text(encoding="utf-8"), version))
     shutil.rmtree(folder, ignore_errors=True)
     requirement_file = folder.with_name(f"{lock.stem}-windows.txt")

