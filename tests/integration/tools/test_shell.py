@@ -143,7 +143,7 @@ async def test_background_processes_are_killed_and_reported(tmp_path: Path) -> N
 
 
 async def test_background_processes_without_output_are_killed(tmp_path: Path) -> None:
-    command = "sleep 300 >/dev/null 2>&1 & echo $!"
+    command = "sleep 300 >/dev/null 2>&1 & echo $!; sleep 0.2"  # until then it is named after the shell
     result = await make_tools(tmp_path).run(make_call("run_command", command=command))
     lines = result.content.decode().splitlines()
     assert lines[1] == "(left in the background, and ended: sleep 300)"
