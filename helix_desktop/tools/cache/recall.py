@@ -17,7 +17,7 @@ from helix_desktop.domain.errors import ContentRedacted, StoreError, ToolError
 from helix_desktop.domain.image import MAX_IMAGE_BYTES, identify_image
 from helix_desktop.domain.store.content_reader import ContentReader
 from helix_desktop.domain.store.entries import CacheEntry
-from helix_desktop.domain.text_format import format_bytes
+from helix_desktop.domain.text_format import format_bytes, pluralize
 from helix_desktop.domain.tools import CountTokens, OutputCallback, ToolResult, ignore_output
 from helix_desktop.tools.arguments import Arguments, Line
 from helix_desktop.tools.cache.paging import Paginator, TextPage, decode_lines, release_lines
@@ -142,7 +142,7 @@ class RecallCachedContent(UnguardedTool[RecallArguments]):
         end_text = f", end_line={args.end_line}" if args.end_line else ""
         next_text = f" Next: start_line={following}{end_text}." if following else ""
         over_text = "" if matches.is_complete else "over "
-        count_text = f"{over_text}{matches.count:,} matching line{'s' * (matches.count != 1)}"
+        count_text = f"{over_text}{pluralize(matches.count, 'matching line')}"
         return f"{_name(entry)}: {count_text} for {query}.{next_text}\n{page.text}"
 
 

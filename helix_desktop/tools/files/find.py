@@ -6,6 +6,7 @@ import asyncio
 import re
 
 from helix_desktop.domain.errors import ToolError
+from helix_desktop.domain.text_format import pluralize
 from helix_desktop.domain.tools import OutputCallback, ToolResult, ignore_output
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.tools.arguments import Arguments
@@ -90,4 +91,4 @@ def _list_matches(output: bytes, regex: re.Pattern[str], folder: str, pattern: s
     ]
     omitted = len(matches) - len(paths)
     more = [f"(… {omitted:,} more files; narrow the pattern or the path)"] if omitted else []
-    return "\n".join([f"{len(matches):,} file{'s' * (len(matches) != 1)}:", *paths, *more]) + "\n"
+    return "\n".join([f"{pluralize(len(matches), 'file')}:", *paths, *more]) + "\n"

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.image import MAX_IMAGE_BYTES, identify_image
-from helix_desktop.domain.text_format import format_bytes
+from helix_desktop.domain.text_format import format_bytes, pluralize
 from helix_desktop.domain.tools import OutputCallback, ToolResult, ignore_output
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.tools.arguments import Arguments, Line
@@ -176,7 +176,7 @@ class ListDirectory(UnguardedTool[ListDirectoryArguments]):
         lines: list[str] = []
         rel, count = self._branch(args.path, depth, "  ", lines)
         cut = f"\n(only the first {_MAX_ITEMS:,} shown; list a folder of it)" if count > _MAX_ITEMS else ""
-        text = "\n".join([f"{rel or '.'}/ ({count:,} {'entry' if count == 1 else 'entries'})", *lines])
+        text = "\n".join([f"{rel or '.'}/ ({pluralize(count, 'entry', 'entries')})", *lines])
         return ToolResult(f"{text}{cut}\n".encode(), target=rel or ".")
 
     def _branch(self, path: str, depth: int, indent: str, lines: list[str]) -> tuple[str, int]:

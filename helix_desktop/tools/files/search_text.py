@@ -11,6 +11,7 @@ from typing import Annotated
 import msgspec
 
 from helix_desktop.domain.errors import ToolError
+from helix_desktop.domain.text_format import pluralize
 from helix_desktop.domain.tools import OutputCallback, ToolResult, ignore_output
 from helix_desktop.tools.arguments import Arguments
 from helix_desktop.tools.files.jail import Jail, SearchRoot
@@ -102,5 +103,5 @@ def _grouped(output: bytes, rel: str, pattern: str, where: str) -> bytes:
         return f"No match for {pattern!r} in {where}.\n".encode()
     left = len(lines) - _MAX_LINES
     cut = [f"(… {left:,} more lines; narrow the path, the glob or the pattern)"] if left > 0 else []
-    head = f"{matches:,} matching line{'s' * (matches != 1)} in {files:,} file{'s' * (files != 1)}:"
+    head = f"{pluralize(matches, 'matching line')} in {pluralize(files, 'file')}:"
     return ("\n".join([head, *lines[:_MAX_LINES], *cut]) + "\n").encode()

@@ -111,7 +111,7 @@ class CleanupController(QObject):
             Banner(
                 _CLEANED,
                 "info",
-                f"{count:,} {'entry is' if count == 1 else 'entries are'} in the trash.",
+                f"{pluralize(count, 'entry is', 'entries are')} in the trash.",
                 f"{format_bytes(result.stored_size)} on disk. {back}",
                 actions=(BannerAction(_UNDO, "Undo"),) if count else (),
                 workspace=workspace.id,

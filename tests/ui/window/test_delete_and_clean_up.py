@@ -208,7 +208,7 @@ async def old(rig: WindowRig, contents: list[Content]) -> None:
 
 
 async def test_a_cleanup_is_previewed_done_and_undone(
-    qapp: QApplication, tmp_path: Path, loose: list[Content], monkeypatch: pytest.MonkeyPatch
+    qapp: QApplication, tmp_path: Path, loose: list[Content]
 ) -> None:
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
@@ -329,7 +329,7 @@ async def test_a_workspace_enforces_its_quota_when_it_is_opened(
 
 
 async def test_the_data_page_displays_the_size_and_saves_the_rule(
-    qapp: QApplication, tmp_path: Path, loose: list[Content], monkeypatch: pytest.MonkeyPatch
+    qapp: QApplication, tmp_path: Path, loose: list[Content]
 ) -> None:
     async with open_window(qapp, tmp_path) as rig:
         identity = await rig.open_folder("project")
