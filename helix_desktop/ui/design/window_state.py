@@ -124,10 +124,9 @@ def error_level(error: HelixError) -> BannerLevel:
 def error_banner(error: HelixError, workspace: str = "", session: str = "") -> Banner:
     """Return the banner that says what went wrong, or why what was asked for cannot be done."""
     actions = tuple(BannerAction(remedy, action_label(remedy)) for remedy in error.remedies)
+    level = error_level(error)
     return Banner(
-        *(error.what, error_level(error), error.what, error.why, error.fix, actions),
-        workspace=workspace,
-        session=session,
+        error.what, level, error.what, error.why, error.fix, actions, workspace=workspace, session=session
     )
 
 

@@ -77,7 +77,14 @@ class HandoverDialog(Themed, QDialog):
         self._problem = label("", "error", wrap=True)
         self._problem.hide()
         self._pages = QStackedWidget()
-        for page in (self._choose_page(), self._writing_page(), self._draft_page()):
+        for body, stretching in (
+            (column(label(_HINT, "faint", wrap=True), self.rejected_text, None, gap=8), 1),
+            (column(self.phase_steps, self.model_output, gap=8), 1),
+            (column(self.editor, self._facts, gap=8), 0),
+        ):
+            page = QWidget()
+            body.setStretch(stretching, 1)
+            page.setLayout(body)
             self._pages.addWidget(page)
         self.draft_button = PushButton("Write a draft", "primary", name="write_draft")
         self.commit_button = PushButton("Hand over", "primary", name="hand_over")
@@ -176,27 +183,6 @@ class HandoverDialog(Themed, QDialog):
             self.show_problem(_UNSAVED)
         else:
             super().reject()
-
-    def _choose_page(self) -> QWidget:
-        page = QWidget()
-        body = column(label(_HINT, "faint", wrap=True), self.rejected_text, None, gap=8)
-        body.setStretch(1, 1)
-        page.setLayout(body)
-        return page
-
-    def _writing_page(self) -> QWidget:
-        page = QWidget()
-        body = column(self.phase_steps, self.model_output, gap=8)
-        body.setStretch(1, 1)
-        page.setLayout(body)
-        return page
-
-    def _draft_page(self) -> QWidget:
-        page = QWidget()
-        body = column(self.editor, self._facts, gap=8)
-        body.setStretch(0, 1)
-        page.setLayout(body)
-        return page
 
     def _lay_out(self) -> None:
         choice = card(

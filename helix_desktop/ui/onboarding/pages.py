@@ -155,12 +155,12 @@ class WelcomePage(QWidget):
         words = label(text, "muted", wrap=True)
         words.setAlignment(Qt.AlignmentFlag.AlignTop)
         body = column(
-            *(_left_aligned(IconTile(icon_name)), 4, label(title, "title"), words, 6, None),
-            *((_left_aligned(more),) if more is not None else ()),
-            _left_aligned(button),
-            gap=6,
+            _left_aligned(IconTile(icon_name)), 4, label(title, "title"), words, 6, None, gap=6,
             margins=(18, 18, 18, 18),
-        )
+        )  # fmt: skip
+        for part in (more, button):
+            if part is not None:
+                body.addLayout(_left_aligned(part))
         return card(body), button
 
     def resizeEvent(self, event: QResizeEvent) -> None:

@@ -145,16 +145,14 @@ class RedactDialog(Themed, QDialog):
         buttons = row(None, self.cancel_button, self.search_button, self.redact_button, gap=8)
         self.setLayout(
             column(
-                *(
-                    words,
-                    what,
-                    self._progress_area,
-                    self._result,
-                    self._warning,
-                    self.confirm_input,
-                    self._problem,
-                    buttons,
-                ),
+                words,
+                what,
+                self._progress_area,
+                self._result,
+                self._warning,
+                self.confirm_input,
+                self._problem,
+                buttons,
                 margins=(22, 20, 22, 16),
                 gap=12,
             )

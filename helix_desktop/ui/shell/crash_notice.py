@@ -87,7 +87,10 @@ class LogDialog(QDialog):
         note = "API keys, logins and your home folder's name are removed. Nothing is sent anywhere."
         self.setLayout(
             column(
-                *(label("Log of the last run", "title"), label(note, "muted", wrap=True), self.text, 6),
+                label("Log of the last run", "title"),
+                label(note, "muted", wrap=True),
+                self.text,
+                6,
                 row(self.copy, self.open_folder, None, close),
                 margins=(20, 18, 20, 16),
                 gap=8,

@@ -62,8 +62,13 @@ class ProviderModels(QWidget):
         self._table_card = card(column(self.table, margins=(5, 3, 5, 5)))
         self.setLayout(
             column(
-                *(label("Models", "strong"), self._no_model, self._table_card, self._error, adding),
-                *(self.checklist, self.spec_form),
+                label("Models", "strong"),
+                self._no_model,
+                self._table_card,
+                self._error,
+                adding,
+                self.checklist,
+                self.spec_form,
                 gap=6,
             )
         )
