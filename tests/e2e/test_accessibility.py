@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # D-Bus accessibility exists on Linux only
 MISSING = headless_session.missing_requirements()
 pytestmark = [
     pytest.mark.skipif(bool(MISSING), reason=f"the accessibility of the app is not tested without {MISSING}"),
-    pytest.mark.yields_per_write,
+    pytest.mark.slow,
     pytest.mark.timeout(240),
 ]
 
