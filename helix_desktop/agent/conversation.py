@@ -101,16 +101,16 @@ class Conversation:
     @property
     def partial(self) -> str:
         """The text of the running answer so far."""
-        return self._engine.partial_text
+        return self._engine.response.text
 
     @property
     def retry_state(self) -> ResponseReset | None:
         """The pending retry of the model call with the seconds left; None once the model answers."""
-        return self._engine.retry_state
+        return self._engine.response.retry_state
 
     def retry_now(self) -> None:
         """Skip the wait of a pending retry of the model call, if there is one."""
-        self._engine.retry_now()
+        self._engine.response.retry_now()
 
     async def send(self, text: str, attachments: Sequence[Attachment] = (), steer: bool = False) -> int:
         """Start a turn; while one runs, queue the message for after it, or to `steer` it at its next step.

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from contextlib import aclosing
 
 import msgspec
 
 from helix_desktop.agent.budget import SessionBudget
 from helix_desktop.agent.intake.intake import Intake
+from helix_desktop.agent.response_stream import ResponseStream
 from helix_desktop.agent.session_runtime import SessionRuntime
-from helix_desktop.agent.session_updates import ErrorRaised, ResponseDelta, ResponseReset, TurnChanged
+from helix_desktop.agent.session_updates import ErrorRaised, TurnChanged
 from helix_desktop.agent.tool_calls.approvals import SessionPermissions
 from helix_desktop.agent.tool_calls.runner import ToolRunner
 from helix_desktop.agent.user_message import TurnStart, UserMessage
@@ -20,18 +20,15 @@ from helix_desktop.context.log.mode_notes import mode_note
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.window.rejected_images import describe_rejection, suspect_messages
 from helix_desktop.context.window.window import Window
-from helix_desktop.domain.cost import step_cost
 from helix_desktop.domain.errors import (
     BudgetExhausted,
     ContextWindowExceeded,
     HelixError,
     ImagesRejected,
     InvalidInput,
-    InvalidModelResponse,
 )
 from helix_desktop.domain.events.session import (
     NEW_TITLE,
-    AssistantSpoke,
     SessionRenamed,
     TurnEnded,
     TurnRetried,
@@ -39,11 +36,7 @@ from helix_desktop.domain.events.session import (
 )
 from helix_desktop.domain.messages import (
     ModelResponse,
-    ReasoningDelta,
-    RetryScheduled,
-    TextDelta,
     TurnOutcome,
-    no_wait,
 )
 from helix_desktop.domain.text_format import title_line
 
@@ -63,24 +56,12 @@ class TurnEngine:
         """`is_unattended` is True if no user is there to decide what to do about a rejected image."""
         self._is_unattended = is_unattended
         self._runtime, self._tools, self._context_manager = runtime, tools, context_manager
+        self.response = ResponseStream(runtime)
         self._budget, self._permissions = budget, permissions
         self._intake = Intake(runtime.counter)
-        self.partial_text, self._request_tokens = "", 0  # tokens of the request being answered
-        self._retry_state: tuple[ResponseReset, float] | None = (
-            None  # the retry, and when it is due by the event loop's clock (seconds)
-        )
-        self._skip_wait: Callable[[], None] = no_wait
         self.cancelled_as: TurnOutcome = (
             "stopped"  # the outcome of a cancelled turn; closing the app sets "interrupted"
         )
-
-    @property
-    def retry_state(self) -> ResponseReset | None:
-        """The pending retry of the model call with the seconds left; None once the model answers."""
-        if self._retry_state is None:
-            return None
-        state, retries_at = self._retry_state
-        return msgspec.structs.replace(state, wait_s=max(0.0, retries_at - asyncio.get_running_loop().time()))
 
     async def run_turn(self, message: UserMessage, start: TurnStart) -> TurnEnded:
         """Run one turn and return how it ended. Cancelling the call is the user's stop.
@@ -99,7 +80,7 @@ class TurnEngine:
         try:
             ended = await self._run_safely(begin)
         finally:
-            self._retry_state = None
+            self.response.cancel_retry()
             self._runtime.session.publish(TurnChanged(running=False))
         return ended
 
@@ -128,7 +109,7 @@ class TurnEngine:
         return ended
 
     async def _start(self, message: UserMessage, start: TurnStart) -> None:
-        self.partial_text = ""
+        self.response.text = ""
         try:
             await self._runtime.session.close_interrupted()
             await self._omit_refused_images()
@@ -151,7 +132,7 @@ class TurnEngine:
             await self._context_manager.rewriter.mask_messages(refused.images)
 
     async def _restart(self, start: TurnStart) -> None:
-        self.partial_text = ""
+        self.response.text = ""
         try:
             await self._runtime.session.close_interrupted()
 
@@ -215,7 +196,7 @@ class TurnEngine:
         frame = self._runtime.frame
         duration_ms = self._runtime.elapsed_ms(started_at_ms)
         event, contents = await self._intake.from_response(answer, frame.info, window.estimate, duration_ms)
-        self.partial_text = ""
+        self.response.text = ""
         await self._runtime.session.record(event, contents=contents)
         return answer
 
@@ -228,7 +209,7 @@ class TurnEngine:
         while True:
             window = await self._context_manager.prepare_window()
             try:
-                return window, await self._stream_answer(window)
+                return window, await self.response.receive(window)
             except ContextWindowExceeded as error:
                 if overflowed or not await self._context_manager.make_room_after_overflow(error):
                     raise
@@ -244,42 +225,8 @@ class TurnEngine:
         error = describe_rejection(rejection, suspects, transcript, frame.info)
         if not (error.seqs and self._is_unattended and policy.enabled):
             raise error from rejection
-        await self._context_manager.rewriter.mask_messages(
-            error.seqs
-        )  # fewer images each time, so retries end
-
-    async def _stream_answer(self, window: Window) -> ModelResponse:
-        roles = self._runtime.roles
-        self.partial_text, self._request_tokens, self._retry_state = "", window.estimate, None
-        async with aclosing(roles.main.stream(window.request)) as items:
-            async for item in items:
-                self._retry_state = None
-                match item:
-                    case TextDelta(text=text):
-                        self.partial_text += text
-                        self._runtime.session.publish(ResponseDelta(text))
-                    case ReasoningDelta(text=text):
-                        self._runtime.session.publish(ResponseDelta(text, is_reasoning=True))
-                    case RetryScheduled(attempt=attempt, wait_s=wait_s, reason=reason, skip=skip):
-                        self.partial_text, self._skip_wait = "", skip
-                        self._publish_retry(ResponseReset(attempt, wait_s, reason))
-                    case ModelResponse() as answer if answer.text.strip() or answer.calls:
-                        return answer
-        raise InvalidModelResponse(
-            "The model answered nothing.",
-            "Neither text nor a tool call came.",
-            "Send again, or try another model.",
-        )
-
-    def _publish_retry(self, retry_state: ResponseReset) -> None:
-        self._retry_state = retry_state, asyncio.get_running_loop().time() + retry_state.wait_s
-        self._runtime.session.publish(retry_state)
-
-    def retry_now(self) -> None:
-        """Skip the wait of a pending retry, if there is one."""
-        if self._retry_state is not None:
-            self._publish_retry(msgspec.structs.replace(self._retry_state[0], wait_s=0.0))
-            self._skip_wait()
+        # Each time fewer images are left, so the repetitions end.
+        await self._context_manager.rewriter.mask_messages(error.seqs)
 
     async def _end(self, ended: TurnEnded) -> TurnEnded:
         """Record the partial answer, answers for open calls, and the turn's end.
@@ -287,8 +234,7 @@ class TurnEngine:
         A failure to record, such as a full disk, is published and not raised.
         """
         try:
-            if self.partial_text.strip():
-                await self._record_partial()
+            await self.response.record_partial()
             await self._runtime.session.close_calls(ended.how)
             if not await self._runtime.session.end_turn(ended) and ended.how == "failed":
                 self._runtime.session.publish(ErrorRaised(ended.what, ended.why, ended.fix, ended.remedies))
@@ -296,22 +242,6 @@ class TurnEngine:
             self._runtime.session.publish(ErrorRaised(error.what, error.why, error.fix, error.remedies))
         self._context_manager.after_turn()
         return ended
-
-    async def _record_partial(self) -> None:
-        tokens = await self._runtime.count_tokens(self.partial_text)
-        frame = self._runtime.frame
-        info = frame.info
-        event = AssistantSpoke(
-            self.partial_text,
-            info.label,
-            tokens,
-            estimate=self._request_tokens,
-            stop="stopped",
-            demo=info.demo,
-            window=info.window,
-        )
-        self.partial_text = ""
-        await self._runtime.session.record(msgspec.structs.replace(event, cost=step_cost(info, event)))
 
 
 def _first_title(transcript: Transcript, text: str) -> list[SessionRenamed]:

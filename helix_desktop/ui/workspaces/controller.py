@@ -8,8 +8,8 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
-from helix_desktop.agent.housekeeping import run_housekeeping
 from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.agent.workspace_cleanup import run_housekeeping
 from helix_desktop.domain.errors import HelixError, StoreClosed, WorkspaceMissing
 from helix_desktop.domain.events.session import NEW_TITLE
 from helix_desktop.domain.store.retention import RetentionRule

@@ -1,0 +1,94 @@
+"""The response stream: the model's answer while it comes, and the pending retry of the call."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import aclosing
+
+import msgspec
+
+from helix_desktop.agent.session_runtime import SessionRuntime
+from helix_desktop.agent.session_updates import ResponseDelta, ResponseReset
+from helix_desktop.context.window.window import Window
+from helix_desktop.domain.cost import step_cost
+from helix_desktop.domain.errors import InvalidModelResponse
+from helix_desktop.domain.events.session import AssistantSpoke
+from helix_desktop.domain.messages import ModelResponse, ReasoningDelta, RetryScheduled, TextDelta, no_wait
+
+
+class ResponseStream:
+    """The answers of one session's main model, one at a time.
+
+    `text` is what came so far of an answer that is not recorded yet.
+    """
+
+    def __init__(self, runtime: SessionRuntime) -> None:
+        self._runtime = runtime
+        self.text, self._request_tokens = "", 0  # tokens of the request being answered
+        self._retry: tuple[ResponseReset, float] | None = None  # with the event loop's time when it is due
+        self._skip_wait: Callable[[], None] = no_wait
+
+    async def receive(self, window: Window) -> ModelResponse:
+        """Call the model, publish its answer as it comes, and return it. Raises ModelError."""
+        session = self._runtime.session
+        self.text, self._request_tokens, self._retry = "", window.estimate, None
+        async with aclosing(self._runtime.roles.main.stream(window.request)) as items:
+            async for item in items:
+                self._retry = None
+                match item:
+                    case TextDelta(text=text):
+                        self.text += text
+                        session.publish(ResponseDelta(text))
+                    case ReasoningDelta(text=text):
+                        session.publish(ResponseDelta(text, is_reasoning=True))
+                    case RetryScheduled(attempt=attempt, wait_s=wait_s, reason=reason, skip=skip):
+                        self.text, self._skip_wait = "", skip
+                        self._publish_retry(ResponseReset(attempt, wait_s, reason))
+                    case ModelResponse() as answer if answer.text.strip() or answer.calls:
+                        return answer
+        raise InvalidModelResponse(
+            "The model answered nothing.",
+            "Neither text nor a tool call came.",
+            "Send again, or try another model.",
+        )
+
+    @property
+    def retry_state(self) -> ResponseReset | None:
+        """The pending retry of the model call with the seconds left; None once the model answers."""
+        if self._retry is None:
+            return None
+        state, retries_at = self._retry
+        return msgspec.structs.replace(state, wait_s=max(0.0, retries_at - asyncio.get_running_loop().time()))
+
+    def _publish_retry(self, retry_state: ResponseReset) -> None:
+        self._retry = retry_state, asyncio.get_running_loop().time() + retry_state.wait_s
+        self._runtime.session.publish(retry_state)
+
+    def retry_now(self) -> None:
+        """Skip the wait of a pending retry, if there is one."""
+        if self._retry is not None:
+            self._publish_retry(msgspec.structs.replace(self._retry[0], wait_s=0.0))
+            self._skip_wait()
+
+    def cancel_retry(self) -> None:
+        """Drop the pending retry: the turn has ended."""
+        self._retry = None
+
+    async def record_partial(self) -> None:
+        """Record what came of an answer that was cut off, if anything did."""
+        text, info = self.text, self._runtime.frame.info
+        if not text.strip():
+            return
+        tokens = await self._runtime.count_tokens(text)
+        event = AssistantSpoke(
+            text,
+            info.label,
+            tokens,
+            estimate=self._request_tokens,
+            stop="stopped",
+            demo=info.demo,
+            window=info.window,
+        )
+        self.text = ""
+        await self._runtime.session.record(msgspec.structs.replace(event, cost=step_cost(info, event)))
