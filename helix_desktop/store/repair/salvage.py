@@ -25,7 +25,7 @@ from helix_desktop.store.leveldb.rows import ROWS, RowKind
 from helix_desktop.store.repair.bulk_writer import BulkWriter
 from helix_desktop.store.repair.progress import StagedProgress
 from helix_desktop.store.repair.rebuild_contents import ContentRebuilder
-from helix_desktop.store.repair.rebuild_logs import LogRebuilder
+from helix_desktop.store.repair.rebuild_event_logs import LogRebuilder
 from helix_desktop.store.repair.row_versions import RowVersion, read_versions
 
 _KINDS: Mapping[bytes, RowKind[..., Any]] = {
