@@ -26,8 +26,8 @@ HERE = Environment(ROOT)
 PEERS = Path("tests", "peers")
 
 CHECKS = {
-    "format": ("ruff", "format", "--check", "--quiet", "."),
-    "lint": ("ruff", "check", "--quiet", "."),
+    "format": ("ruff", "format", "--check", "--quiet", "--cache-dir", ".ruff_cache", "."),
+    "lint": ("ruff", "check", "--quiet", "--cache-dir", ".ruff_cache", "."),
     "types": ("mypy", "--no-error-summary"),
     "imports": ("lint-imports", "--no-logo"),
 }

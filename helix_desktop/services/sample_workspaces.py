@@ -44,7 +44,7 @@ def add_sample(registry: WorkspaceRegistry, folder: Path, name: str) -> Workspac
     try:
         if copied:
             folder.mkdir(parents=True, exist_ok=True)
-            _copy(resources_dir() / "demo" / name, path)
+            copy_project(resources_dir() / "demo" / name, path)
     except OSError as error:
         raise HelixError(
             "The sample project could not be copied.", f"{error}.", f"Make room in {folder}, or free it."
@@ -57,11 +57,12 @@ def add_sample(registry: WorkspaceRegistry, folder: Path, name: str) -> Workspac
     return record
 
 
-def _copy(source: Path, place: Path) -> None:
+def copy_project(source: Path, place: Path) -> None:
     """Copy a folder; it is there as a whole or not at all, also when the app ends half-way."""
     with tempfile.TemporaryDirectory(prefix=f".{place.name}-", dir=place.parent) as staging:
         copy = Path(staging) / place.name
-        shutil.copytree(source, copy)
+        # What tools leave in a checkout's folder is no part of the sample.
+        shutil.copytree(source, copy, ignore=shutil.ignore_patterns("__pycache__", ".*_cache"))
         for path in (copy, *copy.rglob("*")):  # the program may lie where nothing may be written
             path.chmod(path.stat().st_mode | (0o700 if path.is_dir() else 0o600))
         copy.rename(place)
