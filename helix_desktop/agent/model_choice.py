@@ -77,4 +77,4 @@ class ModelChoice:
         """Raise ModelNotChosen while the user has to agree to a change."""
         change = self.pending
         if change is not None:
-            raise ModelNotChosen(change.label)
+            raise ModelNotChosen(change.label, is_chosen=change.is_chosen)

@@ -58,7 +58,7 @@ def require_model(conversation: Conversation) -> None:
         conversation.model_choice.require()
     except ModelNotChosen as error:
         fix = "Set it up in Settings, Providers, or name another model with --model."
-        raise ModelNotChosen(error.label, fix) from None
+        raise ModelNotChosen(error.label, fix, is_chosen=error.is_chosen) from None
 
 
 def _warn_model_change(conversation: Conversation) -> None:

@@ -220,9 +220,11 @@ class ModelNotChosen(HelixError):
 
     WHAT = "Nothing was sent: choose first which model goes on."
 
-    def __init__(self, label: str, fix: str = "") -> None:
-        self.label = label
-        why = f"{label} answered in this session; another one would be sent all that was said."
+    def __init__(self, label: str, fix: str = "", *, is_chosen: bool = False) -> None:
+        """`label` is the model that answered last, or with `is_chosen` the one chosen for the session."""
+        self.label, self.is_chosen = label, is_chosen
+        had = "is chosen for this session, but is not available" if is_chosen else "answered in this session"
+        why = f"{label} {had}; another one would be sent all that was said."
         super().__init__(self.WHAT, why, fix)
 
 
