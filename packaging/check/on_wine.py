@@ -35,10 +35,19 @@ _LEAK = re.compile(r"(PYTHON(HOME|PATH)|QT_\w+|QML\w*|HELIX_\w+|_MEI\w*)=", re.I
 _OURS = re.compile(r"helix", re.IGNORECASE)
 
 
+def is_built() -> bool:
+    """Return True if the set-up and the tree that it is made of are there."""
+    return _setup_program().is_file() and (ROOT / PLACE / NAME).is_dir()
+
+
+def _setup_program() -> Path:
+    return ROOT / "dist" / f"HelixDesktop-{version(ROOT)}-setup.exe"
+
+
 def steps(chroots: Chroots, suite: str, table: Table) -> None:
     """Check the full life of an installation in one clean system."""
-    setup = ROOT / "dist" / f"HelixDesktop-{version(ROOT)}-setup.exe"
-    if not setup.is_file() or not (ROOT / PLACE / NAME).is_dir():
+    setup = _setup_program()
+    if not is_built():
         with table.step("the set-up is there"):
             raise Wrong(
                 f"{setup.relative_to(ROOT)} or its tree is missing. Make it:  ./helix package windows"

@@ -50,7 +50,11 @@ def check(arguments: Sequence[str]) -> int:
 
 
 def _check(arguments: Sequence[str]) -> int:
-    kinds = [kind for kind in KINDS if kind in arguments] or list(KINDS)
+    kinds = [kind for kind in KINDS if kind in arguments]
+    if not kinds:
+        kinds = [kind for kind in KINDS if kind != "windows" or on_wine.is_built()]
+        if "windows" not in kinds:
+            say("the set-up for Windows is not built, so it is not checked.")
     suites = [suite for suite in SUITES if suite in arguments] or list(SUITES)
     pairs = [(kind, suite) for kind in kinds for suite in suites if ONLY.get(kind, suite) == suite]
     if not pairs:

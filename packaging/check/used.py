@@ -117,6 +117,8 @@ def strays(new: set[str]) -> tuple[list[str], list[str]]:
         cache = next((name for name in CACHES if inside == name or inside.startswith(f"{name}/")), None)
         if cache:
             caches.add(f"~/{cache} ({CACHES[cache]})")
+        elif re.fullmatch(r"tmp/helix-desktop-\d+", path):
+            continue  # the empty parent of all temporary folders: removing it would race with other runs
         elif inside == ".cache" or inside in _PLACES or inside.startswith(f"{_PLACES[-1]}/"):
             continue
         else:
