@@ -45,7 +45,7 @@ def test_what_is_due_is_collected(owner: QObject) -> None:
     MainThreadCollector(owner)
     deaths: list[int] = []
     Node(deaths)
-    kept = [[n] for n in range(gc.get_threshold()[0] + 10)]
+    alive = [[n] for n in range(gc.get_threshold()[0] + 10)]
     collect_due_generation()
     assert deaths == [threading.get_ident()]
-    assert kept
+    assert alive
