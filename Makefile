@@ -1,6 +1,6 @@
 # A thin wrapper: every command is one of ./helix, which also works where make is missing.
 .DEFAULT_GOAL := help
-.PHONY: help run test test-peers soak check bench torture screenshots package doctor lock clean
+.PHONY: help run test test-peers soak check bench torture screenshots texts package doctor lock clean
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,6 +28,9 @@ torture: ## Race, kill and damage the store for a long time
 
 screenshots: ## Picture every screen, light and dark, into build/screenshots
 	@./helix screenshots
+
+texts: ## Bring the catalogs of texts up to date, and list every text by screen in build/texts.md
+	@./helix texts
 
 package: ## List what can be built; make package-deb, package-rpm, package-windows, package-all ... build it
 	@./helix package

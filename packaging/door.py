@@ -100,6 +100,12 @@ def screenshots(arguments: Sequence[str]) -> int:
     _become("-m", "helix_desktop", "screenshots", "--out", str(Path("build", "screenshots")), *arguments)
 
 
+def texts(arguments: Sequence[str]) -> int:
+    """Bring the catalogs of texts up to date, list every text by screen, and check it by the rules."""
+    _set_up("test", libraries=None)
+    return _call(str(Path("packaging", "update_texts.py")), *arguments)
+
+
 def package(arguments: Sequence[str]) -> int:
     """Build and check installers; alone, it lists what can be built."""
     return build_packages(ROOT, arguments)
@@ -153,6 +159,7 @@ COMMANDS: dict[str, Command] = {
     "bench": bench,
     "torture": torture,
     "screenshots": screenshots,
+    "texts": texts,
     "package": package,
     "doctor": doctor,
     "lock": lock,

@@ -17,6 +17,8 @@ from helix_desktop.app.launch_targets import OPEN_COMMAND, with_open_command
 from helix_desktop.cli import argument_types
 from helix_desktop.cli.dispatch import resolve_command
 from helix_desktop.cli.parser import Commands, add_commands
+from helix_desktop.config.languages import find_catalog
+from helix_desktop.config.paths import resources_dir
 from helix_desktop.domain.errors import (
     DataDirUnavailable,
     DigestAmbiguous,
@@ -31,6 +33,8 @@ from helix_desktop.domain.errors import (
     WorkspaceMissing,
     WorkspaceUntrusted,
 )
+from helix_desktop.words.errors import error_text
+from helix_desktop.words.translation import use_language
 
 SAMPLE_PYTHON = "sample-python"
 _USAGE_ERRORS = (
@@ -115,12 +119,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if not all(_is_utf8(word) for word in arguments):
             raise InvalidInput("An argument is no UTF-8 text.", fix="Give names and texts as UTF-8.")
+        _choose_language()
         parser, commands = _build_parser()
         args = parser.parse_args(with_open_command(arguments, commands.choices))
         code = resolve_command(args)(args)
         sys.stdout.flush()
     except HelixError as error:
-        _print_error(str(error))
+        _print_error(error_text(error))
         return (
             LOCKED
             if isinstance(error, StoreLocked)
@@ -148,6 +153,15 @@ def _run_sample_python(argv: Sequence[str]) -> int:
     from helix_desktop.services.sample_python import run_sample_python
 
     return run_sample_python(argv)
+
+
+def _choose_language() -> None:
+    """Choose the language of this process; only one other than English loads Qt. Raises HelixError."""
+    catalog = find_catalog(os.environ, resources_dir() / "languages")
+    if catalog is not None:
+        from helix_desktop.app.qt_language import load_language
+
+        use_language(load_language(catalog))
 
 
 def _print_error(text: str) -> None:

@@ -33,6 +33,7 @@ from helix_desktop.domain.store.entries import CacheEntry
 from helix_desktop.domain.store.repair_report import LostContent
 from helix_desktop.domain.text_format import format_bytes
 from helix_desktop.domain.unicode_safety import escape_hidden_name
+from helix_desktop.domain.user_text import plain_text
 from helix_desktop.words.numbers import format_whole_percent
 from helix_desktop.words.rewrite_reasons import trigger_text
 
@@ -111,9 +112,8 @@ class TurnPrinter:
     def _print_json(self, session_id: str, update: Update) -> None:
         if isinstance(update, EventRecorded):
             recorded: RecordedEvent = update.recorded
-            print_out(
-                msgspec.json.encode(JsonLine(session_id, recorded.seq, recorded.at, recorded.event)).decode()
-            )
+            line = JsonLine(session_id, recorded.seq, recorded.at, recorded.event)
+            print_out(msgspec.json.encode(line, enc_hook=plain_text).decode())
             sys.stdout.flush()  # a line that was read is a fact: it may be relied on at once
 
     def _print_text(self, update: Update) -> None:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from helix_desktop.domain.cost import WARNING_SHARE, Budget, CostEstimate, Spending, format_usd
-from helix_desktop.words.numbers import format_tokens, format_whole_percent
+from helix_desktop.domain.cost import WARNING_SHARE, Budget, CostEstimate, Spending
+from helix_desktop.words.numbers import format_tokens, format_usd, format_whole_percent
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Costs")
 
 _NO_COST, _NO_BUDGET = Spending(), Budget()
 _MAX_AMOUNT = 1_000_000_000_000
@@ -32,8 +35,12 @@ class CostState:
     @property
     def text(self) -> str:
         """Return what was spent, on one line: "≈ 42.3k tokens sent and received · $0.41"."""
-        about = "≈ " if self.spent.estimated else ""
-        parts = [f"{about}{format_tokens(self.spent.tokens)} tokens sent and received"]
+        tokens = format_tokens(self.spent.tokens)
+        parts = [
+            tr("≈ {tokens} tokens sent and received", tokens=tokens)
+            if self.spent.estimated
+            else tr("{tokens} tokens sent and received", tokens=tokens)
+        ]
         if self.spent.cost:
             parts.append(format_usd(self.spent.cost))
         return " · ".join(parts)
@@ -43,27 +50,38 @@ class CostState:
         """Return how much of the budget that is; empty without one."""
         if not (self.budget.tokens or self.budget.cost):
             return ""
-        parts = [f"{format_tokens(self.budget.tokens)} tokens"] if self.budget.tokens else []
-        parts += [format_usd(self.budget.cost)] if self.budget.cost else []
-        return f"{format_whole_percent(self.share)} of budget ({' or '.join(parts)})"
+        share, cost = format_whole_percent(self.share), format_usd(self.budget.cost)
+        tokens = tr("{tokens} tokens", tokens=format_tokens(self.budget.tokens))
+        if self.budget.tokens and self.budget.cost:
+            return tr("{share} of budget ({tokens} or {cost})", share=share, tokens=tokens, cost=cost)
+        return tr("{share} of budget ({amount})", share=share, amount=tokens if self.budget.tokens else cost)
 
 
 def estimate_text(estimate: CostEstimate) -> str:
     """Return what work will take, on one line: "Reads ≈ 312k tokens · ≈ $0.94 · 3 calls"."""
-    parts = [f"Reads ≈ {format_tokens(estimate.tokens)} tokens"]
+    parts = [tr("Reads ≈ {tokens} tokens", tokens=format_tokens(estimate.tokens))]
     if not estimate.demo:
-        parts.append(estimate.price_text)
+        parts.append(price_text(estimate))
     if estimate.calls > 1:
-        parts.append(f"{estimate.calls} calls")
+        parts.append(tr.plural(estimate.calls, "%n call", "%n calls"))
     return " · ".join(parts)
+
+
+def price_text(estimate: CostEstimate) -> str:
+    """Return the price of work: "≈ $0.42"."""
+    if estimate.cost is None:
+        return tr("price unknown")
+    return tr("≈ {cost}", cost=format_usd(estimate.cost))
 
 
 def cost_text(tokens: int, cost: float, demo: bool = False) -> str:
     """Return what work took, on one line: "41.2k tokens · $0.12"; without a model, nothing."""
     if not tokens:
         return ""
-    price = "" if demo else f" · {format_usd(cost) if cost else 'price unknown'}"
-    return f"{format_tokens(tokens)} tokens{price}"
+    text = tr("{tokens} tokens", tokens=format_tokens(tokens))
+    if demo:
+        return text
+    return f"{text} · {format_usd(cost) if cost else tr('price unknown')}"
 
 
 def parse_tokens(text: str) -> int:
@@ -72,7 +90,7 @@ def parse_tokens(text: str) -> int:
     scale = {"k": 1_000, "m": 1_000_000}.get(plain[-1:], 1)
     number = _parse_number(plain[:-1] if scale > 1 else plain) * scale
     if not 0 <= number <= _MAX_AMOUNT or number != int(number):
-        raise ValueError("Type a whole number, for example 200,000 or 200k.")
+        raise ValueError(tr("Enter a whole number, for example 200,000 or 200k."))
     return int(number)
 
 
@@ -80,7 +98,7 @@ def parse_usd(text: str) -> float:
     """Return a typed amount of US dollars, empty being 0; ValueError that says what is wrong."""
     number = _parse_number(text.strip().replace(",", "").removeprefix("$").strip())
     if not 0 <= number <= _MAX_AMOUNT:
-        raise ValueError("Type an amount, for example 2.50.")
+        raise ValueError(tr("Enter an amount, for example 2.50."))
     return number
 
 
@@ -88,4 +106,4 @@ def _parse_number(text: str) -> float:
     try:
         return float(text or "0")
     except ValueError:
-        raise ValueError("Type a number.") from None
+        raise ValueError(tr("Enter a number.")) from None

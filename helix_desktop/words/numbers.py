@@ -1,8 +1,18 @@
-"""Tokens and shares as text: one form everywhere, so that one number looks like one."""
+"""Tokens, sizes, money and shares as text: one form everywhere, so that one number looks like one."""
 
 from __future__ import annotations
 
+from helix_desktop.words.translation import Translator, current_language
+
+tr = Translator("Numbers")
+
 _THOUSAND, _MILLION = 1_000, 1_000_000
+_KILO = 1024
+
+
+def format_integer(number: int) -> str:
+    """Return a whole number in groups of digits: `1,200`."""
+    return current_language().show_fact(number)
 
 
 def format_tokens(tokens: int) -> str:
@@ -11,10 +21,10 @@ def format_tokens(tokens: int) -> str:
     if size < _THOUSAND:
         return f"{sign}{size}"
     if size < 99_950:  # noqa: PLR2004 - from here one decimal would read 100.0k
-        return f"{sign}{size / _THOUSAND:.1f}".removesuffix(".0") + "k"
+        return sign + tr("{number}k", number=_localized(f"{size / _THOUSAND:.1f}".removesuffix(".0")))
     if size < 999_500:  # noqa: PLR2004 - from here whole thousands would read 1000k
-        return f"{sign}{size / _THOUSAND:.0f}k"
-    return f"{sign}{size / _MILLION:.2f}M"
+        return sign + tr("{number}k", number=f"{size / _THOUSAND:.0f}")
+    return sign + tr("{number}M", number=_localized(f"{size / _MILLION:.2f}"))
 
 
 def format_token_difference(tokens: int) -> str:
@@ -24,9 +34,33 @@ def format_token_difference(tokens: int) -> str:
 
 def format_percent(share: float) -> str:
     """Return a share of 1 in percent: `85 %`, `37.5 %`."""
-    return f"{share * 100:.4g} %"
+    return tr("{number} %", number=_localized(f"{share * 100:.4g}"))
 
 
 def format_whole_percent(share: float) -> str:
     """Return a share of 1 in whole percent: `85 %`."""
-    return f"{share * 100:.0f} %"
+    return tr("{number} %", number=f"{share * 100:.0f}")
+
+
+def format_size(size: int) -> str:
+    """Return a size in bytes as people write it: `812 B`, `18 KB`, `2.4 MB`."""
+    if size < _KILO:
+        return tr("{number} B", number=str(size))
+    if size < _KILO * _KILO:
+        return tr("{number} KB", number=str(max(1, round(size / _KILO))))
+    return tr("{number} MB", number=current_language().show_decimal(size / (_KILO * _KILO), 1))
+
+
+def format_usd(amount: float) -> str:
+    """Return US dollars: `$12.30`, and with four decimals below ten cents: `$0.0042`."""
+    show = current_language().show_decimal
+    if 0 < amount < 0.0001:  # noqa: PLR2004 - a figure of zeros says nothing
+        return tr("< ${amount}", amount=show(0.0001, 4))
+    is_small = 0 < amount < 0.1  # noqa: PLR2004 - ten cents
+    return tr("${amount}", amount=show(amount, 4 if is_small else 2))
+
+
+def _localized(number: str) -> str:
+    """Return a number written in English as the user's language writes it."""
+    _, _, decimals = number.partition(".")
+    return current_language().show_decimal(float(number), len(decimals)) if decimals else number

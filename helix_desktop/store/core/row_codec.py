@@ -15,6 +15,7 @@ import msgspec
 import zstandard
 
 from helix_desktop.domain.text_format import format_bytes
+from helix_desktop.domain.user_text import plain_text
 
 ROW_VERSION = 1
 MAX_CONTENT_BYTES = (
@@ -87,10 +88,10 @@ def encode_body(value: object) -> bytes:
     """Return `value` as a row without checksum, for any key. Raise ValueError as `encode` does."""
     flags = 0
     try:
-        payload = msgspec.msgpack.encode(value)
+        payload = msgspec.msgpack.encode(value, enc_hook=plain_text)
     except OverflowError:
         # A provider's verbatim answer may hold integers of any size; msgpack ends at 64 bits.
-        payload, flags = msgspec.json.encode(value), _JSON_FLAG
+        payload, flags = msgspec.json.encode(value, enc_hook=plain_text), _JSON_FLAG
     packed = compress(payload) if len(payload) > _MIN_COMPRESSED_BYTES else None
     if packed is not None:
         payload, flags = packed, flags | _ZSTD_FLAG

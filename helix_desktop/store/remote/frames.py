@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from helix_desktop.domain.user_text import plain_text
 from helix_desktop.store.core.row_codec import MAX_CONTENT_BYTES
 
 PROTOCOL_VERSION = 1
@@ -70,9 +71,9 @@ class Frame(msgspec.Struct, frozen=True):
 def encode_frame(value: Any) -> Frame:
     """Return a value encoded for the wire. Raise ValueError for text that is not Unicode."""
     try:
-        return Frame(msgspec.msgpack.encode(value))
+        return Frame(msgspec.msgpack.encode(value, enc_hook=plain_text))
     except OverflowError:
-        return Frame(msgspec.json.encode(value), json=True)
+        return Frame(msgspec.json.encode(value, enc_hook=plain_text), json=True)
 
 
 def encode_progress(done: int, size: int) -> Frame:

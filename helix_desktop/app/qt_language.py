@@ -1,0 +1,85 @@
+"""A language other than English: Qt reads its catalog, and Qt's locale writes its numbers and dates."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from pathlib import Path
+
+from PySide6.QtCore import QCoreApplication, QDate, QLibraryInfo, QLocale, QTime, QTranslator
+
+from helix_desktop.domain.errors import SettingsDamaged
+from helix_desktop.domain.user_text import ByteSize, TextContext, UserText, english_fact
+
+text = TextContext("Start")
+
+
+class QtLanguage:
+    """Texts of a compiled catalog, and numbers as its locale writes them."""
+
+    def __init__(self, code: str, translator: QTranslator) -> None:
+        """`translator` has the catalog of the language `code`."""
+        self.code = code
+        self._translator = translator
+        self._locale = QLocale(code)
+        self._day_format = _without_year(self._locale.dateFormat(QLocale.FormatType.ShortFormat))
+
+    def find(self, text: UserText) -> str:
+        """Return the template of a text in the form for its count; the English one if none is there."""
+        count = text.number if text.singular else -1
+        found = self._translator.translate(text.context, text.source, text.comment or None, count)
+        return found or (text.singular if text.singular and text.number == 1 else text.source)
+
+    def show_fact(self, fact: object) -> str:
+        """Return a fact as a text has it: numbers in groups of digits, several things as a list."""
+        if type(fact) is int:
+            return self._locale.toString(fact)
+        if isinstance(fact, tuple):
+            return self._locale.createSeparatedList(list(fact))
+        if isinstance(fact, ByteSize):
+            return str(fact).replace(".", self._locale.decimalPoint())
+        return english_fact(fact)
+
+    def show_decimal(self, number: float, digits: int) -> str:
+        """Return a number with `digits` digits after the decimal point."""
+        return self._locale.toString(number, "f", digits)
+
+    def show_day(self, moment: datetime, *, with_year: bool) -> str:
+        """Return a day in the short form of the locale; without its year as day and month."""
+        date = QDate(moment.year, moment.month, moment.day)
+        if with_year:
+            return self._locale.toString(date, QLocale.FormatType.ShortFormat)
+        return self._locale.toString(date, self._day_format)
+
+    def show_weekday(self, moment: datetime) -> str:
+        """Return a day of the week in its short form."""
+        return self._locale.standaloneDayName(moment.isoweekday(), QLocale.FormatType.ShortFormat)
+
+    def show_clock(self, moment: datetime) -> str:
+        """Return a time of day without its seconds."""
+        return self._locale.toString(QTime(moment.hour, moment.minute), QLocale.FormatType.ShortFormat)
+
+
+def _without_year(date_format: str) -> str:
+    """Return a locale's format of dates without the year: `dd.MM.yy` becomes `dd.MM.`."""
+    return re.sub(r"^y+\W+|[^\w.]*y+\W*$", "", date_format)
+
+
+def load_language(catalog: Path) -> QtLanguage:
+    """Read the compiled catalog of a language, named `helix_<code>.qm`. Raises SettingsDamaged."""
+    translator = QTranslator()
+    if not translator.load(str(catalog)):
+        raise SettingsDamaged(
+            text("The language file {name} can't be read.", name=catalog.name),
+            fix=text("Reinstall Helix Desktop, or unset HELIX_LANGUAGE."),
+        )
+    return QtLanguage(catalog.stem.removeprefix("helix_"), translator)
+
+
+def translate_qt(app: QCoreApplication, code: str) -> None:
+    """Let Qt's own dialogs speak the language `code`, if Qt has it."""
+    translator = QTranslator(app)
+    if translator.load(
+        QLocale(code), "qtbase", "_", QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath)
+    ):
+        app.installTranslator(translator)

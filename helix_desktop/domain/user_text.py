@@ -1,0 +1,117 @@
+"""A text for the user as data: its English words and the facts in it. It is translated where it is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Self
+
+from helix_desktop.domain.text_format import format_bytes
+
+COUNT_MARK = "%n"  # as in Qt's catalogs: the number that decides between singular and plural
+
+
+class ByteSize(int):
+    """A size in bytes as a fact of a text: `18 KB`."""
+
+    def __str__(self) -> str:
+        """Return the size in English."""
+        return format_bytes(self)
+
+
+class UserText(str):
+    """An English text that knows its entry in the catalog and its facts.
+
+    It is a `str` of its English words, so what is stored, sent to a model or printed as JSON never
+    depends on the language of the window. `words.translation.translate` renders it in that language.
+    """
+
+    __slots__ = ("comment", "context", "facts", "number", "singular", "source")
+
+    context: str
+    source: str
+    """The English text, `{name}` for each fact; in the plural where it counts something."""
+    singular: str
+    """The English text for a count of one; empty if it counts nothing."""
+    comment: str
+    """What tells two equal sources apart, for translators; mostly empty."""
+    facts: Mapping[str, object]
+    number: int
+    """What `%n` stands for; 0 if it counts nothing."""
+
+    @classmethod
+    def of(
+        cls,
+        context: str,
+        source: str,
+        facts: Mapping[str, object],
+        *,
+        comment: str = "",
+        singular: str = "",
+        count: int = 0,
+    ) -> Self:
+        """Return a text of the catalog's `context`. Raises KeyError if a fact is missing."""
+        text = cls(fill(singular if singular and count == 1 else source, facts, count, english_fact))
+        text.context, text.source, text.singular, text.comment = context, source, singular, comment
+        text.facts, text.number = facts, count
+        return text
+
+
+class TextContext:
+    """Makes texts of one context of the catalog; they are translated later, where they are shown."""
+
+    def __init__(self, name: str) -> None:
+        """`name` is the screen, or the part of the engine, that the texts belong to."""
+        self.name = name
+
+    def __call__(self, source: str, comment: str = "", /, **facts: object) -> UserText:
+        """Return a text; `{name}` in `source` stands for the fact `name`. Raises KeyError."""
+        return UserText.of(self.name, source, facts, comment=comment)
+
+    def plural(
+        self, count: int, singular: str, source: str, comment: str = "", /, **facts: object
+    ) -> UserText:
+        """Return a text about `count` things; `%n` stands for it. Raises KeyError if a fact is missing."""
+        return UserText.of(self.name, source, facts, comment=comment, singular=singular, count=count)
+
+
+_text = TextContext("Sentences")
+
+
+def join_sentences(*sentences: str) -> str:
+    """Return whole sentences one after the other, without the empty ones."""
+    joined = ""
+    for sentence in filter(None, sentences):
+        joined = _text("{text} {sentence}", text=joined, sentence=sentence) if joined else sentence
+    return joined
+
+
+def fill(template: str, facts: Mapping[str, object], count: int, show: Callable[[object], str]) -> str:
+    """Return `template` with its facts and its count, each as `show` renders it. Raises KeyError."""
+    if not facts and COUNT_MARK not in template:
+        return template
+    rendered = {name: show(fact) for name, fact in facts.items()}
+    return template.replace(COUNT_MARK, "{__count}").format_map({**rendered, "__count": show(count)})
+
+
+def plain_text(value: object) -> str:
+    """Return the English words of a text, for encoders that take no subclass of `str`.
+
+    Raises TypeError for other values.
+    """
+    if isinstance(value, UserText):
+        return str.__str__(value)
+    raise TypeError(f"{type(value).__name__} cannot be stored")
+
+
+def english_fact(fact: object) -> str:
+    """Return a fact in English: a whole number in groups of three digits, several things as a list."""
+    if type(fact) is int:
+        return f"{fact:,}"
+    if isinstance(fact, tuple):
+        return english_list([english_fact(part) for part in fact])
+    return str(fact)
+
+
+def english_list(items: list[str]) -> str:
+    """Return things as an English sentence lists them: `a, b and c`."""
+    return " and ".join(filter(None, (", ".join(items[:-1]), *items[-1:])))

@@ -1,0 +1,41 @@
+"""English: the language of the sources, which needs no catalog."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from helix_desktop.domain.user_text import UserText, english_fact
+
+_DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+
+
+class English:
+    """Shows texts as they are in the code."""
+
+    code = "en"
+
+    def find(self, text: UserText) -> str:
+        """Return the English template of a text in the form for its count."""
+        return text.singular if text.singular and text.number == 1 else text.source
+
+    def show_fact(self, fact: object) -> str:
+        """Return a fact as a text has it: numbers in groups of digits, several things as a list."""
+        return english_fact(fact)
+
+    def show_decimal(self, number: float, digits: int) -> str:
+        """Return a number with `digits` digits after the decimal point."""
+        return f"{number:,.{digits}f}"
+
+    def show_day(self, moment: datetime, *, with_year: bool) -> str:
+        """Return a day: `3 Nov`, `3 Nov 2026`."""
+        day = f"{moment.day} {_MONTHS[moment.month - 1]}"
+        return f"{day} {moment.year}" if with_year else day
+
+    def show_weekday(self, moment: datetime) -> str:
+        """Return a day of the week: `Tue`."""
+        return _DAYS[moment.weekday()]
+
+    def show_clock(self, moment: datetime) -> str:
+        """Return a time of day: `14:02`."""
+        return f"{moment:%H:%M}"

@@ -1,0 +1,116 @@
+"""Brings the catalogs up to date with the code, compiles them, and lists every text by screen."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from functools import partial
+from itertools import groupby
+from pathlib import Path
+
+from texts import pseudo, rules, ts_file
+from texts.extract import Entry, Problem, extract
+from texts.ts_file import Key, Translation
+
+LANGUAGES = Path("resources", "languages")
+SOURCE_CATALOG = LANGUAGES / "helix_en.ts"
+"""Every text with its English forms: what a new language starts from."""
+PSEUDO = Path("build", "languages")
+LISTING = Path("build", "texts.md")
+
+
+def product_texts(root: Path) -> tuple[list[Entry], list[Problem]]:
+    """Return the texts of the product, and the calls that the catalog cannot hold."""
+    return extract(root, sorted((root / "helix_desktop").rglob("*.py")))
+
+
+def problems_of(root: Path, entries: Sequence[Entry], problems: Sequence[Problem]) -> list[str]:
+    """Return everything that is wrong with the texts, one line each."""
+    shown = [
+        path for name in rules.SHOWN_BY for path in sorted((root / "helix_desktop" / name).rglob("*.py"))
+    ]
+    found = [*problems, *rules.forbidden_words(entries), *rules.outside_the_catalog(root, shown)]
+    return [*map(str, found), *(f"no longer needed: {line}" for line in rules.unused_exceptions(root))]
+
+
+def update(root: Path, lrelease: Path) -> int:
+    """Write the catalogs, their pseudo-languages and the list by screen; return 1 if a text breaks a rule."""
+    entries, problems = product_texts(root)
+    write_catalogs(root, entries)
+    compile_catalogs(root, lrelease)
+    write_pseudo(root / PSEUDO, entries, lrelease)
+    write_listing(root / LISTING, entries)
+    found = problems_of(root, entries, problems)
+    sys.stdout.write("".join(f"{line}\n" for line in found))
+    sys.stdout.write(
+        f"{len({entry.key for entry in entries})} texts, listed by screen in {LISTING.as_posix()}\n"
+    )
+    return 1 if found else 0
+
+
+def check(root: Path, places: Sequence[Path]) -> int:
+    """Print what is wrong with the texts of some files or folders; return 1 if anything is."""
+    paths = sorted(
+        {file for place in places for file in (place.rglob("*.py") if place.is_dir() else [place])}
+    )
+    entries, problems = extract(root, paths)
+    found = [*problems, *rules.forbidden_words(entries), *rules.outside_the_catalog(root, paths)]
+    sys.stdout.write("".join(f"{problem}\n" for problem in found))
+    return 1 if found else 0
+
+
+def write_catalogs(root: Path, entries: Sequence[Entry]) -> None:
+    """Put every text into every catalog; a translation stays, and one whose text is gone goes."""
+    write_source_catalog(root / SOURCE_CATALOG, entries)
+    for path in sorted((root / LANGUAGES).glob("helix_*.ts")):
+        if path.name != SOURCE_CATALOG.name:
+            translations = ts_file.read(path)
+            language = path.stem.removeprefix("helix_")
+            ts_file.write(path, language, entries, partial(_translation_of, translations))
+
+
+def _translation_of(translations: Mapping[Key, Translation], entry: Entry) -> Translation | None:
+    return translations.get(entry.key)
+
+
+def write_source_catalog(path: Path, entries: Sequence[Entry]) -> None:
+    """Write the catalog of the English texts."""
+    ts_file.write(
+        path,
+        "en_US",
+        entries,
+        lambda entry: Translation((entry.singular, entry.source)) if entry.singular else None,
+    )
+
+
+def compile_catalogs(root: Path, lrelease: Path) -> None:
+    """Compile the catalog of every language but English, which needs none. Raises CatalogUnusable."""
+    for path in sorted((root / LANGUAGES).glob("helix_*.ts")):
+        if path.name != SOURCE_CATALOG.name:
+            ts_file.compile_catalog(lrelease, path, path.with_suffix(".qm"))
+
+
+def write_pseudo(folder: Path, entries: Sequence[Entry], lrelease: Path) -> None:
+    """Write and compile the pseudo-languages. Raises CatalogUnusable."""
+    for code, translate in ((pseudo.LONG, pseudo.pseudo_long), (pseudo.CHINESE, pseudo.pseudo_chinese)):
+        path = folder / f"helix_{code}.ts"
+        ts_file.write(path, code, entries, translate)
+        ts_file.compile_catalog(lrelease, path, path.with_suffix(".qm"))
+
+
+def write_listing(path: Path, entries: Sequence[Entry]) -> None:
+    """List every text by screen, for somebody who reads them line by line."""
+    lines = ["# Every text of the product, by screen"]
+    for context, of_context in groupby(entries, key=lambda entry: entry.context):
+        lines += ["", f"## {context}", ""]
+        for (_, source, comment, _), same in groupby(
+            sorted(of_context, key=lambda entry: entry.key), lambda e: e.key
+        ):
+            first = next(same)
+            note = f" ({comment})" if comment else ""
+            singular = f"{first.singular} / " if first.singular else ""
+            lines.append(
+                f"- {singular}{source}{note}    `{first.path.removeprefix('helix_desktop/')}:{first.line}`"
+            )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8", newline="\n")
