@@ -27,6 +27,8 @@ _PROGRAMMERS_ERRORS = {
     "TypeError",
     "ValueError",
 }
+_STYLE_SHEET = re.compile(r"\bQ[A-Z]\w*[^{}.!?]*\{|(^|[{;]) *[a-z-]+: [^{};]+;")
+_STARTERS = {"start", "_start"}  # of a coroutine with a name for the log
 _LOGGERS = {"debug", "info", "warning", "error", "exception", "critical", "log"}
 
 
@@ -96,13 +98,14 @@ def _texts(tree: ast.Module) -> Iterator[tuple[ast.expr, str]]:
         if isinstance(node, ast.JoinedStr | ast.BinOp):
             parts = list(ast.iter_child_nodes(node))
             pieces = [part for part in parts if isinstance(part, ast.Constant)]
-            for piece in pieces:
-                if isinstance(piece.value, str) and _PART_OF_PROSE.search(piece.value):
-                    yield piece, piece.value
+            texts = [(piece, piece.value) for piece in pieces if isinstance(piece.value, str)]
+            if not _STYLE_SHEET.search("0".join(text for _, text in texts)):
+                yield from ((piece, text) for piece, text in texts if _PART_OF_PROSE.search(text))
             waiting += [part for part in parts if part not in pieces]
             continue
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            if _PROSE.search(node.value) or _LONE_WORD.fullmatch(node.value):
+            looks_shown = _PROSE.search(node.value) or _LONE_WORD.fullmatch(node.value)
+            if looks_shown and not _STYLE_SHEET.search(node.value):
                 yield node, node.value
             continue
         waiting += ast.iter_child_nodes(node)
@@ -132,6 +135,8 @@ def _unshown_in_call(call: ast.Call, makers: set[str]) -> Iterator[ast.AST]:
             yield call
         case ast.Name(id="cast"):
             yield call.args[0]
+        case ast.Name(id=name) | ast.Attribute(attr=name) if name in _STARTERS:
+            yield from call.args[1:]
     if _is_maker(call):
         yield call
 

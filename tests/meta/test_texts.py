@@ -63,10 +63,13 @@ def test_a_text_outside_the_catalog_is_found(code: str, tmp_path: Path) -> None:
         'raise ValueError("not a number of tokens")',
         'path = "window.open"',
         'kind: Literal["not shown"] = kinds[0]',
+        'field.setStyleSheet(f"QLineEdit {{ background: {color}; border: 1px solid {edge}; }}")',
+        'label.setStyleSheet("background: transparent; border: 1px solid red;")',
+        'async_actions.start(save(), "save draft")',
     ],
 )
 def test_what_no_user_reads_is_left_alone(code: str, tmp_path: Path) -> None:
-    """Logs, docstrings, programmers' errors, names and what is in the catalog are no findings."""
+    """Logs, docstrings, programmers' errors, names, style sheets and texts of the catalog are no findings."""
     assert outside_the_catalog(tmp_path, [_written(tmp_path, code)]) == []
 
 
