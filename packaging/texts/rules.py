@@ -137,6 +137,8 @@ def _unshown_in_call(call: ast.Call, makers: set[str]) -> Iterator[ast.AST]:
             yield call.args[0]
         case ast.Name(id=name) | ast.Attribute(attr=name) if name in _STARTERS:
             yield from call.args[1:]
+        case ast.Attribute(attr="setStyleSheet"):
+            yield call
     if _is_maker(call):
         yield call
 

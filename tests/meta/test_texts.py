@@ -61,6 +61,8 @@ def test_a_text_outside_the_catalog_is_found(code: str, tmp_path: Path) -> None:
         '"""A docstring of words."""',
         'log.warning("could not write the file %s", name)',
         'raise ValueError("not a number of tokens")',
+        'actions.start(open_folder(), "open folder")',
+        'label.setStyleSheet("color: red")',
         'path = "window.open"',
         'kind: Literal["not shown"] = kinds[0]',
         'field.setStyleSheet(f"QLineEdit {{ background: {color}; border: 1px solid {edge}; }}")',
