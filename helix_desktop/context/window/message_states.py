@@ -12,7 +12,7 @@ from helix_desktop.domain.events.session import ToolAnswered
 from helix_desktop.domain.events.summary import ObservationsMade
 
 MessageState: TypeAlias = Literal[
-    "in window", "cached", "folded", "left out", "observed", "handed over", "pinned"
+    "in_window", "cached", "folded", "left_out", "observed", "handed_over", "pinned"
 ]
 
 
@@ -31,7 +31,7 @@ class MessageStates:
         cover = self.cover_of(seq)
         if cover is not None:
             return _state_of_cover(cover)
-        return "cached" if seq in self._rewrites.masked else "in window"
+        return "cached" if seq in self._rewrites.masked else "in_window"
 
     def cover_of(self, seq: int) -> Cover | None:
         """Return the active rewrite that covers a message, if any."""
@@ -55,10 +55,10 @@ def is_in_full(seq: int, answer: ToolAnswered, transcript: Transcript) -> bool:
 def _state_of_cover(cover: Cover) -> MessageState:
     match cover.event:
         case FoldMade(how="truncate"):
-            return "left out"
+            return "left_out"
         case FoldMade():
             return "folded"
         case ObservationsMade():
             return "observed"
         case _:
-            return "handed over"
+            return "handed_over"

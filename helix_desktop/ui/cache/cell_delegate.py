@@ -23,18 +23,18 @@ _VCENTER = Qt.AlignmentFlag.AlignVCenter
 _LEFT, _RIGHT = Qt.AlignmentFlag.AlignLeft | _VCENTER, Qt.AlignmentFlag.AlignRight | _VCENTER
 
 STATE_TONES: dict[CacheState, Tone] = {
-    "in window": "ok",
+    "in_window": "ok",
     "pinned": "ok",
-    "in part": "ok",
+    "in_part": "ok",
     "marker": "accent",
     "folded": "accent",
     "observed": "accent",
-    "handed over": "warn",
-    "left out": "warn",
+    "handed_over": "warn",
+    "left_out": "warn",
     "stored": "neutral",
     "index": "neutral",
     "damaged": "error",
-    "in the trash": "neutral",
+    "in_trash": "neutral",
 }
 
 

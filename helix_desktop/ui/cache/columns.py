@@ -53,7 +53,8 @@ class Column:
 
 
 COLUMNS: tuple[Column, ...] = (
-    Column("state", "State", 112, 0, "pill", lambda row, _: row.state, tip="Where the content is now"),
+    Column("state", "State", 112, 0, "pill", lambda row, _: row.state.replace("_", " "),
+           tip="Where the content is now"),
     Column("tool", "Tool", 108, 3, "text", lambda row, _: row.tool),
     Column("target", "Target", 160, 0, "path", lambda row, _: row.target, stretch=3),
     Column("line", "First line", 170, 8, "mono-muted", lambda row, _: row.hit or row.first_line, stretch=4),

@@ -84,12 +84,12 @@ class EntryActions(QObject):
 
 def undamaged(rows: Sequence[CacheRow]) -> list[CacheRow]:
     """Return the contents that can be read."""
-    return [row for row in rows if row.state not in ("damaged", "in the trash")]
+    return [row for row in rows if row.state not in ("damaged", "in_trash")]
 
 
 def untrashed(rows: Sequence[CacheRow]) -> list[CacheRow]:
     """Return the contents that do not lie in the trash."""
-    return [row for row in rows if row.state != "in the trash"]
+    return [row for row in rows if row.state != "in_trash"]
 
 
 def marker_text(row: CacheRow) -> str:

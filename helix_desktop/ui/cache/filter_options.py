@@ -57,7 +57,7 @@ def age_options(now_ms: int) -> tuple[FilterOption, ...]:
 
 def state_option(state: CacheState) -> FilterOption:
     """Only what stands so in the session's window."""
-    return FilterOption("state", f"State: {state}", {}, state)
+    return FilterOption("state", f"State: {state.replace('_', ' ')}", {}, state)
 
 
 def tool_option(tool: str) -> FilterOption:

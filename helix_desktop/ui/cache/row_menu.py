@@ -14,8 +14,8 @@ from helix_desktop.ui.cache.filter_bar import CacheFilterBar
 from helix_desktop.ui.cache.filter_options import target_option, tool_option
 from helix_desktop.ui.cache.rows import CacheRow, CacheState
 
-_NOT_IN_WINDOW: tuple[CacheState, ...] = ("stored", "in the trash", "damaged")
-_REWRITTEN: tuple[CacheState, ...] = ("marker", "folded", "observed", "handed over", "left out", "index")
+_NOT_IN_WINDOW: tuple[CacheState, ...] = ("stored", "in_trash", "damaged")
+_REWRITTEN: tuple[CacheState, ...] = ("marker", "folded", "observed", "handed_over", "left_out", "index")
 
 
 def row_menu(actions: EntryActions, bar: CacheFilterBar) -> QMenu:
@@ -105,7 +105,7 @@ def _add_filters(menu: QMenu, bar: CacheFilterBar, single: CacheRow | None) -> N
 
 def _add_retention(menu: QMenu, actions: EntryActions, rows: Sequence[CacheRow]) -> None:
     stored = untrashed(rows)
-    trashed = [row.digest for row in rows if row.state == "in the trash"]
+    trashed = [row.digest for row in rows if row.state == "in_trash"]
     digests, on = [row.digest for row in stored], not all(row.is_pinned for row in stored)
     pin = partial(actions.pin_requested.emit, digests, on)
     _add(menu, "pin", "Pin\tP" if on else "Unpin\tP", pin, bool(stored))

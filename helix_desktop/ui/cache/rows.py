@@ -9,21 +9,21 @@ from typing import Literal, Protocol, TypeAlias, get_args
 from helix_desktop.domain.store.entries import DEFAULT_FILTER, EntryFilter, SortColumn
 
 CacheState: TypeAlias = Literal[
-    "in window",
+    "in_window",
     "pinned",
-    "in part",
+    "in_part",
     "marker",
     "folded",
     "observed",
-    "handed over",
-    "left out",
+    "handed_over",
+    "left_out",
     "stored",
     "index",
     "damaged",
-    "in the trash",
+    "in_trash",
 ]
 CACHE_STATES: tuple[CacheState, ...] = get_args(CacheState)
-"""Where a content stands in the session's window; `in part` is a preview or an extract of it."""
+"""Where a content stands in the session's window; `in_part` is a preview or an extract of it."""
 CacheColumn: TypeAlias = SortColumn | Literal["state", "saved"]
 """What the table is sorted by; the last two are known of one session's window, not of the store."""
 

@@ -43,17 +43,17 @@ _SEARCH_PART_S = 0.25  # seconds that one part of a search takes at most, so tha
 _MAX_HITS = 100  # in one part of a search
 _MAX_HANDOVERS = 6
 _CONTEXT_CHARS = 16  # characters of a line that are shown before the word that was found
-_STORE_STATES = ("index", "in the trash")  # states that it lists by itself
+_STORE_STATES = ("index", "in_trash")  # states that it lists by itself
 _STORED: tuple[CacheState, int] = ("stored", 0)
 _RANK: dict[CacheState, int] = {
     "pinned": 7,
-    "in window": 6,
-    "in part": 5,
+    "in_window": 6,
+    "in_part": 5,
     "marker": 4,
     "folded": 3,
     "observed": 2,
-    "handed over": 1,
-    "left out": 0,
+    "handed_over": 1,
+    "left_out": 0,
 }
 
 
@@ -192,7 +192,7 @@ class WorkspaceCacheSource:
     def _row(self, entry: CacheEntry) -> CacheRow:
         state, saved = self._states.get(entry.digest, ("stored", 0))
         if entry.trashed:
-            state = "in the trash"
+            state = "in_trash"
         elif entry.kind == "index":
             state = "index"
         return CacheRow(
@@ -253,7 +253,7 @@ def _store_filter(cache_filter: CacheFilter) -> EntryFilter:
     """Return the store's part of a filter: an index is a kind of content, and has no other state."""
     if cache_filter.state is None or cache_filter.state == "damaged":
         return cache_filter.entry_filter
-    if cache_filter.state == "in the trash":
+    if cache_filter.state == "in_trash":
         return msgspec.structs.replace(cache_filter.entry_filter, trashed=True)
     kinds: tuple[ContentKind, ...] = ("index",) if cache_filter.state == "index" else ("output", "argument")
     return msgspec.structs.replace(cache_filter.entry_filter, kinds=kinds)
@@ -279,13 +279,13 @@ def _item_states(
 ) -> Iterator[tuple[str, CacheState, int]]:
     """Digest, state and saving of each content of a message."""
     standing = window_states.state_of(item.seq)
-    in_window = standing in ("in window", "pinned")
+    in_window = standing in ("in_window", "pinned")
     match item.event:
         case ToolAnswered() as answer if answer.digest:
             state: CacheState = "marker" if standing == "cached" else standing
             is_full, full = is_in_full(item.seq, answer, transcript), item.event.tokens
             saved = 0 if in_window else full - answer.marker_tokens if standing == "cached" else full
-            yield answer.digest, "in part" if standing == "in window" and not is_full else state, saved
+            yield answer.digest, "in_part" if standing == "in_window" and not is_full else state, saved
         case AssistantSpoke() as spoke if spoke.short:
             masked = item.seq in transcript.masked and in_window
             saving = spoke.tokens - spoke.short_tokens
@@ -297,7 +297,7 @@ def _item_states(
             for attachment in attachments:
                 yield (
                     attachment.digest,
-                    "in window" if in_window else "marker" if standing == "cached" else standing,
+                    "in_window" if in_window else "marker" if standing == "cached" else standing,
                     0,
                 )
         case _:

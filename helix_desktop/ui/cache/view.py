@@ -294,7 +294,7 @@ class CacheBrowser(Themed, QWidget):
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.addAction("Verify all entries", self.verify_all_requested.emit)
         menu.addAction("Refresh", self.refresh)
-        menu.addAction("Show the trash", partial(self.filter_bar.toggle, state_option("in the trash")))
+        menu.addAction("Show the trash", partial(self.filter_bar.toggle, state_option("in_trash")))
         menu.addSeparator()
         menu.addMenu(self.filter_bar.sort_menu(menu))
         columns = self.table.columns.menu()

@@ -174,7 +174,7 @@ def _tool_rows() -> list[Row]:
             12_400,
             1,
             "",
-            "in window",
+            "in_window",
         ),
         ToolRow(row_key("t5"), "grep", "TODO", "denied"),
         ToolRow(
@@ -193,7 +193,7 @@ def _tool_rows() -> list[Row]:
             "recalled",
         ),
         *_output_form_rows(head),
-        ToolRow(row_key("t7"), "write_file", "out.txt", "interrupted", badge="handed over", digest=DIGEST),
+        ToolRow(row_key("t7"), "write_file", "out.txt", "interrupted", badge="handed_over", digest=DIGEST),
         ToolRow(row_key("t8"), "mcp__db__query", "select 1", "approval"),
     ]
 
@@ -206,7 +206,7 @@ def _output_form_rows(head: str) -> list[Row]:
         ToolRow(
             row_key("s1"), "run_command",
             "pytest -q tests/unit --maxfail=3", "ok", head, "", 6, 48_000, 590,
-            4_100, 1, DIGEST, "in window", 31, "preview", original=OriginalOutput(ends, 12_400),
+            4_100, 1, DIGEST, "in_window", 31, "preview", original=OriginalOutput(ends, 12_400),
         ),
         ToolRow(
             row_key("s2"), "run_command",
@@ -226,7 +226,7 @@ def _output_form_rows(head: str) -> list[Row]:
                 DIGEST, "observed", 39),
         ToolRow(row_key("s6"), "search_text", "StreamFlush", "ok", head, head,
                 90, 9_000, 2_400, 3, None, DIGEST,
-                "left out", 41),
+                "left_out", 41),
     ]  # fmt: skip
 
 
@@ -261,7 +261,7 @@ def rows_of_subagents() -> list[Row]:
             ToolRow(
                 row_key(f"e{n}"), "delegate", title,
                 state, result, "", 3, 90, 31, 42_000, None, DIGEST,
-                "in window", 30 + n, subagent_session="0123", subagent_status=errand,
+                "in_window", 30 + n, subagent_session="0123", subagent_status=errand,
             )
             for n, (title, state, errand) in enumerate(ended)
         ),
@@ -288,7 +288,7 @@ def _divider_rows() -> list[Row]:
         DividerRow(row_key("d8"), "observations", placed, actions=back),
         DividerRow(
             row_key("d9"),
-            "left out",
+            "left_out",
             "9 steps left out for want of room · saved 40k tokens",
             actions=back,
         ),

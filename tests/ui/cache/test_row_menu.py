@@ -88,11 +88,11 @@ async def test_all_actions_are_there_and_apply_to_one_row(qtbot: QtBot, scope: T
 @pytest.mark.parametrize(
     ("state", "off"),
     [
-        ("in window", {"show-timeline"}),
+        ("in_window", {"show-timeline"}),
         ("stored", {"show-chat", "show-timeline"}),
         ("index", {"show-chat"}),
         ("damaged", {"show-chat", "show-timeline", "recall", "export", "find", "copy-content"}),
-        ("in the trash", {"show-chat", "show-timeline", "recall", "export", "pin"}),
+        ("in_trash", {"show-chat", "show-timeline", "recall", "export", "pin"}),
     ],
 )
 async def test_inapplicable_actions_are_disabled(
@@ -102,12 +102,12 @@ async def test_inapplicable_actions_are_disabled(
     pane = await open_cache_browser(qtbot, scope, in_state(state))
     actions = await menu_of(pane, 0)
     assert {name for name, action in actions.items() if not action.isEnabled()} == off
-    assert ("restore" in actions) is (state == "in the trash")
+    assert ("restore" in actions) is (state == "in_trash")
 
 
 async def test_it_applies_to_the_complete_selection(qtbot: QtBot, scope: TaskScope) -> None:
     """By menu and by key; actions for one row are disabled."""
-    pane = await open_cache_browser(qtbot, scope, in_state("stored", "marker", "in the trash", "stored"))
+    pane = await open_cache_browser(qtbot, scope, in_state("stored", "marker", "in_trash", "stored"))
     digests = [pane.model.digest_at(row) for row in range(4)]
     actions = await menu_of(pane, 0, 1, 2)
     off = {name for name, action in actions.items() if not action.isEnabled()}

@@ -130,7 +130,7 @@ async def test_a_refresh_displays_the_changes(qtbot: QtBot, scope: TaskScope) ->
     pane = await open_cache_browser(qtbot, scope, source)
     await wait_until(lambda: pane.model.entry(0) is not None)
     row = source.all_rows[0]
-    changed = CacheRow(row.digest, "handed over", row.tool, row.target, row.first_line, row.size, row.tokens,
+    changed = CacheRow(row.digest, "handed_over", row.tool, row.target, row.first_line, row.size, row.tokens,
                        9, 9, 9, row.created_at_ms, row.last_used_at_ms)  # fmt: skip
     source.all_rows[0] = changed
     pane.refresh()

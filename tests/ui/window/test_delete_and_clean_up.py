@@ -399,12 +399,12 @@ async def test_the_trash_is_listed_in_the_cache_browser_and_restores(
             return [cache.model.digest_at(number) for number in range(cache.model.rowCount())]
 
         await until(lambda: listed() == [loose[2].digest], "what is not in the trash")
-        cache.filter_bar.toggle(state_option("in the trash"))
+        cache.filter_bar.toggle(state_option("in_trash"))
         await until(lambda: set(listed()) == {content.digest for content in loose[:2]}, "what is")
         await until(lambda: cache.table.current_row() is not None, "a row")
         row = cache.table.current_row()
         assert row is not None
-        assert row.state == "in the trash"
+        assert row.state == "in_trash"
         cache.table.menu_requested.emit(cache.mapToGlobal(cache.rect().center()))
         (menu,) = [menu for menu in cache.table.findChildren(QMenu) if menu.isVisible()]
         (action,) = [action for action in menu.actions() if action.objectName() == "cache-restore"]

@@ -62,7 +62,7 @@ async def test_a_sweep_and_its_undo_appear_on_every_page(qapp: QApplication, tmp
         sweep = rig.events(SweepMade)[0]
         sent = rig.conversation.window.measure()[0]
         assert _badges(rig)["part0.txt"] == "cached"
-        assert _badges(rig)["part7.txt"] == "in window"
+        assert _badges(rig)["part7.txt"] == "in_window"
         assert (await _states(rig))["part0.txt"] == "marker"
         divider = rig.rows(DividerRow)[0]
         assert action_names(divider) == ("view", "undo")
@@ -71,8 +71,8 @@ async def test_a_sweep_and_its_undo_appear_on_every_page(qapp: QApplication, tmp
         press_action(rig.chat.view, divider, "undo")
         await until(lambda: rig.rows(DividerRow)[0].is_undone, "the sweep undone in the chat")
         await rig.wait_for_turn_end()
-        assert _badges(rig)["part0.txt"] == "in window"
-        assert (await _states(rig))["part0.txt"] == "in window"
+        assert _badges(rig)["part0.txt"] == "in_window"
+        assert (await _states(rig))["part0.txt"] == "in_window"
         assert rig.conversation.window.measure()[0].estimate > sent.estimate
 
         rig.window.show_page("timeline")
@@ -96,8 +96,8 @@ async def test_a_manual_handover_its_undo_and_its_sources(qapp: QApplication, tm
         assert after[1].used < before[1].used
         divider = next(row for row in rig.rows(DividerRow) if row.kind == "handover")
         assert "handed over" in divider.text
-        assert _badges(rig)["part0.txt"] == "handed over"
-        assert (await _states(rig))["part0.txt"] == "handed over"
+        assert _badges(rig)["part0.txt"] == "handed_over"
+        assert (await _states(rig))["part0.txt"] == "handed_over"
 
         press_action(rig.chat.view, divider, "view")
         assert rig.window.page() == "timeline"
@@ -112,7 +112,7 @@ async def test_a_manual_handover_its_undo_and_its_sources(qapp: QApplication, tm
         await until(lambda: any(row.is_undone for row in rig.rows(DividerRow)), "undone")
         await rig.wait_for_turn_end()
         assert rig.conversation.window.measure()[0] == before[0]
-        assert _badges(rig)["part0.txt"] == "in window"
+        assert _badges(rig)["part0.txt"] == "in_window"
         rig.wiring.rewrites.redo(divider.key.seq)
         await until(lambda: not any(row.is_undone for row in rig.rows(DividerRow)), "redone")
         assert rig.conversation.window.measure()[0] == after[0]

@@ -44,7 +44,7 @@ _DIVIDER_ICONS: dict[DividerKind, str] = {
     "handover": "layers",
     "sweep": "zap",
     "fold": "list-tree",
-    "left out": "scissors",
+    "left_out": "scissors",
     "observations": "eye",
     "form": "replace",
     "pin": "pin",
@@ -79,7 +79,7 @@ class DividerItem(RowItem):
         glyph = _DIVIDER_ICONS[row.kind]
         if row.is_quiet:
             return ChipStyle(theme.faint, "", "", glyph)
-        if row.kind in ("interrupted", "left out"):
+        if row.kind in ("interrupted", "left_out"):
             return ChipStyle(theme.warn, theme.warn_soft, "", glyph)
         return ChipStyle(theme.accent_text, theme.accent_soft, "", glyph)
 

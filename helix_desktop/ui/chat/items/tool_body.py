@@ -21,9 +21,9 @@ MAX_LINES, MAX_BYTES = 2_000, 256 * 1024  # that a card shows whole; larger ones
 _WINDOW_STATE_TEXTS: dict[Badge, str] = {
     "cached": "In the window stands a marker; the agent can recall the output by its hash.",
     "folded": "In the window stands a line about it, in a note of folded steps; the agent can recall it.",
-    "left out": "Left out of the window for want of room; the agent can recall it through the index.",
+    "left_out": "Left out of the window for want of room; the agent can recall it through the index.",
     "observed": "In the window stand observations about it; the agent can recall the output.",
-    "handed over": "In the window stands a handover that covers it; the agent can recall the output.",
+    "handed_over": "In the window stands a handover that covers it; the agent can recall the output.",
     "pinned": "You pinned it: it stays in the window, whatever becomes of its step.",
 }
 _CHOOSER_TEXTS: dict[FormChooser, str] = {

@@ -79,9 +79,9 @@ _STATE_ICONS: dict[ToolState, str] = {
 _BADGE_ICONS: dict[Badge, str] = {
     "cached": "zap",
     "folded": "list-tree",
-    "left out": "scissors",
+    "left_out": "scissors",
     "observed": "eye",
-    "handed over": "layers",
+    "handed_over": "layers",
     "recalled": "archive-restore",
     "pinned": "pin",
 }
@@ -239,12 +239,12 @@ class ToolCard(RowItem):
         soft = ChipStyle(theme.accent_text, theme.accent_soft)
         plain = ChipStyle(theme.muted, "", theme.border)
         chips: list[_PlacedChip] = []
-        if row.badge == "in window":
+        if row.badge == "in_window":
             chips.append(_PlacedChip(row.badge, plain))
         elif row.badge:
             styles = {
                 "pinned": ChipStyle(theme.ok, theme.ok_soft),
-                "left out": ChipStyle(theme.warn, theme.warn_soft),
+                "left_out": ChipStyle(theme.warn, theme.warn_soft),
             }
             style = styles.get(row.badge, soft)._replace(icon=_BADGE_ICONS[row.badge])
             digits = "" if row.badge == "pinned" else row.digest[:_HASH_DIGITS]

@@ -74,7 +74,7 @@ def _divider(recorded: RecordedEvent, transcript: Transcript) -> DividerRow | No
         case HandoverMade() as handover:
             kind, text = "handover", handover_text(handover)
         case FoldMade() as fold:
-            kind, text = "left out" if fold.how == "truncate" else "fold", fold_text(fold)
+            kind, text = "left_out" if fold.how == "truncate" else "fold", fold_text(fold)
         case ObservationsPlaced() as placed:
             observations = transcript.rewrites.observations.get(placed.made)
             kind, text = "observations", observations_placed_text(placed, observations)

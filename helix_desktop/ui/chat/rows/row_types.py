@@ -24,7 +24,7 @@ DividerKind: TypeAlias = Literal[
     "handover",
     "sweep",
     "fold",
-    "left out",
+    "left_out",
     "observations",
     "form",
     "pin",

@@ -163,7 +163,7 @@ class ToolRows:
 
     def _with_badge(self, row: ToolRow, standings: MessageStates) -> ToolRow:
         badge: Badge = standings.state_of(row.answer_seq) if row.digest else ""
-        if badge == "in window" and row.answer_seq in self._recalled:
+        if badge == "in_window" and row.answer_seq in self._recalled:
             badge = "recalled"
         return replace(row, badge=badge)
 

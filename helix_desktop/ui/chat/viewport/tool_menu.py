@@ -24,8 +24,8 @@ from helix_desktop.ui.chat.rows.row_types import ToolRow
 from helix_desktop.ui.chat.viewport.chat_viewport import ChatViewport
 from helix_desktop.ui.design.style.icons import icon
 
-_NOT_IN_WINDOW = frozenset({"cached", "folded", "left out", "observed", "handed over"})
-_REFORMABLE = frozenset({"in window", "cached", "recalled", "pinned"})
+_NOT_IN_WINDOW = frozenset({"cached", "folded", "left_out", "observed", "handed_over"})
+_REFORMABLE = frozenset({"in_window", "cached", "recalled", "pinned"})
 _MIN_FORM_BYTES = 4 * 1024  # bytes; a smaller output has nothing to leave out
 
 

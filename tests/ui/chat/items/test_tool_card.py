@@ -28,7 +28,7 @@ from tests.support.window.chat_geometry import row_key
 DIGEST, ARGUMENT = "9f3a1c" + "0" * 58, "77aa" * 16
 CARD = ToolRow(
     row_key("t"), "run_command", "pytest -q", "ok", "head line", "tail line", 900, 9_000, 2_400,
-    digest=DIGEST, badge="in window", answer_seq=7,
+    digest=DIGEST, badge="in_window", answer_seq=7,
 )  # fmt: skip
 PREVIEW = replace(CARD, form="preview", tokens=590, lines=2)
 COMPACT = replace(PREVIEW, form="compact", instructions="the failing tests", chosen_by="agent")
@@ -86,7 +86,7 @@ def triggered_actions(view: ChatView, menu: QMenu, name: str) -> list[SessionAct
     return signals
 
 
-@pytest.mark.parametrize("badge", ["cached", "folded", "left out", "observed", "handed over", "pinned"])
+@pytest.mark.parametrize("badge", ["cached", "folded", "left_out", "observed", "handed_over", "pinned"])
 def test_an_open_card_states_where_its_output_is(view: ChatView, badge: Badge) -> None:
     view.chat_viewport.model.reset([replace(CARD, badge=badge)])
     press(view, "open:card")
@@ -98,7 +98,7 @@ def test_an_open_card_states_where_its_output_is(view: ChatView, badge: Badge) -
 
 def test_every_state_has_its_own_sentence(view: ChatView) -> None:
     sentences = set()
-    badges: tuple[Badge, ...] = ("cached", "folded", "left out", "observed", "handed over", "pinned")
+    badges: tuple[Badge, ...] = ("cached", "folded", "left_out", "observed", "handed_over", "pinned")
     for badge in badges:
         view.chat_viewport.model.reset([replace(CARD, badge=badge)])
         press(view, "open:card")
@@ -234,7 +234,7 @@ def test_a_card_without_output_has_no_menu(view: ChatView) -> None:
 @pytest.mark.parametrize("width", [360, 500, 700, 1_200])
 def test_bar_items_never_overlap_at_any_width(view: ChatView, width: int) -> None:
     full = replace(
-        COMPACT, badge="handed over", arguments=(ARGUMENT,), arguments_cached=True,
+        COMPACT, badge="handed_over", arguments=(ARGUMENT,), arguments_cached=True,
         target="tests/integration/providers/test_openai_stream_with_a_long_name.py",
     )  # fmt: skip
     view.chat_viewport.model.reset([full])

@@ -117,7 +117,7 @@ def test_each_card_shows_its_output_s_state_in_the_request(simulator: SessionSim
             assert card.answer_seq in live or card.answer_seq in copies
         elif card.badge == "cached":
             assert render_message(live[card.answer_seq], transcript).text.startswith("[CACHED]")
-        elif card.badge in ("in window", "recalled"):
+        elif card.badge in ("in_window", "recalled"):
             assert card.answer_seq in live
             assert card.answer_seq not in transcript.masked
         else:
@@ -128,7 +128,7 @@ def test_each_card_shows_its_output_s_state_in_the_request(simulator: SessionSim
 @given(histories_with_rewrites())
 def test_a_card_s_badge_names_the_cover_of_its_step(simulator: SessionSimulator) -> None:
     transcript = simulator.transcript
-    names = {FoldMade: {"folded", "left out"}, ObservationsMade: {"observed"}, HandoverMade: {"handed over"}}
+    names = {FoldMade: {"folded", "left_out"}, ObservationsMade: {"observed"}, HandoverMade: {"handed_over"}}
     for card in rows_from_log(simulator.log)[1]:
         if not isinstance(card, ToolRow) or not card.digest or card.badge == "pinned":
             continue
@@ -136,7 +136,7 @@ def test_a_card_s_badge_names_the_cover_of_its_step(simulator: SessionSimulator)
         if covers:
             assert card.badge in names[type(covers[0].event)]
         else:
-            assert card.badge in ("in window", "cached", "recalled")
+            assert card.badge in ("in_window", "cached", "recalled")
 
 
 @given(histories_with_rewrites())
@@ -167,8 +167,8 @@ def test_the_cache_browser_shows_each_content_s_most_visible_state(simulator: Se
     for item in transcript.items:
         if isinstance(item.event, ToolAnswered) and item.event.digest:
             state, saved = states[item.event.digest]
-            assert saved == 0 or state not in ("in window", "in part", "pinned")
-            assert state in ("in window", "in part", "pinned") or item.seq not in live - transcript.masked
+            assert saved == 0 or state not in ("in_window", "in_part", "pinned")
+            assert state in ("in_window", "in_part", "pinned") or item.seq not in live - transcript.masked
             if state == "marker":
                 assert any(item.event.digest in message.text for message in sent)
     arguments: dict[str, set[int]] = {}
@@ -178,7 +178,7 @@ def test_the_cache_browser_shows_each_content_s_most_visible_state(simulator: Se
                 arguments.setdefault(digest, set()).add(item.seq)
     for digest, seqs in arguments.items():
         state, _ = states[digest]
-        assert (state == "in window") == bool(seqs & live - transcript.masked)
+        assert (state == "in_window") == bool(seqs & live - transcript.masked)
         assert (state == "marker") == (not seqs & live - transcript.masked and bool(seqs & live))
 
 
