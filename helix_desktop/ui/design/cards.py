@@ -13,6 +13,9 @@ from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import IconLabel, SelectableText, TextLine
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Controls")
 
 
 class Card(Themed, QFrame):
@@ -52,7 +55,7 @@ class KeyValue(Themed, QWidget):
         row.addWidget(self._name)
         row.addStretch(1)
         row.addWidget(self._value)
-        self.setAccessibleName(f"{name}: {value}")
+        self.setAccessibleName(tr("{name}: {value}", name=name, value=value))
 
     def make_accessible(self) -> QAccessibleWidget:
         """Return the interface that assistive technology asks: name and value are read as one."""
@@ -62,7 +65,7 @@ class KeyValue(Themed, QWidget):
         """Show another name and value."""
         self._name.set_text(name)
         self._value.set_text(value)
-        self.setAccessibleName(f"{name}: {value}")
+        self.setAccessibleName(tr("{name}: {value}", name=name, value=value))
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw the dot."""

@@ -12,6 +12,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QDialog, QFileDialog, QLineEdit, QWidget
 
+from helix_desktop import APP_NAME
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import IconLabel, label
@@ -19,6 +20,9 @@ from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import retint
+from helix_desktop.words.translation import Translator, translate
+
+tr = Translator("Controls")
 
 _WIDTH_PX = 420
 _LAST_FOLDER = "last_folder"
@@ -80,10 +84,11 @@ class ErrorDialog(QuestionDialog):
 
     def __init__(self, parent: QWidget | None, error: HelixError) -> None:
         """Ready to open, with the one button in focus."""
-        why = "\n\n".join(part for part in (error.why, error.fix) if part)
-        super().__init__(parent, error.what, why, (Choice("", "Close", "primary"),))
-        self.setWindowTitle("Helix Desktop")
-        self.setAccessibleName(error.what)
+        what, why, fix = translate(error.what), translate(error.why), translate(error.fix)
+        why = "\n\n".join(filter(None, (why, fix)))
+        super().__init__(parent, what, why, (Choice("", tr("Close"), "primary"),))
+        self.setWindowTitle(APP_NAME)
+        self.setAccessibleName(what)
         self.setAccessibleDescription(why)
         for button in self.findChildren(PushButton):
             button.setDefault(True)
@@ -102,10 +107,10 @@ class TextInputDialog(QDialog):
         self.field = QLineEdit(text)
         self.field.setAccessibleName(what)
         self.field.selectAll()
-        self._ok = PushButton(accept_label, "primary", name="accept")
+        self._ok = PushButton(accept_label or tr("OK"), "primary", name="accept")
         self._ok.setDefault(True)
         self._ok.clicked.connect(self.accept)
-        cancel = PushButton("Cancel", name="cancel")
+        cancel = PushButton(tr("Cancel"), name="cancel")
         cancel.clicked.connect(self.reject)
         self.field.textChanged.connect(lambda now: self._ok.setEnabled(bool(now.strip())))
         self._ok.setEnabled(bool(text.strip()))
@@ -164,7 +169,7 @@ async def show_error_dialog(error: HelixError, appearance: Appearance) -> None:
 
 
 async def get_text(
-    parent: QWidget, what: str, text: str = "", accept_label: str = "OK", why: str = ""
+    parent: QWidget, what: str, text: str = "", accept_label: str = "", why: str = ""
 ) -> str | None:
     """Ask for one line of text, stripped; None when it was left with Esc or Cancel."""
     dialog = TextInputDialog(parent, what, text, accept_label, why)

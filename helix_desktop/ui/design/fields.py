@@ -9,6 +9,9 @@ from PySide6.QtWidgets import QComboBox, QLineEdit
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed import Themed
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Controls")
 
 
 class Combo(Themed, QComboBox):
@@ -35,10 +38,10 @@ class SearchField(Themed, QLineEdit):
         self.setPlaceholderText(placeholder)
         self.setAccessibleName(placeholder)
         self.setClearButtonEnabled(True)
-        self._magnifier = QAction("Search", self)
+        self._magnifier = QAction(tr("Search"), self)
         for action in self.findChildren(QAction):
             if action is not self._magnifier:
-                action.setText("Clear the search")  # Qt's own, which has a picture only
+                action.setText(tr("Clear search"))  # Qt's own, which has a picture only
         self.addAction(self._magnifier, QLineEdit.ActionPosition.LeadingPosition)
         self.tint(LIGHT)
 

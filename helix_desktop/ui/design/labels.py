@@ -5,7 +5,15 @@ from __future__ import annotations
 import re
 
 from PySide6.QtCore import QRectF, QSize, Qt
-from PySide6.QtGui import QAccessible, QColor, QFontMetricsF, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtGui import (
+    QAccessible,
+    QColor,
+    QFontMetricsF,
+    QKeySequence,
+    QPainter,
+    QPaintEvent,
+    QResizeEvent,
+)
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
 from helix_desktop.ui.design.style import fonts
@@ -24,6 +32,11 @@ def label(text: str, role: str = "", *, wrap: bool = False) -> QLabel:
     result.setTextFormat(Qt.TextFormat.PlainText)
     result.setProperty("role", role)
     return result
+
+
+def key_label(keys: str) -> QLabel:
+    """Return a label of one shortcut, as the system writes it; `keys` is portable text."""
+    return label(QKeySequence(keys).toString(QKeySequence.SequenceFormat.NativeText) or keys, "key")
 
 
 class WrappedLabel(QLabel):

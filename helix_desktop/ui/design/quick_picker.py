@@ -19,11 +19,14 @@ from PySide6.QtWidgets import (
 
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import SearchField
-from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.labels import key_label, label
 from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed import Themed
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Controls")
 
 _WIDTH_PX = 560
 _TOP_PX, _FRAME_PX = 64, 106  # below the window's edge; what stands around the lines
@@ -94,8 +97,8 @@ class QuickPicker(Themed, QFrame):
         self.list_view.clicked.connect(self.accept_item)
         self._empty = label(empty_text, "muted", wrap=True)
         self.footer = row(gap=6)
-        for key, meaning in (("↑ ↓", "move"), ("Enter", enter_hint), ("Esc", "close")):
-            for part in (label(key, "key"), label(meaning, "faint")):
+        for key, meaning in (("↑ ↓", tr("move")), ("Enter", enter_hint), ("Esc", tr("close"))):
+            for part in (key_label(key), label(meaning, "faint")):
                 self.footer.addWidget(part)
             self.footer.addSpacing(6)
         self.footer.addStretch(1)

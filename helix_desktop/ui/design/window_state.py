@@ -22,6 +22,9 @@ from helix_desktop.domain.errors import (
 from helix_desktop.ui.design.usage_bar import Pressure
 from helix_desktop.words.action_labels import action_label
 from helix_desktop.words.numbers import format_tokens, format_whole_percent
+from helix_desktop.words.translation import Translator, translate
+
+tr = Translator("Controls")
 
 BannerLevel = Literal["error", "warning", "info"]
 GaugeDetail = Literal["share", "tokens", "way"]
@@ -34,7 +37,7 @@ class GaugeState:
     used: int
     window: int
     estimated: bool
-    source: str  # where the number comes from, e.g. "reported by the provider"
+    source: str  # where the number comes from, e.g. "reported by the provider"; translated where it is shown
     threshold: float  # share of the window at which a handover is written, 0..1
     pressure: Pressure
 
@@ -126,21 +129,36 @@ def error_banner(error: HelixError, workspace: str = "", session: str = "") -> B
     actions = tuple(BannerAction(remedy, action_label(remedy)) for remedy in error.remedies)
     level = error_level(error)
     return Banner(
-        error.what, level, error.what, error.why, error.fix, actions, workspace=workspace, session=session
+        error.what,
+        level,
+        translate(error.what),
+        translate(error.why),
+        translate(error.fix),
+        actions,
+        workspace=workspace,
+        session=session,
     )
 
 
 def gauge_text(state: GaugeState, detail: GaugeDetail = "way") -> str:
     """Return the gauge as text: the share; with `tokens` also used and window; with `way` also the rest."""
     if state.window <= 0:
-        return "Window unknown"
-    about = "≈ " if state.estimated else ""
-    text = f"{about}{format_whole_percent(state.share)}"
+        return tr("Context window unknown")
+    share = format_whole_percent(state.share)
+    parts = [tr("≈ {share}", share=share) if state.estimated else share]
     if detail != "share":
-        text += f" · {format_tokens(state.used)} / {format_tokens(state.window)}"
+        used, window = format_tokens(state.used), format_tokens(state.window)
+        parts.append(tr("{used} / {window}", used=used, window=window))
     if detail == "way":
-        text += {
-            "off": " · compaction off",
-            "over": " · compacts now",
-        }.get(state.pressure, f" · compacts in ~{format_tokens(state.tokens_left)}")
-    return text
+        parts.append(_compaction_text(state))
+    return " · ".join(parts)
+
+
+def _compaction_text(state: GaugeState) -> str:
+    """Return how far the next compaction is."""
+    match state.pressure:
+        case "off":
+            return tr("compaction off")
+        case "over":
+            return tr("compacts now")
+    return tr("compacts in ~{tokens}", tokens=format_tokens(state.tokens_left))

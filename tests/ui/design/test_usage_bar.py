@@ -44,7 +44,7 @@ def test_a_reported_number_is_not_called_an_estimate(state: Pressure, text: str)
 
 
 def test_without_a_window_no_number_is_claimed() -> None:
-    assert gauge_text(GaugeState(10, 0, True, "", 0.85, "off")) == "Window unknown"
+    assert gauge_text(GaugeState(10, 0, True, "", 0.85, "off")) == "Context window unknown"
 
 
 @given(st.integers(min_value=0, max_value=99_000_000))

@@ -15,6 +15,9 @@ from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import TextRole, Themed, retint
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Controls")
 
 
 class DisclosureHead(EnterActivates, Themed, QAbstractButton):
@@ -24,7 +27,7 @@ class DisclosureHead(EnterActivates, Themed, QAbstractButton):
         super().__init__()
         self._note, self._role = note, role
         self.setText(title)
-        self.setAccessibleName(f"{title}, {note}" if note else title)
+        self.setAccessibleName(tr("{title}, {note}", title=title, note=note) if note else title)
         self.setCheckable(True)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
@@ -86,7 +89,7 @@ class Disclosure(Themed, QWidget):
 
 def refused_disclosure(text: str, role: TextRole) -> Disclosure:
     """Return what a model wrote that was not used, word for word."""
-    head = DisclosureHead("Summary not used", f"{len(text):,} characters", role)
+    head = DisclosureHead(tr("Summary not used"), tr.plural(len(text), "%n character", "%n characters"), role)
 
     def build() -> QWidget:
         words = SelectableText(text, 13, "muted")
@@ -106,6 +109,6 @@ def ledger_disclosure(ledger: str, role: TextRole) -> Disclosure:
         return card
 
     lines = ledger.count("\n") + 1
-    head = DisclosureHead("Ledger", f"{lines} lines" if lines > 1 else "1 line", role)
+    head = DisclosureHead(tr("Ledger"), tr.plural(lines, "%n line", "%n lines"), role)
     head.setObjectName("ledger")
     return Disclosure(head, build)

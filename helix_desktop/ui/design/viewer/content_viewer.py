@@ -19,6 +19,9 @@ from helix_desktop.ui.design.viewer.find_bar import FindBar
 from helix_desktop.ui.design.viewer.find_shortcut import FindShortcut
 from helix_desktop.ui.design.viewer.paged_content import PAGE_LINES, PagedContent
 from helix_desktop.ui.design.viewer.paged_text import PagedText
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Controls")
 
 _INLINE_INDEX_BYTES = 256 * 1024  # bytes that are indexed without a thread
 _COPY_PX = (76, 28)
@@ -42,13 +45,13 @@ class ContentViewer(Card):
         self.position_label = TextLine("", 12, role="muted")
         self._problem = SelectableText("", 13, "error")
         self._problem.setContentsMargins(14, 12, 14, 12)
-        self.copy_button = IconButton("copy", "Copy the whole content (Ctrl+Shift+C)", px=14, edge=28)
+        self.copy_button = IconButton("copy", tr("Copy all (Ctrl+Shift+C)"), px=14, edge=28)
         self.copy_button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-        self.copy_button.setText(" Copy")
+        self._show_copy_text(tr("Copy"))
         self.copy_button.clicked.connect(self.copy_content)
         FindShortcut(self, self.open_find)
-        self._previous_button = IconButton("chevron-left", "Page back", px=15, edge=28)
-        self._next_button = IconButton("chevron-right", "Page on", px=15, edge=28)
+        self._previous_button = IconButton("chevron-left", tr("Previous page"), px=15, edge=28)
+        self._next_button = IconButton("chevron-right", tr("Next page"), px=15, edge=28)
         self._lay_out()
         self._previous_button.clicked.connect(lambda: self.text.show_page(self.text.page_index - 1))
         self._next_button.clicked.connect(lambda: self.text.show_page(self.text.page_index + 1))
@@ -79,8 +82,11 @@ class ContentViewer(Card):
         """Put the whole content on the clipboard, as text."""
         if self._data is not None:
             QGuiApplication.clipboard().setText(self._data.decode(errors="replace"))
-            self.copy_button.setText(" Copied")
-            QTimer.singleShot(_COPIED_MS, self.copy_button, lambda: self.copy_button.setText(" Copy"))
+            self._show_copy_text(tr("Copied"))
+            QTimer.singleShot(_COPIED_MS, self.copy_button, lambda: self._show_copy_text(tr("Copy")))
+
+    def _show_copy_text(self, text: str) -> None:
+        self.copy_button.setText(f" {text}")  # Qt's own gap behind the icon is too tight
 
     def find_text(self, text: str) -> None:
         """Mark these words and show the first of them; the keyboard stays where it is. No words: end that."""
@@ -97,7 +103,7 @@ class ContentViewer(Card):
         head = QHBoxLayout()
         head.setContentsMargins(13, 3, 5, 3)
         head.setSpacing(4)
-        self._find_button = IconButton("search", "Find in this content (Ctrl+F)", px=15, edge=28)
+        self._find_button = IconButton("search", tr("Find (Ctrl+F)"), px=15, edge=28)
         self._find_button.clicked.connect(self.open_find)
         head.addWidget(self.meta)
         head.addStretch(1)
@@ -137,12 +143,18 @@ class ContentViewer(Card):
         ):
             button.setVisible(several)
             button.setEnabled(more)
-        unit = "rows of hex" if content.is_binary else "lines"
-        if not several:
-            self.position_label.set_text(
-                f"{content.line_count:,} {unit}" if content.line_count != 1 else "1 line"
-            )
-            return
-        first = content.line_at(page * PAGE_LINES)
-        last = content.line_at(min((page + 1) * PAGE_LINES, content.row_count) - 1)
-        self.position_label.set_text(f"{first:,}–{last:,} of {content.line_count:,} {unit}")
+        self.position_label.set_text(_lines_on_page(content, page) if several else _line_count(content))
+
+
+def _line_count(content: PagedContent) -> str:
+    if content.is_binary:
+        return tr.plural(content.line_count, "%n row of hex", "%n rows of hex")
+    return tr.plural(content.line_count, "%n line", "%n lines")
+
+
+def _lines_on_page(content: PagedContent, page: int) -> str:
+    first, count = content.line_at(page * PAGE_LINES), content.line_count
+    last = content.line_at(min((page + 1) * PAGE_LINES, content.row_count) - 1)
+    if content.is_binary:
+        return tr("{first}–{last} of {count} rows of hex", first=first, last=last, count=count)
+    return tr("{first}–{last} of {count} lines", first=first, last=last, count=count)

@@ -14,6 +14,9 @@ from helix_desktop.ui.design.fields import SearchField
 from helix_desktop.ui.design.labels import TextLine
 from helix_desktop.ui.design.viewer.paged_content import MATCH_LIMIT, Match
 from helix_desktop.ui.design.viewer.paged_text import PagedText
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Controls")
 
 _DEBOUNCE_MS = 120  # after the last key, before the search begins
 
@@ -29,14 +32,14 @@ class FindBar(QWidget):
         self._hits: list[Match] = []
         self._current = 0
         self._results: Iterator[Match | None] = iter(())
-        self.field = SearchField("Find in this content")
+        self.field = SearchField(tr("Find in this content"))
         self.count = TextLine("", 12, role="muted")
         self.count.setMinimumWidth(96)
         before, after = (
-            IconButton("chevron-up", "Previous hit (Shift+F3)"),
-            IconButton("chevron-down", "Next hit (F3)"),
+            IconButton("chevron-up", tr("Previous result (Shift+F3)")),
+            IconButton("chevron-down", tr("Next result (F3)")),
         )
-        leave = IconButton("x", "Close (Esc)")
+        leave = IconButton("x", tr("Close (Esc)"))
         before.clicked.connect(lambda: self.step(-1))
         after.clicked.connect(lambda: self.step(1))
         leave.clicked.connect(self.close_bar)
@@ -96,8 +99,12 @@ class FindBar(QWidget):
             return
         self._current = (self._current + offset) % len(self._hits)
         self._text.show_match(self._hits[self._current], self._hits)
-        more = "+" if len(self._hits) >= MATCH_LIMIT else ""
-        self._show_count(f"{self._current + 1:,} of {len(self._hits):,}{more}")
+        place, count = self._current + 1, len(self._hits)
+        self._show_count(
+            tr("{place} of {count}+", place=place, count=count)
+            if count >= MATCH_LIMIT
+            else tr("{place} of {count}", place=place, count=count)
+        )
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Go to the next hit on Enter and F3, with Shift to the previous one; close on Esc."""
@@ -130,7 +137,7 @@ class FindBar(QWidget):
                 return
             self._hits.append(hit)
         if not self._hits:
-            self._show_count("No hit")
+            self._show_count(tr("No results"))
             return
         first = self._text.page_index
         self._current = next((n for n, hit in enumerate(self._hits) if self._text.page_of(hit) >= first), 0)

@@ -21,6 +21,9 @@ from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.design.viewer.paged_content import PAGE_LINES, Match, PagedContent, PageRow
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Controls")
 
 _GUTTER_PAD = 14  # pixels right of the line numbers
 _EMPTY = PagedContent(b"")
@@ -62,7 +65,7 @@ class PagedText(Themed, QPlainTextEdit):
         self.setTextInteractionFlags(
             Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
         )
-        self.setAccessibleName("Content")
+        self.setAccessibleName(tr("Content"))
         self.updateRequest.connect(self._update_gutter)
         self.selectionChanged.connect(self._emit_selected_lines)
         self.tint(LIGHT)
