@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, PlacementReason, SweepReason
+from helix_desktop.domain.user_text import TextContext, UserText
 from helix_desktop.words.numbers import format_percent
+from helix_desktop.words.translation import Translator, translate
 
-_CONTEXT_FULL = "context was full"
-_CACHE_COLD = "provider cache had expired"
-_PLACEMENTS = {
-    PlacementReason.IMMEDIATE: "as soon as they were ready",
+tr = Translator("Compaction")
+text = TextContext("Compaction")
+
+_CONTEXT_FULL = text("context was full")
+_CACHE_COLD = text("provider cache had expired")
+_MANUAL = text("manual")
+_PLACEMENTS: dict[PlacementReason, UserText] = {
+    PlacementReason.IMMEDIATE: text("as soon as ready"),
     PlacementReason.COLD: _CACHE_COLD,
-    PlacementReason.REWRITE: "with another rewrite",
+    PlacementReason.REWRITE: text("together with another change"),
     PlacementReason.OVERFLOW: _CONTEXT_FULL,
-    PlacementReason.MANUAL: "manual",
+    PlacementReason.MANUAL: _MANUAL,
 }
-_SWEEPS = {
-    SweepReason.BATCH: "",
+_SWEEPS: dict[SweepReason, UserText] = {
     SweepReason.COLD: _CACHE_COLD,
-    SweepReason.FOLD: "with the fold",
-    SweepReason.OBSERVATIONS: "with the observations",
-    SweepReason.HANDOVER: "with the handover",
+    SweepReason.FOLD: text("together with a note"),
+    SweepReason.OBSERVATIONS: text("together with observations"),
+    SweepReason.HANDOVER: text("together with a compaction"),
     SweepReason.OVERFLOW: _CONTEXT_FULL,
-    SweepReason.MANUAL: "manual",
-    SweepReason.REFUSED: "refused by the model's server",
+    SweepReason.MANUAL: _MANUAL,
+    SweepReason.REFUSED: text("provider refused the images"),
 }
 
 
@@ -30,19 +35,21 @@ def trigger_text(trigger: HandoverTrigger, threshold: float) -> str:
     """Return what started a handover; `threshold` is a share of the context window, 0: not known."""
     match trigger:
         case HandoverTrigger.MANUAL:
-            return "manual"
+            return translate(_MANUAL)
         case HandoverTrigger.OVERFLOW:
-            return _CONTEXT_FULL
-    return f"automatic at {format_percent(threshold)}" if threshold else "automatic"
+            return translate(_CONTEXT_FULL)
+    return tr("automatic at {share}", share=format_percent(threshold)) if threshold else tr("automatic")
 
 
 def placement_text(reason: PlacementReason, threshold: float) -> str:
     """Return why observations were put in place; `threshold` as of `trigger_text`."""
     if reason is not PlacementReason.THRESHOLD:
-        return _PLACEMENTS[reason]
-    return f"context reached {format_percent(threshold) if threshold else 'the threshold'}"
+        return translate(_PLACEMENTS[reason])
+    if not threshold:
+        return tr("context reached the threshold")
+    return tr("context reached {share}", share=format_percent(threshold))
 
 
 def sweep_reason_text(reason: SweepReason) -> str:
     """Return why a sweep was made; empty for the usual one, of enough that was ripe."""
-    return _SWEEPS[reason]
+    return translate(_SWEEPS.get(reason, ""))

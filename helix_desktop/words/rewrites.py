@@ -1,112 +1,148 @@
-"""What became of the window, and what was chosen for a session, in a few words each."""
+"""What changed in the context, and what was chosen for a session, in a few words each."""
 
 from __future__ import annotations
 
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.domain.cost import format_usd
 from helix_desktop.domain.events.rewrite import FoldMade, Form, FormChosen, Pinned, SweepMade, Unpinned
 from helix_desktop.domain.events.session import AssistantSpoke, BudgetSet, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade, ObservationsPlaced
-from helix_desktop.domain.text_format import ellipsize, pluralize
+from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.tools import PermissionMode
-from helix_desktop.words.numbers import format_tokens
+from helix_desktop.words.numbers import format_tokens, format_usd
+from helix_desktop.words.translation import Translator
 
-_FORMS: dict[Form, str] = {"full": "whole", "preview": "as a preview", "compact": "in compact form"}
-MODE_TEXTS: dict[PermissionMode, str] = {
-    "ask": "Mode ask: you are asked before anything is changed or run",
-    "plan": "Mode plan: the agent reads and plans, and changes nothing",
-    "auto": "Mode auto: edits and commands in the sandbox run unasked",
-}
+tr = Translator("Compaction")
+
 _NAME_CAP = 60  # characters of an output's name
 
 
+def mode_text(mode: PermissionMode) -> str:
+    """Return what a mode that was chosen for a session means."""
+    match mode:
+        case "ask":
+            return tr("Ask mode: the agent asks before it changes or runs anything")
+        case "plan":
+            return tr("Plan mode: the agent only reads and plans")
+        case "auto":
+            return tr("Auto mode: edits and sandboxed commands run without asking")
+
+
 def model_text(label: str) -> str:
-    """Say which model was chosen for a session; an empty label is the workspace's default."""
+    """Return which model was chosen for a session; an empty label is the workspace's default."""
     if not label:
-        return "Model for this session: workspace default"
-    return f"Model for this session: {'offline demo model' if label.startswith('demo/') else label}"
+        return tr("Model for this session: workspace default")
+    if label.startswith("demo/"):
+        return tr("Model for this session: offline demo model")
+    return tr("Model for this session: {model}", model=label)
 
 
 def sweep_text(sweep: SweepMade, transcript: Transcript) -> str:
-    """Return a sweep in a few words."""
-    return f"{sweep_contents_text(sweep, transcript)} · saved {format_tokens(sweep.saved)} tokens"
-
-
-def sweep_contents_text(sweep: SweepMade, transcript: Transcript) -> str:
-    """Return what became markers in a sweep."""
+    """Return what was cached, and what that saved."""
     events = [item.event for seq in sweep.masked if (item := transcript.item(seq)) is not None]
     steps = sum(1 for event in events if isinstance(event, AssistantSpoke))
     pictured = sum(1 for event in events if isinstance(event, UserSpoke))
-    text = masked_contents_text(len(events) - steps - pictured, steps, pictured)
-    return f"{text[:1].upper()}{text[1:]}"
+    contents = masked_contents_text(len(events) - steps - pictured, steps, pictured)
+    return f"{contents} · {_saved_text(sweep.saved)}"
 
 
 def masked_contents_text(outputs: int, steps: int, image_messages: int) -> str:
-    """Return what became markers: outputs, the arguments of so many steps, the images of so many messages."""
-    parts = [pluralize(outputs, "output")] if outputs or not (steps or image_messages) else []
+    """Return what was cached: outputs, the arguments of some steps, the images of some messages."""
+    if not (steps or image_messages):
+        return tr.plural(outputs, "%n output cached", "%n outputs cached")
+    contents = []
+    if outputs:
+        contents.append(tr.plural(outputs, "%n output", "%n outputs"))
     if steps:
-        parts.append(f"the arguments of {pluralize(steps, 'step')}")
+        contents.append(tr.plural(steps, "arguments of %n step", "arguments of %n steps"))
     if image_messages:
-        parts.append(f"the images of {pluralize(image_messages, 'message')}")
-    became = "became a marker" if parts == ["1 output"] else "became markers"
-    return f"{', '.join(parts[:-1])}{' and ' if parts[1:] else ''}{parts[-1]} {became}"
+        contents.append(tr.plural(image_messages, "images of %n message", "images of %n messages"))
+    return tr("Cached: {contents}", contents=tuple(contents))
 
 
 def handover_text(handover: HandoverMade) -> str:
-    """Return a handover in a few words."""
-    change = f"{format_tokens(handover.before)} → {format_tokens(handover.after)} tokens"
-    return f"{pluralize(handover.messages, 'message')} handed over · {change}"
+    """Return how many messages were summarized, and the tokens of the context before and after."""
+    count = tr.plural(handover.messages, "%n message summarized", "%n messages summarized")
+    before, after = format_tokens(handover.before), format_tokens(handover.after)
+    return f"{count} · {tr('{before} → {after} tokens', before=before, after=after)}"
 
 
 def fold_text(fold: FoldMade) -> str:
-    """Return a fold in a few words."""
-    saved = f"saved {format_tokens(fold.saved)} tokens"
+    """Return what became a note, or was removed, and what that saved."""
     match fold.how:
         case "condense":
-            return f"Older notes condensed into one · {saved}"
+            change = tr("Older notes merged into one")
         case "truncate":
-            return f"{pluralize(fold.steps, 'step')} left out for want of room · {saved}"
-    return f"{pluralize(fold.steps, 'step')} folded into a note · {saved}"
+            change = tr.plural(
+                fold.steps,
+                "%n step removed to fit the context window",
+                "%n steps removed to fit the context window",
+            )
+        case _:
+            change = tr.plural(fold.steps, "%n step noted", "%n steps noted")
+    return f"{change} · {_saved_text(fold.saved)}"
 
 
 def observations_prepared_text(event: ObservationsMade) -> str:
-    """Prepared observations in a few words."""
-    count = pluralize(len(event.observations), "observation")
+    """Return how many observations were prepared, and from how many messages."""
+    count = len(event.observations)
     if event.reflection:
-        return f"{count} refined and prepared"
-    return f"{count} prepared from {pluralize(event.messages, 'message')}"
+        return tr.plural(
+            count, "Refined observations prepared (%n fact)", "Refined observations prepared (%n facts)"
+        )
+    prepared = tr.plural(count, "Observations prepared (%n fact)", "Observations prepared (%n facts)")
+    return f"{prepared} · {tr.plural(event.messages, 'from %n message', 'from %n messages')}"
 
 
 def observations_placed_text(event: ObservationsPlaced, observations: ObservationsMade | None) -> str:
-    """Observations that were put in place, in a few words."""
-    saved = f"saved {format_tokens(event.saved)} tokens"
+    """Return what observations took the place of, and what that saved."""
     if observations is None:
-        return f"Observations put in place · {saved}"
-    count = pluralize(len(observations.observations), "observation")
-    if observations.reflection:
-        return f"{count}, refined, took the place of the former ones · {saved}"
-    return f"{count} took the place of {pluralize(observations.messages, 'message')} · {saved}"
+        change = tr("Observations added to the context")
+    elif observations.reflection:
+        count = len(observations.observations)
+        change = tr.plural(count, "Observations refined (%n fact)", "Observations refined (%n facts)")
+    else:
+        change = tr.plural(
+            observations.messages, "%n message noted as observations", "%n messages noted as observations"
+        )
+    return f"{change} · {_saved_text(event.saved)}"
 
 
 def form_text(event: FormChosen, transcript: Transcript) -> str:
-    """Return a short text for an output form that the user chose."""
-    how = f"{_FORMS[event.form]} · {format_tokens(event.tokens)} tokens"
-    return f"You let the agent see {_output_name(event.target, transcript)} {how}"
+    """Return which form of an output the user sent to the agent, and its tokens."""
+    choice = _form_choice_text(event.form, _output_name(event.target, transcript))
+    return f"{choice} · {tr('{tokens} tokens', tokens=format_tokens(event.tokens))}"
+
+
+def _form_choice_text(form: Form, output: str) -> str:
+    match form:
+        case "full":
+            return tr("You sent {output} in full", output=output)
+        case "preview":
+            return tr("You sent a preview of {output}", output=output)
+        case "compact":
+            return tr("You sent an extract of {output}", output=output)
 
 
 def pin_text(event: Pinned | Unpinned, transcript: Transcript) -> str:
-    """Return a pin set or taken off, in a few words."""
-    name = _output_name(event.target, transcript)
-    return (
-        f"You pinned {name} · it stays in the window" if isinstance(event, Pinned) else f"You unpinned {name}"
-    )
+    """Return a pin set or removed."""
+    output = _output_name(event.target, transcript)
+    if isinstance(event, Unpinned):
+        return tr("You unpinned {output}", output=output)
+    return f"{tr('You pinned {output}', output=output)} · {tr('always kept in context')}"
 
 
 def budget_text(event: BudgetSet) -> str:
-    """Return what the session may spend from now on, in a few words."""
-    parts = [f"{event.tokens:,} tokens"] if event.tokens else []
-    parts += [format_usd(event.cost)] if event.cost else []
-    return f"Budget: {' or '.join(parts) if parts else 'as much as it takes'}"
+    """Return what the session may spend from now on."""
+    cost = format_usd(event.cost)
+    if event.tokens and event.cost:
+        return tr("Budget: {tokens} tokens or {cost}", tokens=event.tokens, cost=cost)
+    if event.tokens:
+        return tr("Budget: {tokens} tokens", tokens=event.tokens)
+    return tr("Budget: {cost}", cost=cost) if event.cost else tr("Budget: no limit")
+
+
+def _saved_text(tokens: int) -> str:
+    return tr("saved {tokens} tokens", tokens=format_tokens(tokens))
 
 
 def _output_name(seq: int, transcript: Transcript) -> str:

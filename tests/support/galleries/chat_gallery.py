@@ -270,18 +270,18 @@ def rows_of_subagents() -> list[Row]:
 
 def _divider_rows() -> list[Row]:
     back = (ShowInTimeline(40), Undo(40))
-    form = "You let the agent see run_command pytest -q tests/unit whole · 12.4k tokens"
-    summary = "3 outputs and the arguments of 2 steps became markers · saved 4.4k tokens"
-    placed = "12 observations took the place of 46 messages · saved 22k tokens"
-    pinned = "You pinned read_file docs/DESIGN.md · it stays in the window"
+    form = "You sent run_command pytest -q tests/unit in full · 12.4k tokens"
+    summary = "Cached: 3 outputs and arguments of 2 steps · saved 4.4k tokens"
+    placed = "46 messages noted as observations · saved 22k tokens"
+    pinned = "You pinned read_file docs/DESIGN.md · always kept in context"
     return [
-        DividerRow(row_key("d2"), "handover", "messages 12–148 handed over · 104k → 31k", actions=back),
-        DividerRow(row_key("d5"), "fold", "28 steps folded into a note · saved 9.1k tokens", actions=back),
+        DividerRow(row_key("d2"), "handover", "137 messages summarized · 104k → 31k tokens", actions=back),
+        DividerRow(row_key("d5"), "fold", "28 steps noted · saved 9.1k tokens", actions=back),
         DividerRow(row_key("d6"), "sweep", summary, actions=back, is_quiet=True),
         DividerRow(
             row_key("d7"),
             "observations",
-            "12 observations prepared from 46 messages",
+            "Observations prepared (12 facts) · from 46 messages",
             actions=back[:1],
             is_quiet=True,
         ),
@@ -289,17 +289,17 @@ def _divider_rows() -> list[Row]:
         DividerRow(
             row_key("d9"),
             "left_out",
-            "9 steps left out for want of room · saved 40k tokens",
+            "9 steps removed to fit the context window · saved 40k tokens",
             actions=back,
         ),
         DividerRow(row_key("d10"), "pin", pinned, actions=(ShowInChat(37),), is_quiet=True),
         DividerRow(row_key("d11"), "form", form, actions=(ShowInChat(31), back[1]), is_quiet=True),
-        DividerRow(row_key("d3"), "interrupted", "Interrupted: the program was closed"),
-        DividerRow(row_key("d4"), "handover", "messages 2–11 handed over", True, (Redo(20),)),
+        DividerRow(row_key("d3"), "interrupted", "Interrupted: Helix closed during this turn"),
+        DividerRow(row_key("d4"), "handover", "10 messages summarized", True, (Redo(20),)),
         DividerRow(
             row_key("d12"),
             "fold",
-            "11 steps folded into a note · saved 3.1k tokens",
+            "11 steps noted · saved 3.1k tokens",
             True,
             (back[0], Redo(48)),
         ),

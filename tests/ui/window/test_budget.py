@@ -111,7 +111,7 @@ async def test_an_invalid_number_cannot_be_set(qapp: QApplication, tmp_path: Pat
         assert (dialog.tokens.text(), dialog.cost.text()) == ("5,000", "1.50")
         QTest.keyClicks(dialog.tokens, "x")
         before = dialog.budget
-        assert "Type a number." in [field.error_text() for field in dialog.findChildren(FormField)]
+        assert "Enter a number." in [field.error_text() for field in dialog.findChildren(FormField)]
         press(dialog, "set_budget")
         assert rig.events(BudgetSet) == []
         assert dialog.budget == before

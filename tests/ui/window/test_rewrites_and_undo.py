@@ -95,7 +95,7 @@ async def test_a_manual_handover_its_undo_and_its_sources(qapp: QApplication, tm
         after = rig.conversation.window.measure()
         assert after[1].used < before[1].used
         divider = next(row for row in rig.rows(DividerRow) if row.kind == "handover")
-        assert "handed over" in divider.text
+        assert "summarized" in divider.text
         assert _badges(rig)["part0.txt"] == "handed_over"
         assert (await _states(rig))["part0.txt"] == "handed_over"
 

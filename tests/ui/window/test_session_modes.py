@@ -47,9 +47,7 @@ async def test_a_mode_is_selected_displayed_and_saved(qapp: QApplication, tmp_pa
             message["content"] for message in server.bodies[0]["messages"] if message["role"] == "user"
         ]
         assert contents[0].startswith("[Mode: plan]")
-        assert [row.text for row in rig.rows(DividerRow)] == [
-            "Mode plan: the agent reads and plans, and changes nothing"
-        ]
+        assert [row.text for row in rig.rows(DividerRow)] == ["Plan mode: the agent only reads and plans"]
 
         rig.window.commands.mode_auto.trigger()
         await until(lambda: mode_text(rig) == "Mode: Auto", "mode auto")

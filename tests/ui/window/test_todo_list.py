@@ -11,7 +11,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.ui.chat.items.todo import TodoCard
-from helix_desktop.ui.chat.rows.row_types import ToolRow, accessible_name, source_text
+from helix_desktop.ui.chat.rows.row_texts import accessible_name, source_text
+from helix_desktop.ui.chat.rows.row_types import ToolRow
 from tests.support.model_servers.chat_server import (
     Call,
     ChatServer,
@@ -60,7 +61,7 @@ async def test_the_newest_list_is_open_and_stays_in_sight(qapp: QApplication, tm
         old, new = rig.rows(ToolRow)[:2]
         assert (old.is_newest, new.is_newest) == (False, True)
         assert [len(sheet(rig, number).texts) for number in (0, 1)] == [0, 3]
-        assert accessible_name(new) == "To do, 1 of 3 done"
+        assert accessible_name(new) == "To do: 1 of 3 done"
         assert source_text(new).splitlines()[1:] == list(STEPS)
         await rig.answer_approval("once")
         await rig.wait_for_turn_end()

@@ -7,6 +7,7 @@ from PySide6.QtGui import QPainter, QPen, QTextCharFormat, QTextCursor
 
 from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.text_format import ellipsize
+from helix_desktop.domain.user_text import TextContext, UserText
 from helix_desktop.ui.chat.actions import Answer, ChooseOffer, Decide, ToggleFold
 from helix_desktop.ui.chat.items.dividers_and_notices import paragraph_layout
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
@@ -27,17 +28,29 @@ from helix_desktop.ui.chat.items.painting import (
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow
 from helix_desktop.ui.chat.style import BODY, MEDIUM, SEMIBOLD, SMALL, UI
 from helix_desktop.ui.design.safe_text import escape_invisible
+from helix_desktop.words.translation import Translator, translate
+
+tr = Translator("Chat")
+text = TextContext("Chat")
 
 _PAD = 16.0
 _ASKER = 32  # characters of a subagent's title
 _MARK = 22.0  # of an offer, with the gap behind it
-_LINES: tuple[tuple[tuple[Answer, str], ...], ...] = (
-    (("once", "Allow once"), ("session", "For this session"), ("always", "Always in this workspace")),
-    (("deny", "Deny"), ("words", "Deny, and say why…"), ("never", "Never in this workspace")),
+_LINES: tuple[tuple[tuple[Answer, UserText], ...], ...] = (
+    (
+        ("once", text("Allow once")),
+        ("session", text("For this session")),
+        ("always", text("Always in this workspace")),
+    ),
+    (
+        ("deny", text("Deny")),
+        ("words", text("Deny with reason…")),
+        ("never", text("Never in this workspace")),
+    ),
 )
 _MAX_DETAIL_LINES = 60
-_ONE_RULE = "“Session”, “Always” and “Never” save this rule:"
-_CHOICE = "“Session”, “Always” and “Never” save the rule chosen here:"
+_ONE_RULE = text("“Session”, “Always” and “Never” save this rule:")
+_CHOICE = text("“Session”, “Always” and “Never” save the selected rule:")
 
 
 class ApprovalItem(RowItem):
@@ -52,10 +65,8 @@ class ApprovalItem(RowItem):
         self._offers = [
             writer.write_plain(escape_invisible(offer), mono=True, size=SMALL) for offer in row.offers
         ]
-        self._rule_text = [
-            paragraph_layout(f"A rule says: {escape_invisible(row.matched_rule)}.", tools, theme.muted, UI)
-        ]
-        self._rule_text = self._rule_text if row.matched_rule else []
+        required = tr("Approval required by rule: {rule}", rule=escape_invisible(row.matched_rule))
+        self._rule_text = [paragraph_layout(required, tools, theme.muted, UI)] if row.matched_rule else []
         self._color_diff()
         self._set_texts([self._summary, *self._rule_text, self._detail, *self._offers])
         self._well = QRectF()
@@ -114,9 +125,9 @@ class ApprovalItem(RowItem):
         style, pad = self.style, self.style.px(_PAD)
         tall = self._detail.layout(inner - style.px(24)) + style.px(18)
         self._detail.x, self._detail.y = pad + style.px(12), y + style.px(9)
-        if self._hidden_line_count():
+        if hidden := self._hidden_line_count():
             rect = QRectF(pad + 6, y + tall - 8, style.px(200), style.px(26))
-            label = f"Show {self._hidden_line_count():,} more lines"
+            label = tr.plural(hidden, "Show %n more line", "Show %n more lines")
             self.hit_areas.append(HitArea("open:detail", ToggleFold("detail"), label, rect, radius=6))
             tall += style.px(24)
         self._well = QRectF(pad, y, inner, tall)
@@ -133,16 +144,19 @@ class ApprovalItem(RowItem):
                 side = style.px(13)
                 self._marks.append(QRectF(pad + 1, y + style.px(2), side, side))
                 place = QRectF(pad - 4, y - style.px(3), inner + 8, tall + style.px(6))
-                state_text = "chosen" if number == self._selected_offer else "not chosen"
-                label = f"Rule: {self._approval.offers[number]}, {state_text}"
+                rule, is_selected = self._approval.offers[number], number == self._selected_offer
+                label = (
+                    tr("Rule: {rule}, selected", rule=rule) if is_selected else tr("Rule: {rule}", rule=rule)
+                )
                 self.hit_areas.append(HitArea(f"offer:{number}", ChooseOffer(number), label, place, radius=6))
             y += tall + style.px(7)
         return y + style.px(7)
 
-    def _arrange_buttons(self, line: tuple[tuple[Answer, str], ...], y: float, width: float) -> float:
+    def _arrange_buttons(self, line: tuple[tuple[Answer, UserText], ...], y: float, width: float) -> float:
         style = self.style
         x, tall = style.px(_PAD), style.px(BUTTON_HEIGHT)
-        for answer, label in line:
+        for answer, words in line:
+            label = translate(words)
             wide = button_width(style, label)
             if x + wide > width - style.px(_PAD) and x > style.px(_PAD):
                 x, y = style.px(_PAD), y + tall + style.px(8)
@@ -160,7 +174,7 @@ class ApprovalItem(RowItem):
         paint_box(painter, card, style.color(theme.surface), style.color(theme.warn), 12)
         self._paint_head(painter)
         paint_box(painter, self._well, style.color(theme.code_surface), style.color(theme.border), 8)
-        words = _CHOICE if self._marks else _ONE_RULE
+        words = translate(_CHOICE if self._marks else _ONE_RULE)
         paint_line(painter, style, self._label, words, style.font(SMALL), theme.faint)
         for number, mark in enumerate(self._marks):
             self._paint_mark(painter, mark, number == self._selected_offer)
@@ -192,26 +206,22 @@ class ApprovalItem(RowItem):
             paint_chip(painter, chat_style, place, words, style)
             right = place.x() - chat_style.px(6)
         line.setRight(right - chat_style.px(4))
-        title = f"{display_name(self._approval.tool)} needs your approval"
+        title = tr("{tool} needs your approval", tool=display_name(self._approval.tool))
         paint_line(painter, chat_style, line, title, chat_style.font(UI, SEMIBOLD), theme.warn)
 
     def _chips(self) -> list[tuple[str, ChipStyle]]:
         theme, row = self.style.theme, self._approval
         chips = []
         if row.requester:
-            words = " ".join(escape_invisible(row.requester).split())
-            chips.append(
-                (
-                    f"Subagent: {ellipsize(words, _ASKER)}",
-                    ChipStyle(theme.accent_text, theme.accent_soft, "", "bot"),
-                )
-            )
+            subagent = ellipsize(" ".join(escape_invisible(row.requester).split()), _ASKER)
+            style = ChipStyle(theme.accent_text, theme.accent_soft, "", "bot")
+            chips.append((tr("Subagent: {title}", title=subagent), style))
         if row.position:
             chips.append((row.position, ChipStyle(theme.muted, theme.raised, theme.border)))
         if row.is_sandboxed:
-            chips.append(("Confined", ChipStyle(theme.ok, theme.ok_soft, "", "shield-check")))
+            chips.append((tr("Sandboxed"), ChipStyle(theme.ok, theme.ok_soft, "", "shield-check")))
         elif row.kind == "command":
-            chips.append(("Not confined", ChipStyle(theme.warn, theme.warn_soft, "", "shield-alert")))
+            chips.append((tr("Not sandboxed"), ChipStyle(theme.warn, theme.warn_soft, "", "shield-alert")))
         return chips
 
     def _paint_mark(self, painter: QPainter, mark: QRectF, is_selected: bool) -> None:

@@ -24,6 +24,9 @@ from helix_desktop.ui.chat.markdown.text_layout import TextLayout
 from helix_desktop.ui.chat.rows.row_types import DividerKind, DividerRow, NoticeRow
 from helix_desktop.ui.chat.style import BODY, SMALL, UI
 from helix_desktop.words.action_labels import action_label
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Chat")
 
 _PAD = 16.0
 
@@ -51,7 +54,6 @@ _DIVIDER_ICONS: dict[DividerKind, str] = {
     "budget": "gauge",
     "interrupted": "pause",
     "attempt": "rotate-ccw",
-    "undone": "undo-2",
     "mode": "shield",
     "model": "cpu",
 }
@@ -63,7 +65,7 @@ class DividerItem(RowItem):
     def __init__(self, row: DividerRow, context: ItemContext, tools: ItemTools) -> None:
         super().__init__(row, context, tools)
         self._divider = row
-        self._text_rect = f"{row.text} · undone" if row.is_undone and "undone" not in row.text else row.text
+        self._label = f"{row.text} · {tr('undone')}" if row.is_undone else row.text
         self._chip = QRectF()
         self._middle = 0.0
         self._span = (0.0, 0.0)
@@ -74,7 +76,7 @@ class DividerItem(RowItem):
 
     def _style(self) -> ChipStyle:
         theme, row = self.style.theme, self._divider
-        if row.is_undone or row.kind == "undone":
+        if row.is_undone:
             return ChipStyle(theme.muted, theme.raised, theme.border, "undo-2")
         glyph = _DIVIDER_ICONS[row.kind]
         if row.is_quiet:
@@ -86,7 +88,7 @@ class DividerItem(RowItem):
     def _arrange(self, width: float) -> float:
         style = self.style
         tall = style.px(23)
-        wide = min(width - 8, chip_width(style, self._text_rect, self._style()))
+        wide = min(width - 8, chip_width(style, self._label, self._style()))
         buttons = self._buttons()
         widths = [style.width(label, style.font(SMALL)) + style.px(16) for _, _, label in buttons]
         buttons_width = sum(widths) + (style.px(6) if widths else 0)
@@ -108,7 +110,7 @@ class DividerItem(RowItem):
         """Return name, action and label of each button."""
         buttons: list[tuple[str, RowAction, str]] = [_button(action) for action in self._divider.actions]
         if self._divider.details:
-            label = "Hide" if self._is_expanded else "Show"
+            label = tr("Hide details") if self._is_expanded else tr("Show details")
             buttons.append(("open:details", ToggleFold("details"), label))
         return buttons
 
@@ -133,7 +135,7 @@ class DividerItem(RowItem):
         for start, end in ((0.0, left), (right, self.width)):
             if end - start > 8:  # noqa: PLR2004 - shorter is a speck, not a line
                 painter.drawLine(round(start), round(y), round(end), round(y))
-        paint_chip(painter, chat_style, self._chip, self._text_rect, style)
+        paint_chip(painter, chat_style, self._chip, self._label, style)
         for area in self.hit_areas:
             paint_button(painter, chat_style, area, state, "ghost")
         for text in self.texts:

@@ -10,6 +10,9 @@ from helix_desktop.ui.chat.markdown.text_layout import TextLayout
 from helix_desktop.ui.chat.rows.row_types import AssistantRow
 from helix_desktop.ui.chat.style import BODY, SEMIBOLD, SMALL, UI, ChatStyle
 from helix_desktop.words.times import format_time_of_day
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Chat")
 
 HEADER_HEIGHT = 26.0  # height of the head, pixels at zoom 1
 
@@ -28,16 +31,17 @@ def paint_header(painter: QPainter, chat_style: ChatStyle, row: AssistantRow, wi
     paint_icon(painter, chat_style, "sparkles", theme.on_accent, sparkles)
     x = side + chat_style.px(10)
     x = _paint_word(
-        painter, chat_style, QRectF(x, 0, width - x, side), row.model or "Assistant", True
+        painter, chat_style, QRectF(x, 0, width - x, side), row.model or tr("Assistant"), True
     ) + chat_style.px(9)
     if row.demo:
         style = ChipStyle(theme.accent_text, theme.accent_soft)
-        wide = chip_width(chat_style, "offline demo", style)
+        words = tr("offline demo")
+        wide = chip_width(chat_style, words, style)
         paint_chip(
             painter,
             chat_style,
             QRectF(x, (side - chat_style.px(19)) / 2, wide, chat_style.px(19)),
-            "offline demo",
+            words,
             style,
         )
         x += wide + chat_style.px(9)

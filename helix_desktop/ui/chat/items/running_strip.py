@@ -12,9 +12,11 @@ from helix_desktop.ui.chat.items.painting import HitArea, PaintState, button_wid
 from helix_desktop.ui.chat.rows.running_output import RunningOutput
 from helix_desktop.ui.chat.style import SMALL, ChatStyle
 from helix_desktop.words.times import format_elapsed
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Chat")
 
 _BAR_HEIGHT = 38.0  # pixels
-_STOP_LABEL = "Stop"
 
 
 class RunningStrip:
@@ -35,14 +37,13 @@ class RunningStrip:
         tall = count * self._line_height + style.px(16) if count else 0.0
         self._background_rect = QRectF(1, top, width - 2, tall)
         self._bar_rect = QRectF(0, top + tall, width, style.px(_BAR_HEIGHT))
-        wide = button_width(style, _STOP_LABEL, True)
+        wide = button_width(style, tr("Stop"), True)
         place = QRectF(
             width - style.px(12) - wide, self._bar_rect.center().y() - style.px(13.5), wide, style.px(27)
         )
-        tip = "End this call alone; the agent goes on with what it has put out until then"
-        self.hit_areas = [
-            HitArea("stop:card", StopCall(self._call_id), f"Stop {self._name}", place, radius=8, tip=tip)
-        ]
+        label = tr("Stop {call}", call=self._name)
+        tip = tr("Stop this tool call. The agent continues with its output so far.")
+        self.hit_areas = [HitArea("stop:card", StopCall(self._call_id), label, place, radius=8, tip=tip)]
         return self._bar_rect.bottom()
 
     def paint(self, painter: QPainter, state: PaintState) -> None:
@@ -61,10 +62,10 @@ class RunningStrip:
 
     def _paint_bar(self, painter: QPainter, state: PaintState) -> None:
         style, (area,) = self._style, self.hit_areas
-        paint_button(painter, style, area._replace(label=_STOP_LABEL), state, "outline", "circle-stop")
+        paint_button(painter, style, area._replace(label=tr("Stop")), state, "outline", "circle-stop")
         words = format_elapsed(int(time.time()) - self._output.started_at_ms // 1000)
         if not self._output.lines:
-            words += " · no output yet"
+            words = f"{words} · {tr('no output yet')}"
         left = style.px(38)
         room = QRectF(left, self._bar_rect.y(), area.rect.x() - left - style.px(12), self._bar_rect.height())
         paint_line(painter, style, room, words, style.font(SMALL), style.theme.muted)

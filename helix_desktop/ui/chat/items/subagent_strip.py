@@ -20,12 +20,14 @@ from helix_desktop.ui.chat.items.painting import (
 from helix_desktop.ui.chat.rows.subagent_status import RUNNING_PHASE_TEXTS, SubagentStatus
 from helix_desktop.ui.chat.style import MEDIUM, SMALL, ChatStyle
 from helix_desktop.ui.design.safe_text import escape_invisible
+from helix_desktop.words.translation import Translator, translate
+
+tr = Translator("Chat")
 
 _HEIGHT = 38.0  # pixels
 _LEFT, _RIGHT = 38.0, 12.0
 _GAUGE = 46.0
 _MIN_TOOL_WIDTH = 90.0  # below, the newest call is left out
-_OPEN_LABEL = "Open"
 _PHASE_ICONS = {
     "queued": "clock",
     "thinking": "loader-circle",
@@ -51,22 +53,21 @@ class SubagentStrip:
         """Place it below `top`; where it ends."""
         style = self._style
         self._rect = QRectF(0, top, width, style.px(_HEIGHT))
-        wide = button_width(style, _OPEN_LABEL, True)
+        wide = button_width(style, tr("Open", "verb: button"), True)
         tall = style.px(27)
         rect = QRectF(
             width - style.px(_RIGHT) - wide, self._rect.center().y() - tall / 2 - style.px(3), wide, tall
         )
-        label = f"Open the subagent's session: {self._name}"
-        action, tip = OpenSubagent(self._session_id), f"{label}\nA double click does the same"
+        label = tr("Open subagent session: {task}", task=self._name)
+        action, tip = OpenSubagent(self._session_id), f"{label}\n{tr('Or double-click the card')}"
         self.hit_areas = [HitArea("subagent:card", action, label, rect, radius=8, tip=tip)]
         return self._rect.bottom()
 
     def paint(self, painter: QPainter, state: PaintState) -> None:
         """Draw phase, gauge, figures, newest call, and the button."""
         (area,) = self.hit_areas
-        paint_button(
-            painter, self._style, area._replace(label=_OPEN_LABEL), state, "outline", "arrow-up-right"
-        )
+        button = area._replace(label=tr("Open", "verb: button"))
+        paint_button(painter, self._style, button, state, "outline", "arrow-up-right")
         if self._status is not None:
             middle = area.rect.center().y()
             self._paint_status(painter, state, self._status, middle, area.rect.x() - self._style.px(12))
@@ -124,7 +125,7 @@ class SubagentStrip:
         """Width of the longest phase, and the gap behind it."""
         font = self._style.font(SMALL, MEDIUM)
         return (
-            max(self._style.width(words, font) for words in RUNNING_PHASE_TEXTS.values())
+            max(self._style.width(translate(words), font) for words in RUNNING_PHASE_TEXTS.values())
             + 1
             + self._style.px(12)
         )

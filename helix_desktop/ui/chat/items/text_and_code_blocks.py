@@ -17,6 +17,9 @@ from helix_desktop.ui.chat.markdown.text_layout import TextLayout
 from helix_desktop.ui.chat.style import GAP, INDENT, MEDIUM, SMALL, ChatStyle
 from helix_desktop.ui.design.highlight import Highlighter, HighlightJob, SharedLexer
 from helix_desktop.ui.design.safe_text import clean_output
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Chat")
 
 HEADER_HEIGHT = 30.0  # pixels
 _PATH_PATTERN = re.compile(r"[\w.\-/\\]*[/\\.][\w.\-/\\]+$")
@@ -134,10 +137,11 @@ class CodeBlock:
         if not self._header_height:
             return ()
         style = self._style
-        width = style.width("Copied", style.font(SMALL)) + style.px(34)
+        width = style.width(tr("Copied"), style.font(SMALL)) + style.px(34)
         rect = QRectF(self.frame.right() - width - 4, self.frame.y() + 3, width, style.px(HEADER_HEIGHT) - 6)
         number = self.text.number
-        return (HitArea(f"{number}:copy", CopyCode(number), f"Copy code, {self.label}", rect, radius=6),)
+        label = tr("Copy code, {language}", language=self.label)
+        return (HitArea(f"{number}:copy", CopyCode(number), label, rect, radius=6),)
 
     def paint(self, painter: QPainter, state: PaintState) -> None:
         """Draw at its place."""
@@ -234,7 +238,7 @@ class CodeBlock:
         color = theme.ok if done else theme.muted
         side = style.px(13)
         top = area.rect.center().y() - side / 2
-        word = "Copied" if done else "Copy"
+        word = tr("Copied") if done else tr("Copy")
         words = area.rect.adjusted(area.rect.width() - 9 - style.width(word, style.font(SMALL)), 0, 0, 0)
         mark = QRectF(words.x() - side - 6, top, side, side)
         paint_icon(painter, style, "check" if done else "copy", color, mark)
@@ -272,7 +276,7 @@ def code_label(info: str) -> tuple[str, str]:
     """Return what a fence's header says, and the language (or file name) that colors it."""
     words = info.replace("title=", " ").replace('"', " ").replace(":", " ").split()
     if not words:
-        return "text", ""
+        return tr("text", "code block without a language"), ""
     path = next((word for word in words if _PATH_PATTERN.match(word)), "")
     language = words[0].lower() if words[0] != path else path.replace("\\", "/").rpartition("/")[2]
     return path or language, language

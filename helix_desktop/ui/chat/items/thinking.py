@@ -11,6 +11,9 @@ from helix_desktop.ui.chat.items.painting import HitArea, PaintState, paint_box,
 from helix_desktop.ui.chat.markdown.parser import Paragraph, Prose, Span
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout
 from helix_desktop.ui.chat.style import MEDIUM, SMALL, UI
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Chat")
 
 
 class ThinkingBlock:
@@ -60,4 +63,6 @@ class ThinkingBlock:
         paint_line(painter, style, words, area.label, style.font(SMALL, MEDIUM), theme.muted)
 
     def _label(self, has_answer: bool) -> str:
-        return f"Thinking · {len(self._reasoning.split()):,} words" if has_answer else "Thinking…"
+        if not has_answer:
+            return tr("Thinking…")
+        return tr.plural(len(self._reasoning.split()), "Thinking · %n word", "Thinking · %n words")

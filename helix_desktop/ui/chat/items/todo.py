@@ -7,21 +7,23 @@ from collections.abc import Sequence
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QPainter
 
-from helix_desktop.domain.todo import TodoItem, TodoStatus, current_item, progress_text
+from helix_desktop.domain.todo import TodoItem, current_item
 from helix_desktop.ui.chat.actions import ToggleFold
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
 from helix_desktop.ui.chat.items.painting import HitArea, PaintState, paint_box, paint_icon, paint_line
 from helix_desktop.ui.chat.markdown.parser import Paragraph, Prose, Span
+from helix_desktop.ui.chat.rows.row_texts import todo_progress_text
 from helix_desktop.ui.chat.rows.row_types import ToolRow
 from helix_desktop.ui.chat.style import MEDIUM, SEMIBOLD, SMALL, UI
 from helix_desktop.ui.design.safe_text import escape_invisible
 from helix_desktop.ui.design.style.theme import Theme
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Chat")
 
 _LINE = 40.0  # pixels, the card's first line
 _LEFT, _RIGHT = 38.0, 14.0
 _GAUGE, _ARROW = 84.0, 36.0
-_TITLE = "To do"
-_STATUS_TEXTS: dict[TodoStatus, str] = {"done": "Done", "in_progress": "In progress", "pending": "To do"}
 ITEM_ICONS = {"done": "circle-check", "in_progress": "circle-dot", "pending": "circle"}
 
 
@@ -32,7 +34,14 @@ def item_color(item: TodoItem, theme: Theme) -> str:
 
 def item_text(item: TodoItem) -> str:
     """Return an item for screen readers, which do not see its icon."""
-    return f"{_STATUS_TEXTS[item.status]}: {escape_invisible(item.content)}"
+    content = escape_invisible(item.content)
+    match item.status:
+        case "done":
+            return tr("Done: {item}", item=content)
+        case "in_progress":
+            return tr("In progress: {item}", item=content)
+        case "pending":
+            return tr("To do: {item}", item=content)
 
 
 def done_ratio(items: Sequence[TodoItem]) -> float:
@@ -66,7 +75,10 @@ class TodoCard(RowItem):
 
     def _arrange(self, width: float) -> float:
         style = self.style
-        label = f"{'Hide' if self._is_open else 'Show'} the list, {progress_text(self._tool.todo)} done"
+        progress = todo_progress_text(self._tool.todo)
+        label = tr("Show to-do list, {progress}", progress=progress)
+        if self._is_open:
+            label = tr("Hide to-do list, {progress}", progress=progress)
         self.hit_areas = [
             HitArea("open:card", ToggleFold("card"), label, QRectF(0, 0, width, style.px(_LINE)), radius=10)
         ]
@@ -98,10 +110,10 @@ class TodoCard(RowItem):
         style, theme, items = self.style, self.style.theme, self._tool.todo
         side, line = style.px(15), style.px(_LINE)
         paint_icon(painter, style, "list", theme.muted, QRectF(14, (line - side) / 2, side, side))
-        title, words = style.font(UI, SEMIBOLD), f"{progress_text(items)} done"
+        title, name, words = style.font(UI, SEMIBOLD), tr("To do"), todo_progress_text(items)
         left = style.px(_LEFT)
-        wide = style.width(_TITLE, title) + 1
-        paint_line(painter, style, QRectF(left, 0, wide, line), _TITLE, title, theme.text)
+        wide = style.width(name, title) + 1
+        paint_line(painter, style, QRectF(left, 0, wide, line), name, title, theme.text)
         arrow = "chevron-down" if self._is_open else "chevron-right"
         corner = QRectF(self.width - style.px(29), (line - side) / 2, side, side)
         paint_icon(painter, style, arrow, theme.faint, corner)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QPainter
 
-from helix_desktop.domain.text_format import pluralize
+from helix_desktop.domain.events.rewrite import Form
+from helix_desktop.domain.user_text import TextContext, UserText, join_sentences
 from helix_desktop.ui.chat.actions import OpenCacheEntry, ReadOriginal
 from helix_desktop.ui.chat.items.item import ItemTools
 from helix_desktop.ui.chat.items.painting import HitArea, PaintState, button_width, paint_button, paint_line
@@ -15,45 +16,47 @@ from helix_desktop.ui.chat.rows.row_types import Badge, FormChooser, HeadAndTail
 from helix_desktop.ui.chat.style import MEDIUM, SMALL, ChatStyle
 from helix_desktop.ui.design.safe_text import clean_output, escape_invisible
 from helix_desktop.words.numbers import format_tokens
+from helix_desktop.words.translation import Translator, translate
+
+tr = Translator("Chat")
+text = TextContext("Chat")
 
 MAX_LINES, MAX_BYTES = 2_000, 256 * 1024  # that a card shows whole; larger ones open in the cache browser
 
-_WINDOW_STATE_TEXTS: dict[Badge, str] = {
-    "cached": "In the window stands a marker; the agent can recall the output by its hash.",
-    "folded": "In the window stands a line about it, in a note of folded steps; the agent can recall it.",
-    "left_out": "Left out of the window for want of room; the agent can recall it through the index.",
-    "observed": "In the window stand observations about it; the agent can recall the output.",
-    "handed_over": "In the window stands a handover that covers it; the agent can recall the output.",
-    "pinned": "You pinned it: it stays in the window, whatever becomes of its step.",
+_BADGE_SENTENCES: dict[Badge, UserText] = {
+    "cached": text("Replaced by a marker. The agent can recall it."),
+    "folded": text("Replaced by a note. The agent can recall it."),
+    "left_out": text("Removed to fit the context window. The agent can recall it."),
+    "observed": text("Replaced by observations. The agent can recall it."),
+    "handed_over": text("Replaced by a handover summary. The agent can recall it."),
+    "pinned": text("Pinned: always kept in context."),
 }
-_CHOOSER_TEXTS: dict[FormChooser, str] = {
-    "rule": "Shown in part by rule, because it is large.",
-    "agent": "The agent chose this form.",
-    "timeout": "Nobody chose in time, so it is a preview.",
-    "user": "You chose this form.",
+_ARGUMENTS_CACHED = text("The arguments of this call were replaced by markers.")
+_CHOOSER_SENTENCES: dict[FormChooser, UserText] = {
+    "rule": text("Preview: over the size limit."),
+    "agent": text("The agent chose this form."),
+    "timeout": text("Preview: the agent didn't choose in time."),
+    "user": text("You chose this form."),
 }
 
 
 def window_state_text(row: ToolRow) -> str:
-    """Return where the output and the arguments of a call stand in the window, in sentences."""
-    parts = [_WINDOW_STATE_TEXTS.get(row.badge, "")]
-    if row.arguments_cached:
-        parts.append("The arguments of the call stand there as markers.")
-    return " ".join(part for part in parts if part)
+    """Return where the output and the arguments of a call are now, in sentences."""
+    cached = _ARGUMENTS_CACHED if row.arguments_cached else ""
+    return translate(join_sentences(_BADGE_SENTENCES.get(row.badge, ""), cached))
 
 
 def form_choice_text(row: ToolRow) -> str:
     """Who chose the shown form, what was asked for, what it took, and why it is not what was asked for."""
     if row.form == "full" and row.chosen_by == "rule":
         return ""
-    parts = [_CHOOSER_TEXTS[row.chosen_by]]
-    if row.instructions:
-        parts.append(f"Asked for: “{row.instructions}”")
-    if row.form_note:
-        parts.append(row.form_note)
-    if row.form_cost:
-        parts.append(f"It took {row.form_cost}.")
-    return " ".join(parts)
+    if row.form == "preview" and row.instructions:
+        chosen = tr("Preview: the extract couldn't be made.")
+    else:
+        chosen = translate(_CHOOSER_SENTENCES[row.chosen_by])
+    asked = tr("Instructions: “{instructions}”.", instructions=row.instructions) if row.instructions else ""
+    cost = tr("Cost: {cost}.", cost=row.form_cost) if row.form_cost else ""
+    return translate(join_sentences(chosen, row.form_note, asked, cost))
 
 
 def can_show_all_lines(row: ToolRow) -> bool:
@@ -84,7 +87,7 @@ class ToolBody:
     def __init__(self, row: ToolRow, style: ChatStyle, tools: ItemTools) -> None:
         self._row, self._style = row, style
         self._intro = _intro_layout(
-            " ".join(part for part in (window_state_text(row), form_choice_text(row)) if part), tools
+            translate(join_sentences(window_state_text(row), form_choice_text(row))), tools
         )
         self._sections = [_OutputSection(*content, tools) for content in _section_contents(row)]
         self._background_rect = QRectF()
@@ -133,17 +136,19 @@ class ToolBody:
 
     def _place_buttons(self, section: _OutputSection) -> None:
         style, row = self._style, self._row
-        wide = button_width(style, "Open in cache", True)
+        label = tr("Open in cache")
+        wide = button_width(style, label, True)
         rect = QRectF(section.gap.right() - wide, section.gap.y() + style.px(3), wide, style.px(28))
         if section.hidden_lines and can_show_all_lines(row):
-            words = f"Show all {section.hidden_lines + sum(map(_line_count, section.texts)):,} lines"
+            lines = section.hidden_lines + sum(map(_line_count, section.texts))
+            words = tr.plural(lines, "Show %n line", "Show all %n lines")
             room = button_width(style, words)
             place = QRectF(rect.x() - style.px(8) - room, rect.y(), room, rect.height())
             if place.x() > section.gap.x() + style.px(60):
                 action = ReadOriginal(row.key, row.digest, in_full=True)
                 self.hit_areas.append(HitArea("whole:card", action, words, place, radius=8))
         self.hit_areas.append(
-            HitArea("cache:open", OpenCacheEntry(row.digest), "Open in cache", rect, radius=8, tip=row.digest)
+            HitArea("cache:open", OpenCacheEntry(row.digest), label, rect, radius=8, tip=row.digest)
         )
 
     def paint(self, painter: QPainter, state: PaintState) -> None:
@@ -163,9 +168,9 @@ class ToolBody:
 
     def _paint_gap(self, painter: QPainter, section: _OutputSection) -> None:
         style = self._style
-        words = f"… {pluralize(section.hidden_lines, 'more line')}" if section.hidden_lines else ""
-        if not words:
-            words = "" if section.head is None else "The whole output"
+        words = "" if section.head is None else tr("Full output")
+        if section.hidden_lines:
+            words = tr.plural(section.hidden_lines, "… %n more line", "… %n more lines")
         left = min((area.rect.x() for area in self.hit_areas), default=section.gap.right())
         room = QRectF(
             section.gap.x(), section.gap.y(), max(0.0, left - section.gap.x() - 8), section.gap.height()
@@ -180,16 +185,23 @@ def _section_contents(row: ToolRow) -> list[tuple[str, HeadAndTail]]:
         return [
             ("", original.head_and_tail if original is not None and not original.problem else row.shown_lines)
         ]
-    title = f"What the agent was shown: {row.form}, {format_tokens(row.tokens)} tokens"
+    sent = f"{_sent_title(row.form)} · {_tokens_text(row.tokens)}"
     if original is None:
-        return [(title, row.shown_lines), ("The original: reading it from the cache…", HeadAndTail())]
+        return [(sent, row.shown_lines), (tr("Reading the original from the cache…"), HeadAndTail())]
     if original.problem:
-        return [(title, row.shown_lines), (f"The original cannot be read: {original.problem}", HeadAndTail())]
-    lines = pluralize(original.head_and_tail.lines, "line")
-    return [
-        (title, row.shown_lines),
-        (f"The original: {lines}, {format_tokens(original.tokens)} tokens", original.head_and_tail),
-    ]
+        problem = translate(join_sentences(tr("Couldn't read the original."), original.problem))
+        return [(sent, row.shown_lines), (problem, HeadAndTail())]
+    lines = tr.plural(original.head_and_tail.lines, "%n line", "%n lines")
+    title = " · ".join((tr("Original output"), lines, _tokens_text(original.tokens)))
+    return [(sent, row.shown_lines), (title, original.head_and_tail)]
+
+
+def _sent_title(form: Form) -> str:
+    return tr("Extract sent to the agent") if form == "compact" else tr("Preview sent to the agent")
+
+
+def _tokens_text(tokens: int) -> str:
+    return tr("{tokens} tokens", tokens=format_tokens(tokens))
 
 
 def _intro_layout(text: str, tools: ItemTools) -> TextLayout | None:

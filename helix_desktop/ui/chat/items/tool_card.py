@@ -8,7 +8,6 @@ from PySide6.QtCore import QRectF
 from PySide6.QtGui import QPainter
 
 from helix_desktop.domain.messages import display_name
-from helix_desktop.domain.text_format import format_bytes, pluralize
 from helix_desktop.ui.chat.actions import OpenCacheEntry, OpenMenu, ToggleFold
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
 from helix_desktop.ui.chat.items.painting import (
@@ -26,11 +25,15 @@ from helix_desktop.ui.chat.items.painting import (
 from helix_desktop.ui.chat.items.running_strip import RunningStrip
 from helix_desktop.ui.chat.items.subagent_strip import SubagentStrip
 from helix_desktop.ui.chat.items.tool_body import ToolBody, form_choice_text, window_state_text
-from helix_desktop.ui.chat.rows.row_types import STATE_TEXTS, Badge, ToolRow, ToolState
+from helix_desktop.ui.chat.rows.row_texts import FORM_TEXTS, STATE_TEXTS, badge_text
+from helix_desktop.ui.chat.rows.row_types import Badge, ToolRow, ToolState
 from helix_desktop.ui.chat.style import SEMIBOLD, SMALL, UI
 from helix_desktop.ui.design.safe_text import escape_invisible
-from helix_desktop.words.numbers import format_tokens
+from helix_desktop.words.numbers import format_size, format_tokens
 from helix_desktop.words.times import format_duration
+from helix_desktop.words.translation import Translator, translate
+
+tr = Translator("Chat")
 
 _LINE = 40.0  # pixels, the card's first line
 _SECOND_LINE = 25.0
@@ -111,15 +114,17 @@ def figures_text(row: ToolRow) -> str:
         return ""
     parts = []
     if row.form != "full" or row.is_choosing_form:
-        parts.append(format_bytes(row.size_bytes))
+        parts.append(format_size(row.size_bytes))
     elif row.lines:
-        parts.append(pluralize(row.lines, "line"))
+        parts.append(tr.plural(row.lines, "%n line", "%n lines"))
     if row.duration_ms is not None:
         parts.append(format_duration(row.duration_ms))
     if row.exit_code is not None:
-        parts.append(f"exit {row.exit_code}")
-    if row.tokens:
-        parts.append(f"{format_tokens(row.tokens)} tokens{' shown' if row.form != 'full' else ''}")
+        parts.append(tr("exit code {code}", code=str(row.exit_code)))
+    if row.tokens and row.form == "full":
+        parts.append(tr("{tokens} tokens", tokens=format_tokens(row.tokens)))
+    elif row.tokens:
+        parts.append(tr("{tokens} tokens sent", tokens=format_tokens(row.tokens)))
     return " · ".join(parts)
 
 
@@ -170,7 +175,8 @@ class ToolCard(RowItem):
         wide = style.width(words, style.font(SMALL)) + 1 if words else 0.0
         chips = self._chips()
         chips_width = sum(chip_width(style, chip.text, chip.style) + style.px(8) for chip in chips) + wide
-        state = chip_width(style, STATE_TEXTS[self._tool.state], self._state_style()) + style.px(8)
+        state_chip = _PlacedChip(translate(STATE_TEXTS[self._tool.state]), self._state_style())
+        state = chip_width(style, state_chip.text, state_chip.style) + style.px(8)
         title = width - style.px(38 + 12) - ends - state - chips_width
         cramped = width < style.px(_MAX_NARROW_WIDTH) and self._subagent_strip is None
         two = bool(chips or words) and (cramped or title < style.px(_MIN_TITLE_WIDTH))
@@ -178,9 +184,7 @@ class ToolCard(RowItem):
         self._placed_chips = []
         self.hit_areas = [self._expand_area(width)] if self._can_open else []
         middle = style.px(_LINE) / 2
-        right = self._place_chip(
-            width - ends, middle, _PlacedChip(STATE_TEXTS[self._tool.state], self._state_style())
-        )
+        right = self._place_chip(width - ends, middle, state_chip)
         left = style.px(38)
         if two:
             self._title = QRectF(left, 0, right - left - 6, style.px(_LINE))
@@ -219,7 +223,10 @@ class ToolCard(RowItem):
 
     def _expand_area(self, width: float) -> HitArea:
         """Return the bar, all of which opens the card."""
-        label = f"{'Hide' if self._body else 'Show'} the output of {self._description}"
+        call = self._description
+        label = (
+            tr("Hide output of {call}", call=call) if self._body else tr("Show output of {call}", call=call)
+        )
         return HitArea(
             "open:card", ToggleFold("card"), label, QRectF(0, 0, width, self._bar_height), radius=10
         )
@@ -230,8 +237,8 @@ class ToolCard(RowItem):
         side = style.px(26)
         left = width - style.px(_ARROW_WIDTH if self._can_open else 10) - side
         rect = QRectF(left, style.px(_LINE) / 2 - side / 2, side, side)
-        label = f"More for {self._description}"
-        return HitArea("menu:card", OpenMenu(), label, rect, radius=7, tip="More")
+        label = tr("More actions for {call}", call=self._description)
+        return HitArea("menu:card", OpenMenu(), label, rect, radius=7, tip=tr("More actions"))
 
     def _chips(self) -> list[_PlacedChip]:
         """Return where things stand, from right to left."""
@@ -240,7 +247,7 @@ class ToolCard(RowItem):
         plain = ChipStyle(theme.muted, "", theme.border)
         chips: list[_PlacedChip] = []
         if row.badge == "in_window":
-            chips.append(_PlacedChip(row.badge, plain))
+            chips.append(_PlacedChip(badge_text(row.badge), plain))
         elif row.badge:
             styles = {
                 "pinned": ChipStyle(theme.ok, theme.ok_soft),
@@ -248,17 +255,17 @@ class ToolCard(RowItem):
             }
             style = styles.get(row.badge, soft)._replace(icon=_BADGE_ICONS[row.badge])
             digits = "" if row.badge == "pinned" else row.digest[:_HASH_DIGITS]
-            text = f"{row.badge} {digits}".strip()
+            text = f"{badge_text(row.badge)} {digits}".strip()
             chips.append(_PlacedChip(text, style, bool(row.digest), window_state_text(row)))
         if row.is_choosing_form:
-            chips.append(_PlacedChip("choosing a form", plain._replace(icon="loader-circle")))
+            chips.append(_PlacedChip(tr("choosing a form"), plain._replace(icon="loader-circle")))
         if row.form != "full":
             glyph = "minimize-2" if row.form == "compact" else "list-filter"
-            chips.append(_PlacedChip(row.form, plain._replace(icon=glyph), tip=form_choice_text(row)))
+            form = translate(FORM_TEXTS[row.form])
+            chips.append(_PlacedChip(form, plain._replace(icon=glyph), tip=form_choice_text(row)))
         if row.arguments_cached:
-            chips.append(
-                _PlacedChip("arguments cached", soft._replace(icon="braces"), tip=window_state_text(row))
-            )
+            braces = soft._replace(icon="braces")
+            chips.append(_PlacedChip(tr("arguments cached"), braces, tip=window_state_text(row)))
         return chips
 
     def _place_chip(self, right: float, middle: float, chip: _PlacedChip) -> float:
@@ -267,8 +274,8 @@ class ToolCard(RowItem):
         rect = QRectF(right - wide, middle - tall / 2, wide, tall)
         self._placed_chips.append(chip._replace(rect=rect))
         if chip.opens_cache:
-            tip = f"{chip.tip}\nOpen in the cache: {self._tool.digest}".strip()
-            label = f"Open {chip.text} in the cache"
+            tip = "\n".join(filter(None, (chip.tip, tr("Open in cache: {digest}", digest=self._tool.digest))))
+            label = tr("Open in cache: {output}", output=chip.text)
             action, radius = OpenCacheEntry(self._tool.digest), rect.height() / 2
             self.hit_areas.append(HitArea(_CACHE_CHIP, action, label, rect, radius=radius, tip=tip))
         return right - wide - style.px(8)

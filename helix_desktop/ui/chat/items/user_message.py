@@ -22,6 +22,9 @@ from helix_desktop.ui.chat.items.text_and_code_blocks import CodeBlock
 from helix_desktop.ui.chat.markdown.parser import parse_user_text
 from helix_desktop.ui.chat.rows.row_types import UserRow
 from helix_desktop.ui.chat.style import MEDIUM, SMALL
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Chat")
 
 _FOLD_OVER_LINES, _FOLD_OVER_CHARS = 40, 4_000  # a pasted wall of text is folded above
 _FOLDED_LINES, _FOLDED_CHARS = 24, 2_500
@@ -33,15 +36,18 @@ class UserMessageItem(RowItem):
     def __init__(self, row: UserRow, context: ItemContext, tools: ItemTools) -> None:
         super().__init__(row, context, tools)
         self._notes = [(name, "paperclip") for name in row.attachments]
-        self._notes += [("Steered this turn", "zap")] if row.steered else []
-        self.accessible_notes = [f"Attached: {name}" for name in row.attachments]
-        self.accessible_notes += ["Steered this turn"] if row.steered else []
+        self.accessible_notes = [tr("Attached: {name}", name=name) for name in row.attachments]
+        if row.steered:
+            self._notes.append((tr("Steered this turn"), "zap"))
+            self.accessible_notes.append(tr("Steered this turn"))
         self._stack = BlockStack(tools)
         self._bubble = QRectF()
         lines = row.text.count("\n") + 1
         self._is_long = lines > _FOLD_OVER_LINES or len(row.text) > _FOLD_OVER_CHARS
-        self._more_rect = (
-            f"Show all {lines:,} lines" if lines > _FOLDED_LINES else f"Show all {len(row.text):,} characters"
+        self._show_all_label = (
+            tr.plural(lines, "Show %n line", "Show all %n lines")
+            if lines > _FOLDED_LINES
+            else tr.plural(len(row.text), "Show %n character", "Show all %n characters")
         )
         text = row.text
         if self._is_long and "more" not in context.expanded:
@@ -84,7 +90,7 @@ class UserMessageItem(RowItem):
         return self._bubble.height() + (style.px(CHIP_HEIGHT + 8) if self._notes else 0)
 
     def _visible_text(self) -> str:
-        return "Show less" if "more" in self.context.expanded else self._more_rect
+        return tr("Show less") if "more" in self.context.expanded else self._show_all_label
 
     def _paint(self, painter: QPainter, state: PaintState) -> None:
         chat_style, theme = self.style, self.style.theme

@@ -11,6 +11,10 @@ from typing import Any, Literal, TypeAlias
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Chat")
+
 BULLET = "•"
 TASKS = {"▢": "- [ ]", "✓": "- [x]"}
 """Markers of tasks that are open and done, and how they are written."""
@@ -317,7 +321,9 @@ def _styled_spans(token: Token, style: Span) -> Iterable[Span]:
             yield replace(style, text="\n")
         case "image":
             target = allowed_link(str(token.attrs.get("src", "")))
-            words = f"[image: {token.content or 'no description'}]"
+            words = tr("[image without description]")
+            if token.content:
+                words = tr("[image: {description}]", description=token.content)
             yield replace(style, text=words, link=target or style.link)
 
 

@@ -18,11 +18,11 @@ from helix_desktop.ui.chat.actions import ButtonAction, Redo, ShowInChat, ShowIn
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.row_types import DividerKind, DividerRow
 from helix_desktop.words.rewrites import (
-    MODE_TEXTS,
     budget_text,
     fold_text,
     form_text,
     handover_text,
+    mode_text,
     model_text,
     observations_placed_text,
     observations_prepared_text,
@@ -98,7 +98,7 @@ def _divider(recorded: RecordedEvent, transcript: Transcript) -> DividerRow | No
 def _setting_change(event: ModeChanged | ModelChosen | BudgetSet) -> tuple[DividerKind, str]:
     match event:
         case ModeChanged(mode=mode):
-            return "mode", MODE_TEXTS[mode]
+            return "mode", mode_text(mode)
         case ModelChosen(model=model):
             return "model", model_text(model)
         case BudgetSet():

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.domain.cost import Budget, Spending
 from helix_desktop.domain.events.rewrite import (
     FoldMade,
     FormChosen,
@@ -45,7 +44,10 @@ from helix_desktop.ui.chat.rows.row_types import (
 from helix_desktop.ui.chat.rows.tool_rows import ToolRows
 from helix_desktop.ui.chat.rows.turn_ends import TurnEnds
 from helix_desktop.words.models import model_name
-from helix_desktop.words.numbers import format_tokens
+from helix_desktop.words.numbers import format_tokens, format_usd
+from helix_desktop.words.translation import Translator, translate
+
+tr = Translator("Chat")
 
 _REWRITES = (
     SweepMade, HandoverMade, FoldMade, ObservationsPlaced, FormChosen, Pinned, Unpinned, Undone, Redone
@@ -125,7 +127,8 @@ def rows_from_log(log: list[RecordedEvent]) -> tuple[ChatRows, list[Row]]:
 
 def _user_row(recorded: RecordedEvent, event: UserSpoke, transcript: Transcript) -> UserRow:
     attached = tuple(
-        f"{attachment.label} · {format_tokens(attachment.tokens)} tokens" for attachment in event.attachments
+        f"{attachment.label} · {tr('{tokens} tokens', tokens=format_tokens(attachment.tokens))}"
+        for attachment in event.attachments
     )
     return UserRow(RowKey(recorded.seq), event.text, recorded.at, transcript.turns, attached, event.steered)
 
@@ -134,11 +137,21 @@ def _failure_notice(seq: int, event: HandoverFailed | ObservationsFailed) -> Not
     """Return what was tried and not made; a summary that was not used can be asked for again."""
     again = RetrySummary("handover" if isinstance(event, HandoverFailed) else "observations")
     actions = (again,) if event.problem is not None else ()
-    return NoticeRow(RowKey(seq), "warning", event.what, event.why, actions=actions)
+    return NoticeRow(RowKey(seq), "warning", translate(event.what), translate(event.why), actions=actions)
 
 
 def _budget_notice(recorded: RecordedEvent, event: BudgetNeared) -> NoticeRow:
-    what = "Most of this session's budget is spent."
-    budget = Budget(event.most_tokens, event.most_cost)
-    why = f"{budget.usage_text(Spending(event.tokens, event.cost))}; at the end of it the turn ends."
-    return NoticeRow(RowKey(recorded.seq), "info", what, why, actions=(ApplyRemedy("set_budget"),))
+    usage = []
+    if event.most_tokens:
+        usage.append(tr("{used} of {budget} tokens", used=event.tokens, budget=event.most_tokens))
+    if event.most_cost:
+        used, budget = format_usd(event.cost), format_usd(event.most_cost)
+        usage.append(tr("{used} of {budget}", "money used of a budget", used=used, budget=budget))
+    return NoticeRow(
+        RowKey(recorded.seq),
+        "info",
+        tr("Session budget almost used."),
+        " · ".join(usage),
+        tr("The turn stops when the budget runs out."),
+        (ApplyRemedy("set_budget"),),
+    )

@@ -7,8 +7,7 @@ from typing import Literal, TypeAlias
 
 from helix_desktop.context.window.message_states import MessageState
 from helix_desktop.domain.events.rewrite import Form
-from helix_desktop.domain.messages import display_name
-from helix_desktop.domain.todo import TodoItem, progress_text
+from helix_desktop.domain.todo import TodoItem
 from helix_desktop.domain.tools import ApprovalKind
 from helix_desktop.ui.chat.actions import ButtonAction
 from helix_desktop.ui.chat.row_key import RowKey
@@ -31,7 +30,6 @@ DividerKind: TypeAlias = Literal[
     "budget",
     "interrupted",
     "attempt",
-    "undone",
     "mode",
     "model",
 ]
@@ -186,76 +184,6 @@ class NoticeRow:
 Row: TypeAlias = UserRow | AssistantRow | ToolRow | ApprovalRow | DividerRow | NoticeRow
 
 
-def source_text(row: Row) -> str:
-    """Return all words of a row as one text: what find searches and what a copied message contains."""
-    match row:
-        case UserRow() | AssistantRow():
-            return row.text
-        case ToolRow():
-            if row.todo:
-                return _join_lines(
-                    f"To do, {progress_text(row.todo)} done", *(item.content for item in row.todo)
-                )
-            lines = row.original.head_and_tail if row.original is not None else row.shown_lines
-            return _join_lines(f"{row.tool} {row.target}".strip(), lines.head, lines.tail)
-        case ApprovalRow():
-            return _join_lines(row.summary, row.detail, *row.offers)
-        case DividerRow():
-            return _join_lines(row.text, *row.details)
-        case NoticeRow():
-            return _join_lines(row.what, row.why, row.fix)
-
-
-def accessible_name(row: Row) -> str:
-    """Who or what a row is, in a few words, for screen readers."""
-    match row:
-        case UserRow(steered=steered):
-            return "You, steering" if steered else "You"
-        case AssistantRow():
-            return f"{row.model or 'Assistant'}{', writing' if row.streaming else ''}"
-        case ToolRow():
-            called = f"Tool {display_name(row.tool)} {row.target}, {', '.join(tool_summary(row))}"
-            return f"To do, {progress_text(row.todo)} done" if row.todo else called
-        case ApprovalRow():
-            sandbox = ", confined" if row.is_sandboxed else ""
-            whose = f" by the subagent {row.requester}" if row.requester else ""
-            return f"Approval needed{whose}{sandbox}: {row.summary}"
-        case DividerRow():
-            return f"Divider: {row.text}"
-        case NoticeRow():
-            return f"{row.level.capitalize()}: {row.what}"
-
-
 def needs_original(row: ToolRow) -> bool:
     """Whether an open card has to read the cache: the agent was shown something else than the output."""
     return bool(row.digest) and row.form != "full" and row.original is None
-
-
-def tool_summary(row: ToolRow) -> list[str]:
-    """Return how a call went and where its output stands, each in a few words."""
-    words: list[str] = [STATE_TEXTS[row.state]]
-    if row.is_choosing_form:
-        words.append("its form is being chosen")
-    if row.form != "full":
-        words.append(row.form)
-    if row.arguments_cached:
-        words.append("arguments cached")
-    if row.subagent_status is not None:
-        words.append(f"its subagent: {row.subagent_status.phase_text.lower()}")
-    return [*words, row.badge] if row.badge else words
-
-
-STATE_TEXTS: dict[ToolState, str] = {
-    "waiting": "waiting",
-    "approval": "needs approval",
-    "running": "running",
-    "ok": "done",
-    "failed": "failed",
-    "denied": "denied",
-    "interrupted": "interrupted",
-    "stopped": "stopped",
-}
-
-
-def _join_lines(*parts: str) -> str:
-    return "\n".join(part for part in parts if part)

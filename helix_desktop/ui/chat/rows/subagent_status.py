@@ -6,24 +6,28 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from helix_desktop.agent.session_updates import SubagentActivity, SubagentProgress
-from helix_desktop.domain.cost import format_usd
 from helix_desktop.domain.messages import TurnOutcome
 from helix_desktop.domain.tools import SubagentUsage
-from helix_desktop.words.numbers import format_tokens, format_whole_percent
+from helix_desktop.domain.user_text import TextContext, UserText
+from helix_desktop.words.numbers import format_tokens, format_usd, format_whole_percent
 from helix_desktop.words.times import format_elapsed
+from helix_desktop.words.translation import Translator, translate
+
+tr = Translator("Chat")
+text = TextContext("Chat")
 
 Phase: TypeAlias = SubagentActivity | TurnOutcome
-RUNNING_PHASE_TEXTS: dict[Phase, str] = {
-    "queued": "Waits for a place",
-    "thinking": "Thinking",
-    "working": "Working",
-    "waiting": "Waits for you",
+RUNNING_PHASE_TEXTS: dict[Phase, UserText] = {
+    "queued": text("Queued"),
+    "thinking": text("Thinking"),
+    "working": text("Working"),
+    "waiting": text("Waiting for you"),
 }
-_ENDED_PHASE_TEXTS: dict[Phase, str] = {
-    "done": "Done",
-    "stopped": "Stopped",
-    "failed": "Failed",
-    "interrupted": "Interrupted",
+_ENDED_PHASE_TEXTS: dict[Phase, UserText] = {
+    "done": text("Done", "end of a subagent"),
+    "stopped": text("Stopped", "end of a subagent"),
+    "failed": text("Failed", "end of a subagent"),
+    "interrupted": text("Interrupted", "end of a subagent"),
 }
 
 
@@ -73,20 +77,20 @@ class SubagentStatus:
     @property
     def window_ratio_text(self) -> str:
         """Return how full its context is."""
-        return f"{format_whole_percent(self.window_ratio)} of context"
+        return tr("{share} of context", share=format_whole_percent(self.window_ratio))
 
     @property
     def phase_text(self) -> str:
         """Return what it does, or how it ended."""
-        return {**RUNNING_PHASE_TEXTS, **_ENDED_PHASE_TEXTS}[self.phase]
+        return translate({**RUNNING_PHASE_TEXTS, **_ENDED_PHASE_TEXTS}[self.phase])
 
     def summary(self, now_ms: int) -> str:
         """Return its model calls, tokens, cost, and how long it works or worked, as one line of words."""
         parts = []
         if self.steps:
-            parts.append(f"{self.steps} model call{'s' if self.steps != 1 else ''}")
+            parts.append(tr.plural(self.steps, "%n model call", "%n model calls"))
         if self.spent_tokens:
-            parts.append(f"{format_tokens(self.spent_tokens)} tokens used")
+            parts.append(tr("{tokens} tokens used", tokens=format_tokens(self.spent_tokens)))
         if self.cost:
             parts.append(format_usd(self.cost))
         if self.is_running and self.started_at_ms:

@@ -25,6 +25,10 @@ from helix_desktop.ui.chat.rows.row_types import (
 from helix_desktop.ui.chat.rows.running_output import RunningOutput
 from helix_desktop.ui.chat.rows.subagent_status import SubagentStatus
 from helix_desktop.words.numbers import format_tokens
+from helix_desktop.words.times import format_exact_duration
+from helix_desktop.words.translation import Translator, translate
+
+tr = Translator("Chat")
 
 HEAD_LINES, TAIL_LINES = 14, 6
 _TARGET_NAMES = ("path", "command", "pattern", "hash", "query", "title", "task")
@@ -190,7 +194,7 @@ def _with_shown_form(row: ToolRow, answer: ToolAnswered, transcript: Transcript)
         instructions=requested,
         chosen_by=chooser,
         form_cost=form_cost_text(choice or answer),
-        form_note="" if choice else answer.intake_note,
+        form_note="" if choice else translate(answer.intake_note),
     )
 
 
@@ -208,9 +212,11 @@ def form_cost_text(event: FormChosen | ToolAnswered) -> str:
     """Return what choosing and making a form took; empty when no model was asked."""
     if not event.intake_tokens:
         return ""
-    cached = f" ({format_tokens(event.intake_cached)} cached)" if event.intake_cached else ""
-    parts = [f"{format_tokens(event.intake_tokens)} tokens{cached}", f"{event.intake_ms / 1000:.1f} s"]
-    return ", ".join([*parts, event.intake_model] if event.intake_model else parts)
+    spent, cached = format_tokens(event.intake_tokens), format_tokens(event.intake_cached)
+    tokens = tr("{tokens} tokens", tokens=spent)
+    if event.intake_cached:
+        tokens = tr("{tokens} tokens ({cached} from the provider cache)", tokens=spent, cached=cached)
+    return " · ".join(filter(None, (tokens, format_exact_duration(event.intake_ms), event.intake_model)))
 
 
 def head_and_tail(text: str, head_lines: int = HEAD_LINES, tail_lines: int = TAIL_LINES) -> HeadAndTail:

@@ -10,11 +10,9 @@ from helix_desktop.ui.chat.actions import ApplyRemedy, ControlTurn
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, NoticeRow, Row
 from helix_desktop.words.action_labels import supported_remedies
+from helix_desktop.words.translation import Translator, translate
 
-_ENDED_TEXTS: dict[TurnOutcome, str] = {
-    "stopped": "Stopped",
-    "interrupted": "Interrupted: the app closed during this turn",
-}
+tr = Translator("Chat")
 
 
 class TurnEnds:
@@ -49,7 +47,7 @@ class TurnEnds:
         row = DividerRow(
             RowKey(recorded.seq),
             "attempt",
-            f"Attempt {self._attempts} {self._outcome}",
+            _attempt_text(self._attempts, self._outcome),
             is_quiet=True,
             details=tuple(text for text in details if text),
             replaces=tuple(attempt.key for attempt in gone),
@@ -67,14 +65,31 @@ class TurnEnds:
 
 def _end_row(recorded: RecordedEvent, ended: TurnEnded) -> DividerRow | NoticeRow | None:
     key = RowKey(recorded.seq)
-    if ended.how in _ENDED_TEXTS:
-        actions = (ControlTurn("continue"), ControlTurn("retry"))
-        return DividerRow(key, "interrupted", _ENDED_TEXTS[ended.how], actions=actions)
     if ended.how == "done":
         return None
+    if ended.how != "failed":
+        stopped = (
+            tr("Stopped") if ended.how == "stopped" else tr("Interrupted: Helix closed during this turn")
+        )
+        return DividerRow(
+            key, "interrupted", stopped, actions=(ControlTurn("continue"), ControlTurn("retry"))
+        )
+    what, why = translate(ended.what), translate(ended.why)
     if ended.cause == "budget":
-        fix = "Set a larger one, and retry."
+        fix = tr("Raise the budget to continue.")
         budget = ApplyRemedy("set_budget")
-        return NoticeRow(key, "warning", ended.what, ended.why, fix, (budget, ControlTurn("retry")))
+        return NoticeRow(key, "warning", what, why, fix, (budget, ControlTurn("retry")))
     remedies = map(ApplyRemedy, supported_remedies(ended.remedies))
-    return NoticeRow(key, "error", ended.what, ended.why, ended.fix, (*remedies, ControlTurn("retry")))
+    return NoticeRow(key, "error", what, why, translate(ended.fix), (*remedies, ControlTurn("retry")))
+
+
+def _attempt_text(number: int, outcome: TurnOutcome) -> str:
+    match outcome:
+        case "done":
+            return tr("Attempt {number} finished", number=number)
+        case "stopped":
+            return tr("Attempt {number} stopped", number=number)
+        case "failed":
+            return tr("Attempt {number} failed", number=number)
+        case "interrupted":
+            return tr("Attempt {number} interrupted", number=number)

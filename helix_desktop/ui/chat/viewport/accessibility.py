@@ -8,13 +8,17 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QAccessible, QAccessibleInterface, QFocusEvent, QKeyEvent, QPaintEvent
 from PySide6.QtWidgets import QAbstractButton, QAccessibleWidget, QWidget
 
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Chat")
+
 
 class RowArea(QWidget):
     """The viewport of the conversation: a list of rows, in the order of the conversation."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.setAccessibleName("Messages")
+        self.setAccessibleName(tr("Messages"))
         self.rows: Callable[[], Sequence[QWidget]] = tuple
 
     def make_accessible(self) -> QAccessibleWidget:

@@ -12,7 +12,8 @@ from helix_desktop.ui.chat.markdown.parser import parse_user_text
 from helix_desktop.ui.chat.markdown.plain_text import text_of_block
 from helix_desktop.ui.chat.markdown.sections import LazyMarkdown
 from helix_desktop.ui.chat.rows.model import ChatModel
-from helix_desktop.ui.chat.rows.row_types import AssistantRow, Row, ToolRow, UserRow, source_text
+from helix_desktop.ui.chat.rows.row_texts import source_text
+from helix_desktop.ui.chat.rows.row_types import AssistantRow, Row, ToolRow, UserRow
 
 _SLICE_S = 0.006
 _MARKUP = re.compile(r"[*_`\[\]<>#|\\~&:]|^\s*(?:[-+=]|\d+[.)])|\s$|\n\s", re.MULTILINE)

@@ -9,6 +9,9 @@ from helix_desktop.ui.chat.style import MEDIUM, SMALL, ChatStyle
 from helix_desktop.ui.chat.viewport.chat_viewport import ChatViewport
 from helix_desktop.ui.design.buttons import EnterActivates
 from helix_desktop.ui.design.style.icons import icon
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Chat")
 
 _BOTTOM_MARGIN = 14  # pixels above the lower edge
 
@@ -47,10 +50,10 @@ class NewRowsButton(EnterActivates, QPushButton):
         self.clicked.connect(chat_viewport.go_to_end)
 
     def _update_text(self, unseen_count: int, at_end: bool, area: QWidget) -> None:
-        words = f"{unseen_count:,} new" if unseen_count else "Latest"
+        words = tr.plural(unseen_count, "%n new", "%n new") if unseen_count else tr("Latest")
         if words != self.text():
             self.setText(words)
-            self.setAccessibleName(f"{words}: go to the end of the conversation")
+            self.setAccessibleName(tr("{label}: go to the end of the conversation", label=words))
         if not at_end:
             size = self.sizeHint()
             corner = area.geometry()

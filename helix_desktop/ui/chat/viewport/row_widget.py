@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QAccessibleWidget, QWidget
 from helix_desktop.ui.chat.items.item import RowItem
 from helix_desktop.ui.chat.items.painting import PaintState
 from helix_desktop.ui.chat.row_key import RowKey
-from helix_desktop.ui.chat.rows.row_types import accessible_name
+from helix_desktop.ui.chat.rows.row_texts import accessible_name
 from helix_desktop.ui.chat.viewport.accessibility import RowArea, RowButton, RowText
 from helix_desktop.ui.chat.viewport.scroll_layout import PlacedRow
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from helix_desktop.ui.chat.items.item import RowItem
 from helix_desktop.ui.chat.markdown.plain_text import BlockText
 from helix_desktop.ui.chat.rows.model import ChatModel
-from helix_desktop.ui.chat.rows.row_types import source_text
+from helix_desktop.ui.chat.rows.row_texts import source_text
 from helix_desktop.ui.chat.viewport.item_cache import ItemCache
 
 _MAX_RENDERED_ROWS = (

@@ -23,6 +23,9 @@ from helix_desktop.ui.chat.items.painting import HitArea
 from helix_desktop.ui.chat.rows.row_types import ToolRow
 from helix_desktop.ui.chat.viewport.chat_viewport import ChatViewport
 from helix_desktop.ui.design.style.icons import icon
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Chat")
 
 _NOT_IN_WINDOW = frozenset({"cached", "folded", "left_out", "observed", "handed_over"})
 _REFORMABLE = frozenset({"in_window", "cached", "recalled", "pinned"})
@@ -43,10 +46,10 @@ def menu_groups(row: ToolRow) -> list[list[MenuEntry]]:
     groups = [_pin_entries(row), _form_entries(row), _content_entries(row)]
     if row.subagent_session:
         open_subagent = OpenSubagent(row.subagent_session)
-        groups.append([MenuEntry("subagent", open_subagent, "Open the subagent's session", "bot")])
+        groups.append([MenuEntry("subagent", open_subagent, tr("Open subagent session"), "bot")])
     if row.badge in _NOT_IN_WINDOW:
         show = ShowRewriteOf(row.answer_seq)
-        groups.append([MenuEntry("timeline", show, "Show what became of it", "history")])
+        groups.append([MenuEntry("timeline", show, tr("Show in timeline"), "history")])
     return [group for group in groups if group]
 
 
@@ -54,8 +57,8 @@ def _pin_entries(row: ToolRow) -> list[MenuEntry]:
     if not row.digest or not row.answer_seq:
         return []
     if row.badge == "pinned":
-        return [MenuEntry("unpin", Unpin(row.answer_seq), "Unpin", "pin-off")]
-    return [MenuEntry("pin", Pin(row.answer_seq), "Pin in the window", "pin")]
+        return [MenuEntry("unpin", Unpin(row.answer_seq), tr("Unpin"), "pin-off")]
+    return [MenuEntry("pin", Pin(row.answer_seq), tr("Pin in context"), "pin")]
 
 
 def _form_entries(row: ToolRow) -> list[MenuEntry]:
@@ -64,11 +67,11 @@ def _form_entries(row: ToolRow) -> list[MenuEntry]:
         return []
     forms: list[tuple[Form, str, str]] = []
     if row.form != "full" or row.badge == "cached":
-        forms.append(("full", "Show the agent all of it", "maximize-2"))
+        forms.append(("full", tr("Send full output"), "maximize-2"))
     if row.size_bytes >= _MIN_FORM_BYTES:
         if row.form != "preview":
-            forms.append(("preview", "Show the agent a preview", "list-filter"))
-        forms.append(("compact", "Show the agent an extract…", "minimize-2"))
+            forms.append(("preview", tr("Send preview"), "list-filter"))
+        forms.append(("compact", tr("Send extract…"), "minimize-2"))
     return [
         MenuEntry(f"form:{form}", ChooseForm(row.answer_seq, form, row.instructions), label, glyph)
         for form, label, glyph in forms
@@ -79,11 +82,13 @@ def _content_entries(row: ToolRow) -> list[MenuEntry]:
     entries = []
     if row.digest:
         entries = [
-            MenuEntry("recall", Recall(row.digest), "Recall into the message", "corner-down-left"),
-            MenuEntry("cache", OpenCacheEntry(row.digest), "Open in the cache", "database"),
+            MenuEntry("recall", Recall(row.digest), tr("Recall into message"), "corner-down-left"),
+            MenuEntry("cache", OpenCacheEntry(row.digest), tr("Open in cache"), "database"),
         ]
     for number, digest in enumerate(row.arguments, 1):
-        label = f"Open the cached argument{f' {number}' if len(row.arguments) > 1 else ''}"
+        label = tr("Open cached argument")
+        if len(row.arguments) > 1:
+            label = tr("Open cached argument {number}", number=number)
         entries.append(MenuEntry(f"argument:{digest}", OpenCacheEntry(digest), label, "braces"))
     return entries
 

@@ -21,7 +21,8 @@ from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QMenu, QWidget
 from helix_desktop.ui.chat.items.tool_card import has_menu
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.model import ChatModel
-from helix_desktop.ui.chat.rows.row_types import ToolRow, source_text
+from helix_desktop.ui.chat.rows.row_texts import source_text
+from helix_desktop.ui.chat.rows.row_types import ToolRow
 from helix_desktop.ui.chat.style import ChatStyle
 from helix_desktop.ui.chat.viewport.accessibility import RowArea
 from helix_desktop.ui.chat.viewport.approval_click_guard import ApprovalClickGuard
@@ -39,6 +40,9 @@ from helix_desktop.ui.design.focus import FocusRing
 from helix_desktop.ui.design.highlight import Highlighter
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Chat")
 
 _LINE = 44.0  # pixels an arrow key scrolls
 _PAGE_OVERLAP = 48.0
@@ -70,7 +74,7 @@ class ChatView(Themed, QAbstractScrollArea):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setAccessibleName("Conversation")
+        self.setAccessibleName(tr("Conversation"))
         self.viewport().setMouseTracking(True)
         self.highlighter = Highlighter(self)
         items = ItemCache(model, ChatStyle(theme, 1.0, self.devicePixelRatioF()), self.highlighter)
@@ -235,16 +239,16 @@ class ChatView(Themed, QAbstractScrollArea):
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         if self._selection:
-            menu.addAction("Copy", self.copy)
+            menu.addAction(tr("Copy"), self.copy)
         link = self._mouse.link_at(QPointF(event.pos()))
         clipboard = QGuiApplication.clipboard()
         if link:
-            menu.addAction("Copy link", lambda: clipboard.setText(link))
+            menu.addAction(tr("Copy link"), lambda: clipboard.setText(link))
         located = self.chat_viewport.hit_test(QPointF(event.pos()))
         row = self.chat_viewport.model.row(located.row_index) if located is not None else None
         if row is not None:
-            menu.addAction("Copy message", lambda: clipboard.setText(source_text(row)))
-        menu.addAction("Select all", self.select_all)
+            menu.addAction(tr("Copy message"), lambda: clipboard.setText(source_text(row)))
+        menu.addAction(tr("Select all"), self.select_all)
         if isinstance(row, ToolRow) and has_menu(row):
             menu.addSeparator()
             self._tool_menu.fill(menu, row)

@@ -86,14 +86,24 @@ def triggered_actions(view: ChatView, menu: QMenu, name: str) -> list[SessionAct
     return signals
 
 
-@pytest.mark.parametrize("badge", ["cached", "folded", "left_out", "observed", "handed_over", "pinned"])
-def test_an_open_card_states_where_its_output_is(view: ChatView, badge: Badge) -> None:
+@pytest.mark.parametrize(
+    ("badge", "word"),
+    [
+        ("cached", "cached"),
+        ("folded", "noted"),
+        ("left_out", "removed"),
+        ("observed", "noted"),
+        ("handed_over", "summarized"),
+        ("pinned", "pinned"),
+    ],
+)
+def test_an_open_card_states_where_its_output_is(view: ChatView, badge: Badge, word: str) -> None:
     view.chat_viewport.model.reset([replace(CARD, badge=badge)])
     press(view, "open:card")
-    text = words(view)
-    assert "window" in text.split("\n")[0]
-    assert text.endswith("\nhead line\ntail line")
-    assert badge in widget(view).accessibleName()
+    sentence, output = words(view).split("\n", 1)
+    assert sentence.endswith(".")
+    assert output == "head line\ntail line"
+    assert widget(view).accessibleName().endswith(f" and {word}")
 
 
 def test_every_state_has_its_own_sentence(view: ChatView) -> None:
@@ -168,17 +178,18 @@ def test_the_card_names_who_chose_a_form_and_the_prompt(view: ChatView) -> None:
     press(view, "open:card")
     assert "The agent chose this form." in words(view)
     assert "the failing tests" in words(view)
-    assert "compact" in widget(view).accessibleName()
+    assert "extract" in widget(view).accessibleName()
     view.chat_viewport.model.replace(row_key("t"), replace(COMPACT, chosen_by="user", original=ORIGINAL))
     assert "You chose this form." in words(view)
     row = replace(
         COMPACT,
         form_note="The extract was too long.",
-        form_cost="1.2k tokens, 0.8 s, fast",
+        form_cost="1.2k tokens · 800 ms · fast",
         original=ORIGINAL,
     )
     view.chat_viewport.model.replace(row_key("t"), row)
-    assert "The extract was too long. It took 1.2k tokens, 0.8 s, fast." in words(view)
+    assert "The extract was too long." in words(view)
+    assert "Cost: 1.2k tokens · 800 ms · fast." in words(view)
 
 
 @pytest.mark.parametrize(
@@ -251,7 +262,7 @@ def test_quiet_dividers_are_less_prominent_in_both_themes(view: ChatView) -> Non
     loud = DividerRow(
         row_key("e1"),
         "fold",
-        "28 steps folded into a note · saved 9.1k tokens",
+        "28 steps noted · saved 9.1k tokens",
         actions=(ShowInTimeline(1), Undo(1)),
     )
     view.chat_viewport.model.reset([loud, replace(loud, key=row_key("e2"), is_quiet=True)])

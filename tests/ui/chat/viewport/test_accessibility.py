@@ -107,10 +107,10 @@ def test_rows_are_a_list_with_text_and_buttons(qtbot: QtBot, view: ChatView) -> 
     assert [area.indexOfChild(row) for row in (answer, tool)] == [0, 1]
     name, item = QAccessible.Text.Name, QAccessible.Role.ListItem
     assert (answer.role(), answer.text(name)) == (item, "Opus")
-    assert (tool.role(), tool.text(name)) == (item, "Tool bash ls, done, cached")
+    assert (tool.role(), tool.text(name)) == (item, "Tool bash ls: done and cached")
     assert [child.text(name) for child in _children(answer)] == ["Some words."]
     button = next(child for child in _children(tool) if child.object().objectName() == "open:card")
-    assert (button.role(), button.text(name)) == (QAccessible.Role.Button, "Show the output of bash ls")
+    assert (button.role(), button.text(name)) == (QAccessible.Role.Button, "Show output of bash ls")
     button.actionInterface().doAction(QAccessibleActionInterface.pressAction())
     qtbot.waitUntil(lambda: view.chat_viewport.item_cache.is_open(row_key("t"), "card"))
     view.chat_viewport.model.reset([AssistantRow(row_key("b"), "Other words.", model="Opus")])
@@ -128,7 +128,7 @@ def test_tab_moves_the_focus_to_a_named_button(qtbot: QtBot, view: ChatView) -> 
     QTest.keyClick(view, Qt.Key.Key_Tab)
     focused = view.window().focusWidget()
     assert focused is not None
-    assert (focused.objectName(), focused.accessibleName()) == ("open:card", "Show the output of bash ls")
+    assert (focused.objectName(), focused.accessibleName()) == ("open:card", "Show output of bash ls")
     QTest.keyClick(focused, Qt.Key.Key_Return)
     assert view.chat_viewport.item_cache.is_open(row_key("t"), "card")
     view.chat_viewport.model.reset([])

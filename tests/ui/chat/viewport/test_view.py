@@ -315,7 +315,9 @@ def test_the_rule_to_save_is_selected_by_mouse_or_keyboard(qtbot: QtBot, view: C
 def test_actions_say_what_they_are_about(qtbot: QtBot, view: ChatView) -> None:
     view.chat_viewport.model.reset(
         [
-            DividerRow(row_key("d"), "handover", "12-148 handed over", actions=(ShowInTimeline(1), Undo(1))),
+            DividerRow(
+                row_key("d"), "handover", "137 messages summarized", actions=(ShowInTimeline(1), Undo(1))
+            ),
             NoticeRow(row_key("n"), "error", "It broke.", "Why", "Do this", (ControlTurn("retry"),)),
         ]
     )

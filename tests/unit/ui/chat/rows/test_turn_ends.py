@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.ui.chat.rows.from_events import rows_from_log
-from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, NoticeRow, UserRow, source_text
+from helix_desktop.ui.chat.rows.row_texts import source_text
+from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, NoticeRow, UserRow
 from tests.support.histories import SessionSimulator
 from tests.support.window.chat_geometry import action_names
 

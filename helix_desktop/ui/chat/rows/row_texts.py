@@ -1,0 +1,147 @@
+"""The words of rows: states and forms, what is copied and searched, and what screen readers say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from helix_desktop.domain.events.rewrite import Form
+from helix_desktop.domain.messages import display_name
+from helix_desktop.domain.todo import TodoItem
+from helix_desktop.domain.user_text import TextContext, UserText
+from helix_desktop.ui.chat.rows.row_types import (
+    ApprovalRow,
+    AssistantRow,
+    Badge,
+    DividerRow,
+    NoticeRow,
+    Row,
+    ToolRow,
+    ToolState,
+    UserRow,
+)
+from helix_desktop.words.translation import Translator, translate
+
+tr = Translator("Chat")
+text = TextContext("Chat")
+
+STATE_TEXTS: dict[ToolState, UserText] = {
+    "waiting": text("waiting", "state of a tool call"),
+    "approval": text("needs approval"),
+    "running": text("running", "state of a tool call"),
+    "ok": text("done", "state of a tool call"),
+    "failed": text("failed", "state of a tool call"),
+    "denied": text("denied", "state of a tool call"),
+    "interrupted": text("interrupted", "state of a tool call"),
+    "stopped": text("stopped", "state of a tool call"),
+}
+FORM_TEXTS: dict[Form, UserText] = {
+    "preview": text("preview", "form of an output"),
+    "compact": text("extract", "form of an output"),
+}
+_BADGE_TEXTS: dict[Badge, UserText] = {
+    "in_window": text("in context"),
+    "cached": text("cached", "state of an output"),
+    "folded": text("noted", "state of an output"),
+    "observed": text("noted", "state of an output"),
+    "handed_over": text("summarized", "state of an output"),
+    "left_out": text("removed", "state of an output"),
+    "recalled": text("recalled", "state of an output"),
+    "pinned": text("pinned", "state of an output"),
+}
+
+
+def badge_text(badge: Badge) -> str:
+    """Return where an output is now, in a word or two; empty when nothing is cached."""
+    return translate(_BADGE_TEXTS.get(badge, ""))
+
+
+def todo_progress_text(items: Sequence[TodoItem]) -> str:
+    """Return how much of a list is done: "2 of 5 done"."""
+    done = sum(item.status == "done" for item in items)
+    return tr("{done} of {total} done", done=done, total=len(items))
+
+
+def source_text(row: Row) -> str:
+    """Return all words of a row as one text: what find searches and what a copied message contains."""
+    match row:
+        case UserRow() | AssistantRow():
+            return row.text
+        case ToolRow():
+            if row.todo:
+                return _join_lines(_todo_title(row), *(item.content for item in row.todo))
+            lines = row.original.head_and_tail if row.original is not None else row.shown_lines
+            return _join_lines(f"{row.tool} {row.target}".strip(), lines.head, lines.tail)
+        case ApprovalRow():
+            return _join_lines(row.summary, row.detail, *row.offers)
+        case DividerRow():
+            return _join_lines(row.text, *row.details)
+        case NoticeRow():
+            return _join_lines(row.what, row.why, row.fix)
+
+
+def accessible_name(row: Row) -> str:
+    """Who or what a row is, in a few words, for screen readers."""
+    match row:
+        case UserRow(steered=steered):
+            return tr("You, steering") if steered else tr("You")
+        case AssistantRow():
+            model = row.model or tr("Assistant")
+            return tr("{model}, writing", model=model) if row.streaming else model
+        case ToolRow():
+            return _tool_name(row)
+        case ApprovalRow():
+            return _approval_name(row)
+        case DividerRow():
+            return tr("Divider: {text}", text=row.text)
+        case NoticeRow():
+            return _notice_name(row)
+
+
+def tool_summary(row: ToolRow) -> list[str]:
+    """Return how a call went and where its output is, each in a few words."""
+    words = [translate(STATE_TEXTS[row.state])]
+    if row.is_choosing_form:
+        words.append(tr("choosing a form"))
+    if row.form != "full":
+        words.append(translate(FORM_TEXTS[row.form]))
+    if row.arguments_cached:
+        words.append(tr("arguments cached"))
+    if row.subagent_status is not None:
+        words.append(tr("subagent: {state}", state=row.subagent_status.phase_text))
+    return [*words, badge_text(row.badge)] if row.badge else words
+
+
+def _tool_name(row: ToolRow) -> str:
+    if row.todo:
+        return _todo_title(row)
+    call = f"{display_name(row.tool)} {row.target}".strip()
+    return tr("Tool {call}: {states}", call=call, states=tuple(tool_summary(row)))
+
+
+def _todo_title(row: ToolRow) -> str:
+    return tr("To do: {progress}", progress=todo_progress_text(row.todo))
+
+
+def _approval_name(row: ApprovalRow) -> str:
+    subagent, call = row.requester, row.summary
+    if subagent and row.is_sandboxed:
+        return tr("Approval needed by subagent {subagent}, sandboxed: {call}", subagent=subagent, call=call)
+    if subagent:
+        return tr("Approval needed by subagent {subagent}: {call}", subagent=subagent, call=call)
+    if row.is_sandboxed:
+        return tr("Approval needed, sandboxed: {call}", call=call)
+    return tr("Approval needed: {call}", call=call)
+
+
+def _notice_name(row: NoticeRow) -> str:
+    match row.level:
+        case "error":
+            return tr("Error: {text}", text=row.what)
+        case "warning":
+            return tr("Warning: {text}", text=row.what)
+        case "info":
+            return tr("Information: {text}", text=row.what)
+
+
+def _join_lines(*parts: str) -> str:
+    return "\n".join(part for part in parts if part)
