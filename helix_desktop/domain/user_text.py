@@ -15,7 +15,7 @@ class ByteSize(int):
 
     def __str__(self) -> str:
         """Return the size in English."""
-        return format_bytes(self)
+        return format_bytes(int(self))  # else its text would ask for its text
 
 
 class UserText(str):

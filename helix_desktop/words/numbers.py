@@ -32,6 +32,11 @@ def format_token_difference(tokens: int) -> str:
     return f"+{format_tokens(tokens)}" if tokens > 0 else format_tokens(tokens)
 
 
+def format_token_change(before: int, after: int) -> str:
+    """Return what became of a number of tokens: `104k → 31.4k tokens`."""
+    return tr("{before} → {after} tokens", before=format_tokens(before), after=format_tokens(after))
+
+
 def format_percent(share: float) -> str:
     """Return a share of 1 in percent: `85 %`, `37.5 %`."""
     return tr("{number} %", number=_localized(f"{share * 100:.4g}"))

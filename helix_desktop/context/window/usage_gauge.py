@@ -55,16 +55,6 @@ class UsageGauge(msgspec.Struct, frozen=True):
         """Return True if the request leaves the answer its reserve."""
         return self.used + self.reserve <= self.window
 
-    @property
-    def source_text(self) -> str:
-        """Return where the number comes from, for display."""
-        if self.is_reported:
-            return "reported by the provider"
-        if self.ratio == 1.0:
-            return "estimated"
-        whence = " as in earlier sessions" if self.is_from_earlier_sessions else ""
-        return f"estimated, x {self.ratio:.2f} of our count{whence}"
-
 
 def measure_usage(
     window: Window, transcript: Transcript, policy: ContextPolicy, frame: PromptFrame

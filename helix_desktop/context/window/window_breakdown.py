@@ -9,13 +9,13 @@ import msgspec
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem, PinnedCopy, SummaryBlock, WindowEntry
-from helix_desktop.context.summaries import handover as handovers
-from helix_desktop.context.summaries import observation
 from helix_desktop.context.window.window import PromptFrame, Window
-from helix_desktop.domain.events.rewrite import FoldMade, FormChosen
+from helix_desktop.domain.events.rewrite import FoldKind, FoldMade, FormChosen
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade
-from helix_desktop.domain.text_format import format_bytes
+from helix_desktop.domain.user_text import ByteSize, TextContext, UserText
+
+text = TextContext("Inspector")
 
 WindowItemKind = Literal[
     "system",
@@ -30,7 +30,27 @@ WindowItemKind = Literal[
     "recalled",
     "pinned",
 ]
-_FOLD_NAMES = {"fold": "Folded steps", "condense": "Folded steps, in brief", "truncate": "Left out"}
+WindowItemState = Literal[
+    "fixed",
+    "full",
+    "preview",
+    "extract",
+    "recalled",
+    "pinned",
+    "cached",
+    "arguments_cached",
+    "images_cached",
+    "noted",
+    "removed",
+    "summarized",
+]
+"""In which form a part of the request is sent."""
+
+_FOLD_NAMES: dict[FoldKind, UserText] = {
+    "fold": text("Noted steps"),
+    "condense": text("Combined notes"),
+    "truncate": text("Removed steps"),
+}
 
 
 class WindowItem(msgspec.Struct, frozen=True):
@@ -40,8 +60,8 @@ class WindowItem(msgspec.Struct, frozen=True):
     kind: WindowItemKind
     name: str
     tokens: int
-    state: str
-    why: str
+    state: WindowItemState
+    why: UserText
 
 
 def break_down_window(window: Window, transcript: Transcript, frame: PromptFrame) -> tuple[WindowItem, ...]:
@@ -49,7 +69,8 @@ def break_down_window(window: Window, transcript: Transcript, frame: PromptFrame
     rows = []
     if frame.system:
         tokens = frame.system_tokens + FRAMING_TOKENS
-        rows.append(WindowItem(0, "system", "System prompt", tokens, "fixed", "opens every request"))
+        why = text("First in every request")
+        rows.append(WindowItem(0, "system", text("System prompt"), tokens, "fixed", why))
     rows += _tool_items(frame)
     rows += [
         _entry_item(entry, tokens, transcript)
@@ -61,30 +82,50 @@ def break_down_window(window: Window, transcript: Transcript, frame: PromptFrame
 def _tool_items(frame: PromptFrame) -> list[WindowItem]:
     mcp_specs = [spec for spec in frame.tools if spec.is_mcp]
     own = len(frame.tools) - len(mcp_specs)
-    tokens = frame.tools_tokens - frame.mcp_tokens
-    rows = [WindowItem(0, "tools", f"{own} tools", tokens, "fixed", "what the agent can do")]
+    name, why = text.plural(own, "%n tool", "%n tools"), text("What the agent can do")
+    rows = [WindowItem(0, "tools", name, frame.tools_tokens - frame.mcp_tokens, "fixed", why)]
     if mcp_specs:
+        name = text.plural(len(mcp_specs), "%n MCP tool", "%n MCP tools")
         servers = len({spec.name.split("__")[1] for spec in mcp_specs})
-        whose = "1 MCP server" if servers == 1 else f"{servers} MCP servers"
-        name = f"{len(mcp_specs)} tools of {whose}" if len(mcp_specs) > 1 else f"1 tool of {whose}"
-        rows.append(WindowItem(0, "mcp", name, frame.mcp_tokens, "fixed", "Settings → MCP servers"))
+        why = text.plural(
+            servers,
+            "From %n server in Settings → MCP servers",
+            "From %n servers in Settings → MCP servers",
+        )
+        rows.append(WindowItem(0, "mcp", name, frame.mcp_tokens, "fixed", why))
     return rows
 
 
 def _entry_item(entry: WindowEntry, tokens: int, transcript: Transcript) -> WindowItem:
     match entry:
         case SummaryBlock(event=HandoverMade() as made):
-            why = f"stands for {made.messages} messages up to e{made.upto}"
-            return WindowItem(entry.seq, "handover", handovers.TITLE, tokens, "summary", why)
+            why = text.plural(
+                made.messages,
+                "Replaces %n message, up to e{last}",
+                "Replaces %n messages, up to e{last}",
+                last=str(made.upto),
+            )
+            return WindowItem(entry.seq, "handover", text("Handover"), tokens, "summarized", why)
         case SummaryBlock(event=FoldMade() as fold):
-            why = f"stands for {fold.steps} steps, e{fold.after + 1} to e{fold.upto}"
-            return WindowItem(entry.seq, "fold", _FOLD_NAMES[fold.how], tokens, "note", why)
+            why = text.plural(
+                fold.steps,
+                "Replaces %n step, e{first} to e{last}",
+                "Replaces %n steps, e{first} to e{last}",
+                first=str(fold.after + 1),
+                last=str(fold.upto),
+            )
+            state: WindowItemState = "removed" if fold.how == "truncate" else "noted"
+            return WindowItem(entry.seq, "fold", _FOLD_NAMES[fold.how], tokens, state, why)
         case SummaryBlock(covers=covers):
-            count = sum(len(getattr(cover.event, "observations", ())) for cover in covers)
-            why = f"{count} observations, up to e{entry.upto}"
-            return WindowItem(entry.seq, "observations", observation.TITLE, tokens, "observed", why)
+            why = text.plural(
+                sum(len(getattr(cover.event, "observations", ())) for cover in covers),
+                "%n observation, of messages up to e{last}",
+                "%n observations, of messages up to e{last}",
+                last=str(entry.upto),
+            )
+            return WindowItem(entry.seq, "observations", text("Observations"), tokens, "noted", why)
         case PinnedCopy(item=item):
-            return WindowItem(item.seq, "pinned", _call_text(item), tokens, "pinned", "you pinned it")
+            return WindowItem(item.seq, "pinned", _call_text(item), tokens, "pinned", text("Pinned by you"))
         case LogItem():
             return _message_item(entry, tokens, transcript)
 
@@ -93,15 +134,12 @@ def _message_item(item: LogItem, tokens: int, transcript: Transcript) -> WindowI
     masked = item.seq in transcript.masked
     match item.event:
         case UserSpoke() as message:
-            state = "images cached" if masked else "verbatim"
-            return WindowItem(
-                item.seq, "user", _short(message.text) or "Images", tokens, state, "your message"
-            )
+            name, why = _short(message.text) or text("Images"), text("Your message")
+            return WindowItem(item.seq, "user", name, tokens, "images_cached" if masked else "full", why)
         case AssistantSpoke() as spoke:
-            calls = ", ".join(call.name for call in spoke.calls)
-            name = _short(spoke.text) or f"calls {calls}"
-            state = "arguments cached" if masked else "verbatim"
-            return WindowItem(item.seq, "assistant", name, tokens, state, f"step {item.step}")
+            name = _short(spoke.text) or text("Calls {tools}", tools=tuple(call.name for call in spoke.calls))
+            state: WindowItemState = "arguments_cached" if masked else "full"
+            return WindowItem(item.seq, "assistant", name, tokens, state, _step_text(item))
         case ToolAnswered() as answer:
             return _output_item(item, answer, tokens, masked, transcript)
 
@@ -111,30 +149,40 @@ def _output_item(
 ) -> WindowItem:
     name = _call_text(item)
     if masked:
-        return WindowItem(
-            item.seq, "output", name, tokens, "marker", f"{format_bytes(answer.size)} in the cache"
-        )
+        why = text("{size} in the cache", size=ByteSize(answer.size))
+        return WindowItem(item.seq, "output", name, tokens, "cached", why)
     if item.seq in transcript.rewrites.pinned:
-        return WindowItem(item.seq, "pinned", name, tokens, "pinned", "you pinned it")
+        return WindowItem(item.seq, "pinned", name, tokens, "pinned", text("Pinned by you"))
     if answer.recalled:
-        return WindowItem(item.seq, "recalled", name, tokens, "recalled", "the agent asked for it")
+        return WindowItem(item.seq, "recalled", name, tokens, "recalled", text("Requested by the agent"))
     chosen_form = transcript.rewrites.chosen_forms.get(item.seq)
     form = chosen_form.form if chosen_form else answer.form
     if form == "full" and (answer.whole or chosen_form):
-        return WindowItem(item.seq, "output", name, tokens, "in window", f"step {item.step}")
-    why = f"{_chooser_text(answer, chosen_form)}; the whole output is in the cache"
-    return WindowItem(item.seq, "output", name, tokens, "compact" if form == "compact" else "preview", why)
+        return WindowItem(item.seq, "output", name, tokens, "full", _step_text(item))
+    why = text("{reason} · full output in the cache", reason=_chooser_text(answer, chosen_form))
+    return WindowItem(item.seq, "output", name, tokens, "extract" if form == "compact" else "preview", why)
 
 
-def _chooser_text(answer: ToolAnswered, chosen_form: FormChosen | None) -> str:
+def _chooser_text(answer: ToolAnswered, chosen_form: FormChosen | None) -> UserText:
     """Return who chose the form of an output not shown in full, and for what instructions."""
-    instructions = chosen_form.asked if chosen_form else answer.asked
-    who = "you" if chosen_form or answer.chosen == "user" else "the agent"
+    instructions = _short(chosen_form.asked if chosen_form else answer.asked)
+    by_user = bool(chosen_form) or answer.chosen == "user"
     if instructions and (chosen_form or answer.form == "compact"):
-        return f"{who} asked for: {_short(instructions)}"
-    if chosen_form or answer.chosen in ("agent", "user"):
-        return f"{who} chose it"
-    return "not chosen in time" if answer.chosen == "timeout" else "too large to stand whole"
+        if by_user:
+            return text("You asked for: {instructions}", instructions=instructions)
+        return text("The agent asked for: {instructions}", instructions=instructions)
+    if by_user:
+        return text("Chosen by you")
+    match answer.chosen:
+        case "agent":
+            return text("Chosen by the agent")
+        case "timeout":
+            return text("The agent didn't choose in time")
+    return text("Over the size limit")
+
+
+def _step_text(item: LogItem) -> UserText:
+    return text("Step {number}", number=item.step)
 
 
 def _call_text(item: LogItem) -> str:
@@ -142,6 +190,6 @@ def _call_text(item: LogItem) -> str:
     return _short(f"{event.name} {event.target}") if isinstance(event, ToolAnswered) else ""
 
 
-def _short(text: str, cap: int = 90) -> str:
-    line = " ".join(text[: cap * 4].split())
+def _short(words: str, cap: int = 90) -> str:
+    line = " ".join(words[: cap * 4].split())
     return line if len(line) <= cap else line[: cap - 1] + "…"

@@ -22,6 +22,9 @@ from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.inspector.rows import Level, Saving, Segment, SegmentKind
 from helix_desktop.words.numbers import format_tokens, format_whole_percent
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Inspector")
 
 _BAR, _OVER = 12.0, 5.0  # height of the bar, and how far ticks stand out of it, in pixels
 _GAP = 1.5  # between two segments
@@ -71,10 +74,11 @@ class WindowBar(Themed, QWidget):
         self._used = sum(part.tokens for part in filling)
         # A provider that counts less than we do makes the parts narrower, not the whole wider.
         self._scale = self._used / max(1, sum(part.tokens for part in filling if part.tokens > 0))
-        parts = ", ".join(f"{segment.label} {format_tokens(segment.tokens)}" for segment in self._segments)
-        due = "".join(f"; {_level_text(level)}" for level in self._levels)
-        over = f"; {self._over_text()}" if self._used > self._window else ""
-        self.setAccessibleName(f"Context: {parts}{due}{over}")
+        parts = [f"{segment.label} {format_tokens(segment.tokens)}" for segment in self._segments]
+        over = [self._over_text()] if self._used > self._window else []
+        self.setAccessibleName(
+            tr("Context: {parts}", parts=" · ".join([*parts, *map(_level_text, self._levels), *over]))
+        )
         self.update()
 
     def window_edge_px(self) -> float:
@@ -82,8 +86,11 @@ class WindowBar(Themed, QWidget):
         return self.width() * self._window / max(self._window, self._used)
 
     def _over_text(self) -> str:
-        over = format_tokens(self._used - self._window)
-        return f"the context window ends at {format_tokens(self._window)} tokens: {over} too many"
+        return tr(
+            "{excess} tokens over the context window of {size}",
+            excess=format_tokens(self._used - self._window),
+            size=format_tokens(self._window),
+        )
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         """Name the level or the segment under the mouse."""
@@ -94,14 +101,14 @@ class WindowBar(Themed, QWidget):
     def tooltip_at(self, x: float) -> str:
         """Return what stands at a place of the bar, as text."""
         if self._used > self._window and abs(x - self.window_edge_px()) <= _NEAR_TICK:
-            return f"{self._over_text()[:1].upper()}{self._over_text()[1:]}"
+            return self._over_text()
         for level in self._levels:
             if abs(x - self.window_edge_px() * level.share) <= _NEAR_TICK:
                 return _level_text(level)
         for segment, left, right in self._spans():
             if left <= x < right:
-                share = segment.tokens / self._window
-                return f"{segment.label} · {segment.tokens:,} tokens · {format_whole_percent(share)}"
+                tokens = tr.plural(segment.tokens, "%n token", "%n tokens")
+                return f"{segment.label} · {tokens} · {format_whole_percent(segment.tokens / self._window)}"
         return ""
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -193,8 +200,8 @@ class SavingsBars(Themed, QWidget):
         """Show what the newest rewrites saved, oldest first."""
         self._savings = tuple(savings[-_MAX_BARS:])
         self.setVisible(bool(self._savings))
-        text = ", ".join(f"{saving.name} {format_tokens(saving.tokens)}" for saving in self._savings)
-        self.setAccessibleName(f"Tokens saved: {text}")
+        parts = [f"{_saving_name(saving)} {format_tokens(saving.tokens)}" for saving in self._savings]
+        self.setAccessibleName(tr("Tokens saved: {parts}", parts=" · ".join(parts)))
         self.update()
 
     def sizeHint(self) -> QSize:
@@ -205,7 +212,9 @@ class SavingsBars(Themed, QWidget):
         """Say what the rewrite under the mouse saved."""
         at = int(event.position().x() // self._pitch())
         if 0 <= at < len(self._savings):
-            text = f"This {self._savings[at].name} saved {self._savings[at].tokens:,} tokens"
+            saving = self._savings[at]
+            text = tr.plural(saving.tokens, "%n token saved", "%n tokens saved")
+            text = f"{_saving_name(saving)} · {text}"
             QToolTip.showText(event.globalPosition().toPoint(), text, self)
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -228,4 +237,24 @@ class SavingsBars(Themed, QWidget):
 
 
 def _level_text(level: Level) -> str:
-    return f"at {format_whole_percent(level.share)}: {level.text}"
+    share = format_whole_percent(level.share)
+    match level.kind:
+        case "observe":
+            return tr("At {share}: observations of older messages are written", share=share)
+        case "place":
+            return tr("At {share}: observations replace the messages", share=share)
+        case "handover":
+            return tr("At {share}: older messages are summarized", share=share)
+        case "panic":
+            return tr("At {share}: context is freed at once, without a model", share=share)
+
+
+def _saving_name(saving: Saving) -> str:
+    match saving.kind:
+        case "fold":
+            return tr("Noted")
+        case "observations":
+            return tr("Noted as observations")
+        case "handover":
+            return tr("Summarized")
+    return tr("Cached")

@@ -18,6 +18,7 @@ from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, Us
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
 from helix_desktop.domain.messages import Message
 from helix_desktop.domain.store.entries import StoreTotals
+from helix_desktop.domain.user_text import TextContext, UserText
 from helix_desktop.ui.inspector.rows import (
     CacheStats,
     InspectorState,
@@ -28,28 +29,29 @@ from helix_desktop.ui.inspector.rows import (
     SegmentKind,
     WindowRow,
 )
-from helix_desktop.words.numbers import format_tokens, format_whole_percent
+from helix_desktop.words.gauge_source import gauge_source_text, ratio_text
+from helix_desktop.words.numbers import format_token_change, format_whole_percent
+from helix_desktop.words.translation import Translator, translate
 
-_LABELS: dict[SegmentKind, str] = {
-    "system": "System prompt",
-    "tools": "Tools",
-    "mcp": "MCP tools",
-    "handover": "Handover",
-    "observations": "Observations",
-    "fold": "Folded steps",
-    "pinned": "Pinned",
-    "user": "You",
-    "assistant": "Agent",
-    "arguments": "Agent, arguments cached",
-    "output": "Tool outputs",
-    "recalled": "Recalled",
-    "difference": "Provider counts",
+text = TextContext("Inspector")
+tr = Translator("Inspector")
+
+_LABELS: dict[RowKind, UserText] = {
+    "system": text("System prompt"),
+    "tools": text("Tools"),
+    "mcp": text("MCP tools"),
+    "handover": text("Handover"),
+    "observations": text("Observations"),
+    "fold": text("Noted steps"),
+    "pinned": text("Pinned"),
+    "user": text("You"),
+    "assistant": text("Agent"),
+    "arguments": text("Agent, arguments cached"),
+    "output": text("Tool outputs"),
+    "recalled": text("Recalled"),
+    "difference": text("Counted by the provider"),
 }
 _FIXED: frozenset[RowKind] = frozenset({"system", "tools", "mcp"})
-_DIFFERENCE_NOTE = (
-    "The provider's tokenizer differs from the one that rows are counted with. "
-    "The total follows the provider; each row keeps our own count."
-)
 
 
 def inspector_state(
@@ -63,21 +65,24 @@ def inspector_state(
 
     What the provider counts differently is a row of its own, so that all rows add up to what the gauge shows.
     """
-    rows = tuple(WindowRow(row.seq, _kind(row), row.name, row.tokens, row.state, row.why) for row in contents)
+    rows = tuple(
+        WindowRow(row.seq, _kind(row), translate(row.name), row.tokens, row.state, translate(row.why))
+        for row in contents
+    )
     entries = sum(row.tokens for row in rows if row.kind not in _FIXED)
     rows += _difference(gauge, sum(row.tokens for row in rows))
     return InspectorState(
         used=gauge.used,
         window=gauge.window,
         is_estimated=not gauge.is_reported,
-        source=gauge.source_text,
+        source=gauge_source_text(gauge),
         threshold=policy.handover_at,
         reserve=gauge.reserve,
         segments=_segments(rows, gauge),
         rows=rows,
         cache=_cache(transcript, totals, entries),
         levels=policy_levels(policy),
-        ratio=_ratio(gauge),
+        ratio=ratio_text(gauge),
         pending_text=_pending_text(transcript, policy),
         is_managed=policy.enabled,
     )
@@ -85,7 +90,7 @@ def inspector_state(
 
 def _kind(row: WindowItem) -> RowKind:
     """Return a row's kind on screen, where arguments that stand as markers have one of their own."""
-    return "arguments" if row.kind == "assistant" and row.state == "arguments cached" else row.kind
+    return "arguments" if row.kind == "assistant" and row.state == "arguments_cached" else row.kind
 
 
 def policy_levels(policy: ContextPolicy) -> tuple[Level, ...]:
@@ -94,19 +99,12 @@ def policy_levels(policy: ContextPolicy) -> tuple[Level, ...]:
         return ()
     levels = []
     if policy.observe_at:
-        levels.append(Level("observe", policy.observe_at, "unobserved history is observed"))
+        levels.append(Level("observe", policy.observe_at))
         if policy.observe_place_at > policy.observe_at:
-            levels.append(Level("place", policy.observe_place_at, "prepared observations go in place"))
-    levels.append(Level("handover", policy.handover_at, "handover"))
-    levels.append(Level("panic", policy.panic_at, "room is made at once, without a model"))
+            levels.append(Level("place", policy.observe_place_at))
+    levels.append(Level("handover", policy.handover_at))
+    levels.append(Level("panic", policy.panic_at))
     return tuple(sorted(levels, key=lambda level: level.share))
-
-
-def _ratio(gauge: UsageGauge) -> str:
-    if not gauge.report_count:
-        return ""
-    reports = "1 report" if gauge.report_count == 1 else f"median of {gauge.report_count} reports"
-    return f"× {gauge.ratio:.2f} of our count, {reports}"
 
 
 def _pending_text(transcript: Transcript, policy: ContextPolicy) -> str:
@@ -116,32 +114,37 @@ def _pending_text(transcript: Transcript, policy: ContextPolicy) -> str:
     if observations is None:
         return ""
     count = len(observations.observations)
-    what = f"{count} observation{'s' if count != 1 else ''} {'wait' if count != 1 else 'waits'}"
-    change = f"{format_tokens(observations.before)} → {format_tokens(observations.tokens)} tokens"
-    at_once = policy.observe_place_at <= policy.observe_at
-    until = (
-        "the next request"
-        if at_once
-        else f"a rewrite, a cold cache, or {format_whole_percent(policy.observe_place_at)}"
-    )
-    return f"{what} for {until} · {change}"
+    if policy.observe_place_at <= policy.observe_at:
+        ready = tr.plural(
+            count, "%n observation ready for the next request", "%n observations ready for the next request"
+        )
+    else:
+        ready = tr.plural(
+            count,
+            "%n observation ready: used at {share}, with another change, or when the provider cache expires",
+            "%n observations ready: used at {share}, with another change, or when the provider cache expires",
+            share=format_whole_percent(policy.observe_place_at),
+        )
+    return f"{ready} · {format_token_change(observations.before, observations.tokens)}"
 
 
 def _difference(gauge: UsageGauge, counted: int) -> tuple[WindowRow, ...]:
     """Return the row that leads from our count to the gauge's; none where both are one."""
     if gauge.used == counted:
         return ()
-    why = f"our count {counted:,} · total {gauge.used:,}"
-    return (WindowRow(0, "difference", _LABELS["difference"], gauge.used - counted, "", why),)
+    why = tr("Helix's count {counted} · total {total}", counted=counted, total=gauge.used)
+    name = translate(_LABELS["difference"])
+    return (WindowRow(0, "difference", name, gauge.used - counted, None, why),)
 
 
 def _segments(rows: tuple[WindowRow, ...], gauge: UsageGauge) -> tuple[Segment, ...]:
     sums: dict[SegmentKind, int] = defaultdict(int)
     for row in rows:
         sums[row.kind] += row.tokens
-    parts = [Segment(kind, label, sums[kind]) for kind, label in _LABELS.items() if sums[kind]]
+    parts = [Segment(kind, translate(label), sums[kind]) for kind, label in _LABELS.items() if sums[kind]]
     free = max(0, gauge.window - gauge.used - gauge.reserve)
-    return (*parts, Segment("reserve", "Kept for the answer", gauge.reserve), Segment("free", "Free", free))
+    reserve = Segment("reserve", tr("Reserved for output"), gauge.reserve)
+    return (*parts, reserve, Segment("free", tr("Free", "of the context window"), free))
 
 
 def _cache(transcript: Transcript, totals: StoreTotals, entries: int) -> CacheStats:
@@ -184,26 +187,28 @@ def _savings(transcript: Transcript) -> Iterator[Saving]:
             case SweepMade(reason=SweepReason.HANDOVER):
                 pass  # its saving is part of the handover's
             case SweepMade(saved=saved):
-                yield Saving("output", "sweep", saved)
+                yield Saving("output", saved)
             case FoldMade(saved=saved):
-                yield Saving("fold", "fold", saved)
+                yield Saving("fold", saved)
             case ObservationsPlaced(saved=saved):
-                yield Saving("observations", "placing of observations", saved)
+                yield Saving("observations", saved)
             case HandoverMade(before=before, after=after):
-                yield Saving("handover", "handover", before - after)
+                yield Saving("handover", before - after)
 
 
 def request_text(window: Window) -> str:
     """Return the whole request as readable text: tools by name, then each message in order."""
     tools = ", ".join(tool.name for tool in window.request.tools)
-    parts = [f"== tools: {tools}"] if tools else []
+    parts = [f"{_heading('tools')}\n{tools}"] if tools else []
     return "\n\n".join([*parts, *(_message_text(message) for message in window.request.messages)])
 
 
 def row_text(window: Window, contents: tuple[WindowItem, ...], seq: int, kind: str) -> str:
     """Return the text of one row of the request, exactly as it is sent."""
     if kind == "difference":
-        return _DIFFERENCE_NOTE
+        return tr(
+            "The provider counts tokens differently. The total uses its count; each row uses Helix's own."
+        )
     if kind in ("tools", "mcp"):
         tools = [tool for tool in window.request.tools if tool.is_mcp == (kind == "mcp")]
         return "\n\n".join(f"{tool.name}\n{tool.description}" for tool in tools)
@@ -216,4 +221,8 @@ def row_text(window: Window, contents: tuple[WindowItem, ...], seq: int, kind: s
 def _message_text(message: Message) -> str:
     calls = "".join(f"\n-> {call.name} {call.arguments}" for call in message.calls)
     name = f" {message.name}" if message.name else ""
-    return f"== {message.role}{name}\n{message.text}{calls}"
+    return f"{_heading(message.role)}{name}\n{message.text}{calls}"
+
+
+def _heading(name: str) -> str:
+    return f"== {name}"

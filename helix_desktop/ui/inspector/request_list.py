@@ -29,6 +29,7 @@ from PySide6.QtWidgets import (
     QStyleOptionViewItem,
 )
 
+from helix_desktop.context.window.window_breakdown import WindowItemState
 from helix_desktop.ui.design.pill import Tone, paint_pill, tone_colors
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.icons import pixmap
@@ -36,6 +37,9 @@ from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.inspector.charts import SEGMENT_COLORS
 from helix_desktop.ui.inspector.rows import RowKind, WindowRow
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Inspector")
 
 ROW_HEIGHT = 46  # pixels at 100 %
 ROW_ROLE = Qt.ItemDataRole.UserRole.value
@@ -57,11 +61,11 @@ _GLYPHS: dict[RowKind, str] = {
     "arguments": "braces",
     "difference": "diff",
 }
-_TONES: dict[str, Tone] = {
-    "marker": "accent",
-    "arguments cached": "accent",
+_TONES: dict[WindowItemState, Tone] = {
+    "cached": "accent",
+    "arguments_cached": "accent",
+    "images_cached": "accent",
     "recalled": "accent",
-    "protected": "ok",
     "pinned": "ok",
 }
 PINNABLE: frozenset[RowKind] = frozenset({"output", "recalled", "pinned"})
@@ -105,9 +109,9 @@ class RequestModel(QAbstractListModel):
         if role == ROW_ROLE:
             return row
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
-            return ", ".join(part for part in (row.name, row.exact_tokens_text, row.state, row.why) if part)
+            return " · ".join(filter(None, (row.name, row.exact_tokens_text, row.state_text, row.why)))
         if role == Qt.ItemDataRole.ToolTipRole:
-            return f"{row.name}\n{row.why}" if row.why else row.name
+            return row.tooltip
         return None
 
 
@@ -191,12 +195,12 @@ class RequestDelegate(QStyledItemDelegate):
 
     def _paint_second_line(self, painter: QPainter, rect: QRect, middle: float, row: WindowRow) -> None:
         right, top = rect.right() - _PAD, middle + 1
-        if row.state:
-            width = self._pill_metrics.horizontalAdvance(row.state) + 14
+        if row.state is not None:
+            width = self._pill_metrics.horizontalAdvance(row.state_text) + 14
             height = self._pill_metrics.height() + 3
             box = QRectF(right - width, top + 0.5, width, height)
             colors = tone_colors(self._theme, _TONES.get(row.state, "neutral"))
-            paint_pill(painter, box, row.state, colors, self._pill, 7)
+            paint_pill(painter, box, row.state_text, colors, self._pill, 7)
             right = round(box.left() - 6)
         room = right - rect.left() - _TEXT_X
         painter.setFont(self._small)
@@ -226,7 +230,7 @@ class RequestList(Themed, QListView):
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.setAccessibleName("What the next request contains")
+        self.setAccessibleName(tr("Next request"))
         self.clicked.connect(lambda index: self.row_clicked.emit(index.data(ROW_ROLE)))
         self.doubleClicked.connect(lambda index: self.row_opened.emit(index.data(ROW_ROLE)))
 
@@ -262,9 +266,9 @@ class RequestList(Themed, QListView):
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         if row.seq:
-            menu.addAction("Show in the chat", lambda: self.row_clicked.emit(row))
-        menu.addAction("Show the text that is sent", lambda: self.row_opened.emit(row))
+            menu.addAction(tr("Show in chat"), lambda: self.row_clicked.emit(row))
+        menu.addAction(tr("Show sent text"), lambda: self.row_opened.emit(row))
         if row.kind in PINNABLE:
-            words = "Unpin" if row.kind == "pinned" else "Pin in the window"
+            words = tr("Unpin") if row.kind == "pinned" else tr("Pin in context")
             menu.addAction(words, lambda: self.pin_toggled.emit(row))
         menu.popup(event.globalPos())

@@ -5,7 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from helix_desktop.words.numbers import format_token_difference, format_tokens
+from helix_desktop.context.window.window_breakdown import WindowItemState
+from helix_desktop.words.left_context import explain_cached, explain_noted, explain_summarized
+from helix_desktop.words.numbers import format_integer, format_token_difference, format_tokens
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Inspector")
 
 RowKind: TypeAlias = Literal[
     "system",
@@ -45,7 +50,7 @@ class WindowRow:
     kind: RowKind
     name: str
     tokens: int
-    state: str = ""  # "marker", "recalled", "protected", ...; empty: nothing to say
+    state: WindowItemState | None = None
     why: str = ""
 
     @property
@@ -58,24 +63,66 @@ class WindowRow:
     @property
     def exact_tokens_text(self) -> str:
         """Return its tokens to the last one."""
-        return f"{self.tokens:+,} tokens" if self.kind == "difference" else f"{self.tokens:,} tokens"
+        if self.kind != "difference":
+            return tr.plural(self.tokens, "%n token", "%n tokens")
+        sign = "+" if self.tokens > 0 else "\N{MINUS SIGN}"
+        return tr("{difference} tokens", difference=f"{sign}{format_integer(abs(self.tokens))}")
+
+    @property
+    def state_text(self) -> str:
+        """Return in which form it is sent, in a word or two; empty where there is nothing to say."""
+        return _state_text(self.state) if self.state is not None else ""
+
+    @property
+    def tooltip(self) -> str:
+        """Return its name, why it is there, and what its state means."""
+        return "\n".join(filter(None, (self.name, self.why, _explain_state(self.state))))
+
+
+def _state_text(state: WindowItemState) -> str:
+    texts: dict[WindowItemState, str] = {
+        "fixed": tr("Always sent"),
+        "full": tr("In full"),
+        "preview": tr("Preview"),
+        "extract": tr("Extract"),
+        "recalled": tr("Recalled"),
+        "pinned": tr("Pinned"),
+        "cached": tr("Cached"),
+        "arguments_cached": tr("Arguments cached"),
+        "images_cached": tr("Images cached"),
+        "noted": tr("Noted"),
+        "removed": tr("Removed"),
+        "summarized": tr("Summarized"),
+    }
+    return texts[state]
+
+
+def _explain_state(state: WindowItemState | None) -> str:
+    match state:
+        case "cached" | "arguments_cached" | "images_cached":
+            return explain_cached()
+        case "noted":
+            return explain_noted()
+        case "summarized":
+            return explain_summarized()
+        case "removed":
+            return tr("Removed to fit the context window. The agent can recall it.")
+    return ""
 
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """Where something falls due, as a part of 1 of the window; `text` says what."""
+    """Where something falls due, as a part of 1 of the window."""
 
     kind: Literal["observe", "place", "handover", "panic"]
     share: float
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Saving:
-    """Tokens that one rewrite saved, and its name as it stands in a sentence."""
+    """Tokens that one rewrite saved, by the kind of rows that it made."""
 
     kind: RowKind
-    name: str
     tokens: int
 
 
@@ -105,7 +152,7 @@ class InspectorState:
     used: int
     window: int
     is_estimated: bool
-    source: str  # who counted: "reported by the provider", "estimated"
+    source: str  # who counted, as text
     threshold: float
     reserve: int
     segments: tuple[Segment, ...] = ()

@@ -6,7 +6,6 @@ from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QStackedLayout, QVBoxLayout, QWidget
 
-from helix_desktop.domain.text_format import format_bytes, pluralize
 from helix_desktop.ui.design.buttons import IconButton
 from helix_desktop.ui.design.cards import Card, EmptyState, KeyValue
 from helix_desktop.ui.design.labels import IconLabel, SelectableText, TextLine
@@ -18,9 +17,18 @@ from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
 from helix_desktop.ui.inspector.charts import SEGMENT_COLORS, SavingsBars, WindowBar
 from helix_desktop.ui.inspector.request_list import RequestList
 from helix_desktop.ui.inspector.rows import CacheStats, InspectorState, Segment, SegmentKind
-from helix_desktop.words.numbers import format_token_difference, format_tokens, format_whole_percent
+from helix_desktop.words.left_context import explain_cached, explain_noted, explain_summarized
+from helix_desktop.words.numbers import (
+    format_integer,
+    format_size,
+    format_token_difference,
+    format_tokens,
+    format_whole_percent,
+)
+from helix_desktop.words.translation import Translator
 
-_NOTHING_YET = "Nothing would be sent yet. The window fills here, piece by piece."
+tr = Translator("Inspector")
+
 _MARGINS, _BAR_MARGINS = (16, 14, 16, 16), (16, 14, 4, 16)
 
 
@@ -37,7 +45,9 @@ class Inspector(Themed, QWidget):
         super().__init__()
         self._state: InspectorState | None = None
         self._legend: dict[SegmentKind, KeyValue] = {}
-        self.empty = EmptyState("layers", _NOTHING_YET, "Write a message")
+        self.empty = EmptyState(
+            "layers", tr("Nothing to send yet. The next request appears here."), tr("Write a message")
+        )
         self.requests = RequestList()
         self.page = ContentViewer()
         self._stack = QStackedLayout(self)
@@ -63,7 +73,7 @@ class Inspector(Themed, QWidget):
         self._show_legend(state.segments)
         self._show_cache(state.cache)
         count = sum(row.kind != "difference" for row in state.rows)
-        self._count.set_text(pluralize(count, "item"))
+        self._count.set_text(tr.plural(count, "%n item", "%n items"))
         self.requests.show_rows(state.rows)
 
     def show_page(self, title: str, text: str) -> None:
@@ -117,7 +127,7 @@ class Inspector(Themed, QWidget):
     def _title(self) -> QHBoxLayout:
         row = QHBoxLayout()
         self.share = Pill("", "accent")
-        row.addWidget(TextLine("Context", 15, 600))
+        row.addWidget(TextLine(tr("Context"), 15, 600))
         row.addStretch(1)
         row.addWidget(self.share)
         return row
@@ -166,14 +176,15 @@ class Inspector(Themed, QWidget):
         card = Card((16, 12, 16, 13), 7)
         head = QHBoxLayout()
         self._markers = Pill("", "ok")
-        head.addWidget(TextLine("Cache", 13, 600))
+        self._markers.setToolTip(explain_cached())
+        head.addWidget(TextLine(tr("Cache"), 13, 600))
         head.addStretch(1)
         head.addWidget(self._markers)
         card.body.addLayout(head)
         self.saved_bars = SavingsBars()
-        self._saved = KeyValue("Kept out of context", "")
-        self._entries = KeyValue("Entries", "")
-        self._disk = KeyValue("On disk", "")
+        self._saved = KeyValue("", "")
+        self._entries = KeyValue("", "")
+        self._disk = KeyValue("", "")
         for part in (self.saved_bars, self._saved, self._entries, self._disk):
             card.body.addWidget(part)
         return card
@@ -184,9 +195,9 @@ class Inspector(Themed, QWidget):
         head.setContentsMargins(15, 4, 8, 2)
         head.setSpacing(8)
         self._count = TextLine("", 12, role="faint")
-        preview = IconButton("eye", "Show the request as text", px=15, edge=28)
+        preview = IconButton("eye", tr("Show request as text"), px=15, edge=28)
         preview.clicked.connect(self.preview_requested)
-        head.addWidget(TextLine("Next request", 13, 600))
+        head.addWidget(TextLine(tr("Next request"), 13, 600))
         head.addWidget(self._count)
         head.addStretch(1)
         head.addWidget(preview)
@@ -201,7 +212,7 @@ class Inspector(Themed, QWidget):
         column.setSpacing(8)
         head = QHBoxLayout()
         head.setSpacing(6)
-        back = IconButton("arrow-left", "Back (Esc)", px=16, edge=28)
+        back = IconButton("arrow-left", tr("Back (Esc)"), px=16, edge=28)
         back.clicked.connect(self.go_back)
         self._page_title = TextLine("", 13, 600)
         head.addWidget(back)
@@ -216,17 +227,19 @@ class Inspector(Themed, QWidget):
         tone: Tone = "error" if share >= panic else "warn" if share >= state.threshold else "accent"
         self.share.set_text(format_whole_percent(share), tone)
         self.used.set_text(("≈ " if state.is_estimated else "") + format_tokens(state.used))
-        self._window_text.set_text(f"of {format_tokens(state.window)} tokens")
-        self.source.set_text(
-            "≈ estimated" if state.is_estimated else state.source or "reported by the provider"
-        )
+        self._window_text.set_text(tr("of {size} tokens", size=format_tokens(state.window)))
+        self.source.set_text(tr("Estimated") if state.is_estimated and state.ratio else state.source)
         self.ratio.setText(state.ratio)
         self.ratio.setVisible(bool(state.ratio))
         self.bar.show_window(state.segments, state.window, state.levels)
         left = state.until_handover
-        when = f"in about {format_tokens(left)} tokens" if left else "due now"
-        due = f"Handover at {format_whole_percent(state.threshold)} · {when}"
-        self.until.setText(due if state.is_managed else "The policy is off: no request is changed.")
+        threshold = format_whole_percent(state.threshold)
+        due = (
+            tr("Compacts at {share} · in about {tokens} tokens", share=threshold, tokens=format_tokens(left))
+            if left
+            else tr("Compacts at {share} · due now", share=threshold)
+        )
+        self.until.setText(due if state.is_managed else tr("Context management is off"))
         self.pending.setText(state.pending_text)
         self._pending_row.setVisible(bool(state.pending_text))
 
@@ -241,6 +254,7 @@ class Inspector(Themed, QWidget):
             self._legend = {}
             for segment in visible:
                 row = KeyValue(segment.label, "", SEGMENT_COLORS[segment.kind])
+                row.setToolTip(_explain(segment.kind))
                 self._legend[segment.kind] = row
                 self._legend_box.addWidget(row)
                 retint(row, self._theme)
@@ -249,14 +263,26 @@ class Inspector(Themed, QWidget):
             self._legend[segment.kind].set_value(segment.label, text(segment.tokens))
 
     def _show_cache(self, cache: CacheStats) -> None:
-        self._markers.set_text(pluralize(cache.markers, "marker"))
+        self._markers.set_text(tr.plural(cache.markers, "%n marker", "%n markers"))
         self._markers.setVisible(cache.markers > 0)
         self.saved_bars.show_savings(cache.savings)
-        self._saved.set_value("Kept out of context", f"{format_tokens(cache.saved)} tokens")
-        self._entries.set_value("Entries", f"{cache.entries:,} · {format_bytes(cache.size)}")
-        self._disk.set_value("On disk", format_bytes(cache.stored_size))
+        saved = tr("{tokens} tokens", tokens=format_tokens(cache.saved))
+        self._saved.set_value(tr("Kept out of context"), saved)
+        self._entries.set_value(tr("Entries"), f"{format_integer(cache.entries)} · {format_size(cache.size)}")
+        self._disk.set_value(tr("On disk"), format_size(cache.stored_size))
 
     def _scroll_to_current(self, current: QModelIndex, previous: QModelIndex) -> None:
         if current.isValid() and self.requests.hasFocus():
             centre = self.requests.mapTo(self._page, self.requests.visualRect(current).center())
             self._scroll.ensureVisible(centre.x(), centre.y(), 0, 60)
+
+
+def _explain(kind: SegmentKind) -> str:
+    match kind:
+        case "arguments":
+            return explain_cached()
+        case "fold" | "observations":
+            return explain_noted()
+        case "handover":
+            return explain_summarized()
+    return ""

@@ -7,6 +7,7 @@ from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.ui.design.usage_bar import pressure_of
 from helix_desktop.ui.design.window_state import GaugeState, SessionHeader
+from helix_desktop.words.gauge_source import gauge_source_text
 from helix_desktop.words.models import model_name
 
 
@@ -29,7 +30,12 @@ def gauge_state(gauge: UsageGauge, policy: ContextPolicy) -> GaugeState:
     """Return how full the window is, and where the policy compacts it."""
     pressure = pressure_of(gauge) if policy.enabled else "off"
     return GaugeState(
-        gauge.used, gauge.window, not gauge.is_reported, gauge.source_text, policy.handover_at, pressure
+        gauge.used,
+        gauge.window,
+        not gauge.is_reported,
+        gauge_source_text(gauge),
+        policy.handover_at,
+        pressure,
     )
 
 

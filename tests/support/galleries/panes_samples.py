@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.window.window_breakdown import WindowItemState
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, PlacementReason, SweepReason
 from helix_desktop.ui.cache.rows import (
     CacheFilter,
@@ -314,26 +315,33 @@ def usage_points(turns: int = 120, kinds: tuple[PointKind, ...] = ("sweep",)) ->
     return tuple(points)
 
 
-_WINDOW_ROWS: tuple[tuple[RowKind, str, str, str], ...] = (
-    ("user", "Long answers stall the chat view. Re-render only what changed", "", "newest turn"),
-    ("assistant", "I looked at the renderer and at the last three traces", "", "newest turn"),
-    ("output", "read_file src/helix/stream.py", "marker", "older than 10 steps; 4.1k tokens saved"),
-    ("output", "run_command pytest -q tests/test_stream.py", "protected", "within the newest 8k tokens"),
-    ("recalled", "recall_cached_content 9f3ac21e lines 12–40", "recalled", "asked for in step 31"),
-    ("arguments", "calls write_file", "arguments cached", "step 33"),
-    ("pinned", "read_file docs/DESIGN.md", "pinned", "you pinned it"),
-    ("output", "run_command pytest -q --maxfail=3", "preview", "step 35; the whole output is in the cache"),
+_WINDOW_ROWS: tuple[tuple[RowKind, str, WindowItemState, str], ...] = (
+    ("user", "Long answers stall the chat view. Re-render only what changed", "full", "Your message"),
+    ("assistant", "I looked at the renderer and at the last three traces", "full", "Step 29"),
+    ("output", "read_file src/helix/stream.py", "cached", "18 KB in the cache"),
+    ("output", "run_command pytest -q tests/test_stream.py", "full", "Step 30"),
+    ("recalled", "recall_cached_content 9f3ac21e lines 12–40", "recalled", "Requested by the agent"),
+    ("arguments", "Calls write_file", "arguments_cached", "Step 33"),
+    ("pinned", "read_file docs/DESIGN.md", "pinned", "Pinned by you"),
+    (
+        "output",
+        "run_command pytest -q --maxfail=3",
+        "preview",
+        "Over the size limit · full output in the cache",
+    ),
 )
 
 
 def window_rows(count: int) -> tuple[WindowRow, ...]:
     """Return the rows of a request with `count` items."""
     head = (
-        WindowRow(0, "system", "System prompt", 1_120, "", "always first"),
-        WindowRow(0, "tools", "7 tool schemas", 980, "", "what the agent can do"),
-        WindowRow(210, "handover", "Handover 1", 2_300, "", "covers messages 1–46"),
-        WindowRow(211, "observations", "[Observations]", 1_240, "observed", "12 observations, up to e205"),
-        WindowRow(212, "fold", "Folded steps", 790, "note", "stands for 28 steps, e12 to e148"),
+        WindowRow(0, "system", "System prompt", 1_120, "fixed", "First in every request"),
+        WindowRow(0, "tools", "7 tools", 980, "fixed", "What the agent can do"),
+        WindowRow(210, "handover", "Handover", 2_300, "summarized", "Replaces 46 messages, up to e92"),
+        WindowRow(
+            211, "observations", "Observations", 1_240, "noted", "12 observations, of messages up to e205"
+        ),
+        WindowRow(212, "fold", "Noted steps", 790, "noted", "Replaces 28 steps, e12 to e148"),
     )
     rest = []
     for at in range(count - len(head)):
@@ -349,22 +357,23 @@ def inspector_state(count: int = 42, used: int = 14_600, is_estimated: bool = Fa
         Segment("tools", "Tools", 980),
         Segment("handover", "Handover", 1_300),
         Segment("observations", "Observations", 1_240),
-        Segment("fold", "Folded steps", 790),
+        Segment("fold", "Noted steps", 790),
         Segment("pinned", "Pinned", 610),
         Segment("user", "You", 640),
         Segment("assistant", "Agent", 1_960),
         Segment("arguments", "Agent, arguments cached", 310),
         Segment("output", "Tool outputs", used - 10_050),
         Segment("recalled", "Recalled", 1_100),
-        Segment("reserve", "Reserved for the answer", 2_000),
+        Segment("reserve", "Reserved for output", 2_000),
         Segment("free", "Free", max(0, 24_000 - used - 2_000)),
     )
-    kinds: tuple[tuple[RowKind, str], ...] = (("output", "sweep"), ("fold", "fold"), ("handover", "handover"))
+    kinds: tuple[RowKind, ...] = ("output", "fold", "handover")
     saved = (1_200, 2_900, 2_100, 4_800, 4_100, 6_000, 5_200, 7_700, 9_800)
-    savings = tuple(Saving(*kinds[at % len(kinds)], tokens) for at, tokens in enumerate(saved))
+    savings = tuple(Saving(kinds[at % len(kinds)], tokens) for at, tokens in enumerate(saved))
     cache = CacheStats(312, 2_202_009, 640_000, 31, sum(saved), savings)
     return InspectorState(
-        used, 24_000, is_estimated, "reported by the provider", 0.85, 2_000, parts, window_rows(count), cache,
-        policy_levels(PROFILES["balanced"]), "× 1.24 of our count, median of 5 reports",
-        "12 observations wait for a rewrite, a cold cache, or 38 % · 9.1k → 1.2k tokens",
+        used, 24_000, is_estimated, "Reported by the provider", 0.85, 2_000, parts, window_rows(count), cache,
+        policy_levels(PROFILES["balanced"]), "The provider counts 1.24 × Helix's count (median of 5 reports)",
+        "12 observations ready: used at 38 %, with another change, or when the provider cache expires "
+        "· 9.1k → 1.2k tokens",
     )  # fmt: skip

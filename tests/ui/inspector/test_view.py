@@ -36,11 +36,11 @@ def pane(qtbot: QtBot) -> Inspector:
 
 def test_the_numbers_state_their_source(pane: Inspector) -> None:
     """Reported numbers have no sign, estimated ones have one; the distance to the handover is displayed."""
-    assert (pane.used.text, pane.source.text) == ("14.6k", "reported by the provider")
+    assert (pane.used.text, pane.source.text) == ("14.6k", "Reported by the provider")
     assert pane.share.text() == "61 %"
-    assert pane.until.text() == "Handover at 85 % · in about 5.8k tokens"
+    assert pane.until.text() == "Compacts at 85 % · in about 5.8k tokens"
     pane.set_state(inspector_state(used=20_900, is_estimated=True))
-    assert (pane.used.text, pane.source.text) == ("≈ 20.9k", "≈ estimated")
+    assert (pane.used.text, pane.source.text) == ("≈ 20.9k", "Estimated")
     assert pane.until.text().endswith("due now")
 
 
@@ -66,16 +66,16 @@ def test_the_bar_has_a_tick_for_each_level_of_the_policy(pane: Inspector) -> Non
     assert kinds["plain"] == "handover panic"
     assert kinds["off"] == ""
     width = pane.bar.width()
-    assert pane.bar.tooltip_at(width * 0.30) == "at 30 %: unobserved history is observed"
-    assert pane.bar.tooltip_at(width * 0.38) == "at 38 %: prepared observations go in place"
-    assert pane.bar.tooltip_at(width * 0.85 + 2) == "at 85 %: handover"
+    assert pane.bar.tooltip_at(width * 0.30) == "At 30 %: observations of older messages are written"
+    assert pane.bar.tooltip_at(width * 0.38) == "At 38 %: observations replace the messages"
+    assert pane.bar.tooltip_at(width * 0.85 + 2) == "At 85 %: older messages are summarized"
     assert "panic" not in pane.bar.tooltip_at(width * 0.95)
     assert "95 %" in pane.bar.accessibleName()
     assert pane.bar.tooltip_at(3).startswith("System prompt · 1,120 tokens")
     off = replace(inspector_state(), levels=policy_levels(PROFILES["off"]), is_managed=False)
     pane.set_state(off)
     assert pane.bar.tooltip_at(width * 0.85).startswith("Free")
-    assert pane.until.text() == "The policy is off: no request is changed."
+    assert pane.until.text() == "Context management is off"
 
 
 def test_an_overfull_window_is_drawn_to_scale_with_its_limit(pane: Inspector) -> None:
@@ -88,9 +88,9 @@ def test_an_overfull_window_is_drawn_to_scale_with_its_limit(pane: Inspector) ->
     pane.set_state(over)
     width = pane.bar.width()
     assert pane.bar.window_edge_px() == pytest.approx(width / 2, abs=1)
-    assert pane.bar.tooltip_at(width / 2).startswith("The context window ends at")
-    assert pane.bar.tooltip_at(width / 2 * 0.85) == "at 85 %: handover"
-    assert "too many" in pane.bar.accessibleName()
+    assert "tokens over the context window of" in pane.bar.tooltip_at(width / 2)
+    assert pane.bar.tooltip_at(width / 2 * 0.85) == "At 85 %: older messages are summarized"
+    assert "tokens over the context window" in pane.bar.accessibleName()
     spans = {segment.kind: (left, right) for segment, left, right in pane.bar._spans()}
     assert spans["recalled"][1] == pytest.approx(width, abs=1)
     assert spans["system"][1] == pytest.approx(width * 1_120 / used, abs=1)
@@ -101,23 +101,23 @@ def test_a_provider_that_counts_less_narrows_the_parts(pane: Inspector) -> None:
     state = inspector_state()
     parts = tuple(segment for segment in state.segments if segment.kind not in ("reserve", "free"))
     counted = sum(part.tokens for part in parts)
-    less = Segment("difference", "Provider counts", -counted // 4)
+    less = Segment("difference", "Counted by the provider", -counted // 4)
     pane.set_state(replace(state, used=counted + less.tokens, segments=(*parts, less)))
     right = max(right for _, _, right in pane.bar._spans())
     assert right == pytest.approx(pane.bar.width() * (counted + less.tokens) / state.window, abs=1)
-    assert pane._legend["difference"].accessibleName().startswith("Provider counts: \N{MINUS SIGN}")
+    assert pane._legend["difference"].accessibleName().startswith("Counted by the provider: \N{MINUS SIGN}")
     assert pane._legend["system"].accessibleName().endswith(format_tokens(1_120))
 
 
 def test_the_providers_count_is_set_against_ours(pane: Inspector) -> None:
-    assert pane.ratio.text() == "× 1.24 of our count, median of 5 reports"
+    assert pane.ratio.text() == "The provider counts 1.24 × Helix's count (median of 5 reports)"
     pane.set_state(replace(inspector_state(), ratio=""))
     assert pane.ratio.isHidden()
 
 
 def test_prepared_rewrites_are_displayed_until_applied(pane: Inspector) -> None:
     assert pane.pending.isVisible()
-    assert "12 observations wait" in pane.pending.text()
+    assert "12 observations ready" in pane.pending.text()
     pane.set_state(replace(inspector_state(), pending_text=""))
     assert not pane.pending.isVisible()
 
@@ -151,16 +151,18 @@ def test_a_rows_menu_offers_the_applicable_actions(qtbot: QtBot, pane: Inspector
         menu.close()
         menu.deleteLater()
         QCoreApplication.sendPostedEvents(menu, QEvent.Type.DeferredDelete)
-    text = "Show the text that is sent"
+    text = "Show sent text"
     assert offered == {
-        "pinned": ["Show in the chat", text, "Unpin"],
-        "fold": ["Show in the chat", text],
+        "pinned": ["Show in chat", text, "Unpin"],
+        "fold": ["Show in chat", text],
         "system": [text],
     }
 
 
 def test_each_rewrite_has_its_bar(pane: Inspector) -> None:
-    assert pane.saved_bars.accessibleName().startswith("Tokens saved: sweep 1.2k, fold 2.9k, handover 2.1k")
+    assert pane.saved_bars.accessibleName().startswith(
+        "Tokens saved: Cached 1.2k · Noted 2.9k · Summarized 2.1k"
+    )
     pane.set_state(replace(inspector_state(), cache=CacheStats(3, 100, 80)))
     assert pane.saved_bars.isHidden()
 

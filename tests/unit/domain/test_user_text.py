@@ -56,6 +56,7 @@ def test_facts_are_shown_by_their_kind() -> None:
         process="4000",
     )
     assert message == "4,000 2.4 MB a, b and c 4000"
+    assert text("{size}", size=ByteSize(812)) == "812 B"
 
 
 def test_a_missing_fact_is_an_error() -> None:

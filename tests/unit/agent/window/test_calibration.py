@@ -11,6 +11,7 @@ from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage
 from helix_desktop.context.window.window import PromptFrame, Window
 from helix_desktop.domain.events.session import AssistantSpoke, UserSpoke
 from helix_desktop.domain.messages import ModelInfo, ModelRequest, ModelResponse, ToolCall, Usage
+from helix_desktop.words.gauge_source import gauge_source_text
 from tests.support.agent_rig import AgentRig, GatedStore
 from tests.support.scripted_model import ScriptedModel, ScriptedReply
 from tests.support.subagent_rig import PARENT_PROMPT, SubagentRig
@@ -37,7 +38,7 @@ def factor_of(conversation: Conversation) -> float:
 
 def shown_source(conversation: Conversation) -> str:
     """Return where the gauge says that its number comes from."""
-    return conversation.window.measure()[1].source_text
+    return gauge_source_text(conversation.window.measure()[1])
 
 
 async def calibrated_rig(model: ScriptedModel) -> tuple[AgentRig, Conversation]:
@@ -56,7 +57,8 @@ async def test_a_new_session_starts_with_the_known_ratio() -> None:
     window, now = later.window.measure()
     assert now.ratio == factor_of(first)
     assert now.used == round(window.estimate * now.ratio) > window.estimate
-    assert now.source_text == f"estimated, x {now.ratio:.2f} of our count as in earlier sessions"
+    expected = f"Estimated: {now.ratio:.2f} × Helix's count, from earlier sessions"
+    assert gauge_source_text(now) == expected
     assert not now.is_reported
 
 
@@ -68,7 +70,7 @@ async def test_a_session_s_own_report_takes_over() -> None:
     later = await rig.workspace.create_session()
     await later.run("word " * 900)
     assert factor_of(later) < factor_of(first)
-    assert shown_source(later) == "reported by the provider"
+    assert shown_source(later) == "Reported by the provider"
     await later.session.record(UserSpoke("One more thing.", 3))
     assert "earlier" not in shown_source(later)
     newest = await rig.workspace.create_session()
@@ -82,7 +84,7 @@ async def test_the_ratio_survives_a_model_switch() -> None:
     known_ratio = factor_of(first)
     await rig.workspace.set_models(other)
     assert factor_of(first) == 1.0
-    assert shown_source(first) == "estimated"
+    assert shown_source(first) == "Estimated"
     await first.run("word " * 400)
     assert factor_of(first) > known_ratio
     later = await rig.workspace.create_session()
@@ -90,7 +92,7 @@ async def test_the_ratio_survives_a_model_switch() -> None:
     await rig.workspace.set_models(model)
     assert factor_of(first) == known_ratio, "by its own report, though another model has answered since"
     assert factor_of(later) == known_ratio
-    assert "as in earlier sessions" in shown_source(later)
+    assert "from earlier sessions" in shown_source(later)
 
 
 async def test_the_ratio_survives_a_restart() -> None:
@@ -116,7 +118,7 @@ async def test_the_ratio_survives_a_restart() -> None:
         await workspace.set_models(model)
         conversation = await workspace.create_session()
         assert factor_of(conversation) == known_ratios[model.info.label]
-        assert "as in earlier sessions" in shown_source(conversation)
+        assert "from earlier sessions" in shown_source(conversation)
 
 
 async def test_a_session_keeps_its_ratio_over_a_restart() -> None:
@@ -135,7 +137,7 @@ async def test_other_workspaces_are_not_calibrated() -> None:
     rig, _ = await calibrated_rig(Reporting("one", 1.5))
     conversation = await rig.create_workspace(GatedStore(), BALANCED).create_session()
     assert factor_of(conversation) == 1.0
-    assert shown_source(conversation) == "estimated"
+    assert shown_source(conversation) == "Estimated"
 
 
 async def test_a_subagent_starts_with_its_parent_s_latest_ratio() -> None:
@@ -168,7 +170,7 @@ async def test_useless_reports_are_ignored() -> None:
     rig = AgentRig(Reporting("one", 0.0))
     await (await rig.begin()).run("word " * 400)
     conversation = await rig.workspace.create_session()
-    assert shown_source(conversation) == "estimated"
+    assert shown_source(conversation) == "Estimated"
     assert (await rig.store.sessions())[0].ratios == {}
 
 
@@ -190,12 +192,12 @@ async def test_a_measurement_is_cached_until_something_changes() -> None:
     assert conversation.window.measure() is conversation.window.measure()
 
 
-@pytest.mark.parametrize(("ratio", "source"), [(1.0, "estimated"), (1.24, "estimated, x 1.24 of our count")])
+@pytest.mark.parametrize(("ratio", "source"), [(1.0, "Estimated"), (1.24, "Estimated: 1.24 × Helix's count")])
 def test_the_gauge_names_its_source(ratio: float, source: str) -> None:
     """In plain words; a ratio of one is not mentioned."""
     frame = PromptFrame(ModelInfo("test", "one"), "You are an agent.", ratio=ratio)
     window = Window(ModelRequest(()), (), (), 1_000)
     now = measure_usage(window, Transcript(), BALANCED, frame)
     assert now.used == 1_000 * ratio
-    assert now.source_text == (source if ratio == 1.0 else f"{source} as in earlier sessions")
-    assert UsageGauge(1, 2, 0, 1, False, ratio).source_text == source
+    assert gauge_source_text(now) == (source if ratio == 1.0 else f"{source}, from earlier sessions")
+    assert gauge_source_text(UsageGauge(1, 2, 0, 1, False, ratio)) == source

@@ -386,11 +386,11 @@ def test_fixed_parts_keep_their_count() -> None:
         (difference,) = [row for row in rows if row.kind == "difference"]
         differences.add(difference.tokens)
         assert (difference.name, difference.tokens_text) == (
-            "Provider counts",
+            "Counted by the provider",
             format_token_difference(difference.tokens),
         )
         total = sum(row.tokens for row in rows)
-        assert difference.why == f"our count {total - difference.tokens:,} · total {total:,}"
+        assert difference.why == f"Helix's count {total - difference.tokens:,} · total {total:,}"
     assert len(fixed) == 1
     assert len(differences) == 4
     assert min(differences) < 0 < max(differences)
@@ -409,7 +409,7 @@ def test_the_ratio_is_shown_with_the_number_of_its_reports() -> None:
     for _ in range(2):
         simulator.step("On.", 1, usage_ratio=1.3)
         simulator.answer_call(0, "words")
-    assert _state(simulator).ratio == "× 1.30 of our count, median of 2 reports"
+    assert _state(simulator).ratio == "The provider counts 1.30 × Helix's count (median of 2 reports)"
 
 
 @given(histories() | histories_with_rewrites())
@@ -435,7 +435,7 @@ def test_the_tools_of_mcp_servers_are_counted_separately() -> None:
     window = project(simulator.transcript, simulator.policy, frame)
     rows = break_down_window(window, simulator.transcript, frame)
     assert [(row.kind, row.name, row.tokens) for row in rows[1:3]] == [
-        ("tools", "1 tools", 30), ("mcp", "2 tools of 2 MCP servers", 60),
+        ("tools", "1 tool", 30), ("mcp", "2 MCP tools", 60),
     ]  # fmt: skip
     assert sum(row.tokens for row in rows) == window.estimate
     assert row_text(window, rows, 0, "mcp") == "mcp__a__x\nDoes mcp__a__x.\n\nmcp__b__y\nDoes mcp__b__y."
