@@ -9,6 +9,9 @@ from pathlib import Path
 
 from helix_desktop.domain.digest import is_digest_prefix
 from helix_desktop.domain.store.retention import DAY_MS, HOUR_MS
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Command line")
 
 MIN_WINDOW_TOKENS = 1_000  # tokens: less does not hold the tools' descriptions
 MAX_JOBS = 64
@@ -23,28 +26,34 @@ _UNITS = {"h": HOUR_MS, "d": DAY_MS, "w": 7 * DAY_MS}
 def path(text: str) -> Path:
     """Parse a path."""
     if not text.strip():  # Path("") is the current folder, which an unset variable of a script does not mean
-        raise argparse.ArgumentTypeError("no folder is named")
+        raise argparse.ArgumentTypeError(tr("must not be empty"))
     return Path(text)
 
 
 def non_empty_text(text: str) -> str:
     """Parse a text that is not blank."""
     if not text.strip():
-        raise argparse.ArgumentTypeError("it says nothing")
+        raise argparse.ArgumentTypeError(tr("must not be empty"))
     return text
 
 
 def window_tokens(text: str) -> int:
     """Parse the size of a model's window, in tokens."""
     if not text.isdecimal() or int(text) < MIN_WINDOW_TOKENS:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of at least {MIN_WINDOW_TOKENS} tokens")
+        raise argparse.ArgumentTypeError(_expected_number(MIN_WINDOW_TOKENS, text))
     return int(text)
 
 
 def token_budget(text: str) -> int:
     """Parse a number of tokens; 0 means no limit."""
     if not (text.isascii() and text.isdigit()):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of tokens: 200000, for example")
+        raise argparse.ArgumentTypeError(
+            tr(
+                "must be a number of tokens, such as {example} (got {value})",
+                example="200000",
+                value=repr(text),
+            )
+        )
     return int(text)
 
 
@@ -52,7 +61,7 @@ def seconds(text: str) -> float:
     """Parse a duration in seconds."""
     value = _float(text)
     if not 0 <= value < math.inf:
-        raise argparse.ArgumentTypeError(f"must be a number of seconds (got {text!r})")
+        raise argparse.ArgumentTypeError(tr("must be a number of seconds (got {value})", value=repr(text)))
     return value
 
 
@@ -60,7 +69,13 @@ def usd(text: str) -> float:
     """Parse an amount of US dollars."""
     amount = _float(text)
     if not 0 <= amount < math.inf:
-        raise argparse.ArgumentTypeError(f"{text!r} is no amount of US dollars: 2.50, for example")
+        raise argparse.ArgumentTypeError(
+            tr(
+                "must be an amount in US dollars, such as {example} (got {value})",
+                example="2.50",
+                value=repr(text),
+            )
+        )
     return amount
 
 
@@ -68,7 +83,7 @@ def fraction(text: str) -> float:
     """Parse a share from 0 to 1."""
     value = _float(text)
     if not 0 <= value <= 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no share from 0 to 1")
+        raise argparse.ArgumentTypeError(tr("must be a number from 0 to 1 (got {value})", value=repr(text)))
     return value
 
 
@@ -82,28 +97,36 @@ def _float(text: str) -> float:
 def jobs(text: str) -> int:
     """Parse the number of worker processes."""
     if not text.isdecimal() or not 1 <= int(text) <= MAX_JOBS:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 to {MAX_JOBS}")
+        raise argparse.ArgumentTypeError(
+            tr("must be a number from 1 to {maximum} (got {value})", maximum=MAX_JOBS, value=repr(text))
+        )
     return int(text)
 
 
 def count(text: str) -> int:
     """Parse an integer of at least 0."""
     if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is no number")
+        raise argparse.ArgumentTypeError(_expected_number(0, text))
     return int(text)
 
 
 def positive_count(text: str) -> int:
     """Parse an integer of at least 1."""
     if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 on")
+        raise argparse.ArgumentTypeError(_expected_number(1, text))
     return int(text)
+
+
+def _expected_number(minimum: int, text: str) -> str:
+    return tr("must be a number ≥ {minimum} (got {value})", minimum=minimum, value=repr(text))
 
 
 def port(text: str) -> int:
     """Parse a port; 0 means any free one."""
     if not text.isdecimal() or int(text) > MAX_PORT:
-        raise argparse.ArgumentTypeError(f"{text!r} is no port from 0 to {MAX_PORT}")
+        raise argparse.ArgumentTypeError(
+            tr("must be a port from 0 to {maximum} (got {value})", maximum=str(MAX_PORT), value=repr(text))
+        )
     return int(text)
 
 
@@ -111,7 +134,9 @@ def byte_count(text: str) -> int:
     """Parse a size such as `2GB` or `500 MB` into bytes; 1 KB is 1,024 bytes."""
     match = _SIZE.fullmatch(text.strip())
     if match is None or float(match[1]) <= 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is no size such as 500MB or 2GB")
+        raise argparse.ArgumentTypeError(
+            tr("must be a size such as 500MB or 2GB (got {value})", value=repr(text))
+        )
     return max(1, round(float(match[1]) * _FACTORS[match[2].upper()]))
 
 
@@ -119,12 +144,16 @@ def duration_ms(text: str) -> int:
     """Parse a duration such as `12h`, `30d` or `4w` into milliseconds."""
     match = _TIME.fullmatch(text.strip())
     if match is None or not int(match[1]):
-        raise argparse.ArgumentTypeError(f"{text!r} is no time such as 12h, 30d or 4w")
+        raise argparse.ArgumentTypeError(
+            tr("must be a time such as 12h, 30d or 4w (got {value})", value=repr(text))
+        )
     return int(match[1]) * _UNITS[match[2].lower()]
 
 
 def hash_prefix(text: str) -> str:
     """Parse the first digits of a hash, or all of them; return them in lower case."""
     if not is_digest_prefix(text.lower()):
-        raise argparse.ArgumentTypeError(f"{text[:70]!r} is not 1 to 64 hex digits")
+        raise argparse.ArgumentTypeError(
+            tr("must be 1 to 64 hex digits (got {value})", value=repr(text[:70]))
+        )
     return text.lower()

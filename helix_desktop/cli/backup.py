@@ -11,13 +11,19 @@ import msgspec
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.app.exit_codes import FAILED
-from helix_desktop.cli.output import ProgressPrinter, print_err, print_out
+from helix_desktop.cli.output import ProgressPrinter, print_err, print_notice, print_out
 from helix_desktop.cli.workspace_command import with_services, with_workspace
 from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.store.archive_report import SUFFIX, ExportResult
-from helix_desktop.domain.text_format import format_bytes
+from helix_desktop.domain.user_text import TextContext, join_sentences
 from helix_desktop.services.app_services import AppServices
+from helix_desktop.words.errors import error_text
+from helix_desktop.words.numbers import format_size
 from helix_desktop.words.store_reports import export_summary, import_summary
+from helix_desktop.words.translation import Translator, translate
+
+tr = Translator("Command line")
+text = TextContext("Command line")
 
 
 def export(args: argparse.Namespace) -> int:
@@ -40,10 +46,10 @@ def import_file(args: argparse.Namespace) -> int:
         if args.json:
             print_out(json.dumps(msgspec.to_builtins(done), indent=1))
         else:
-            print_out(import_summary(done))
+            print_out(translate(import_summary(done)))
         for session in done.busy:
-            print_err(
-                f"helix-desktop: the session {session[:8]} is open and was not extended: close its window"
+            print_notice(
+                tr("Session {session} is open and wasn't extended. Close its window.", session=session[:8])
             )
         return 0 if done.is_complete else FAILED
 
@@ -59,16 +65,16 @@ def backup(args: argparse.Namespace) -> int:
             requested = services.registry.find_by_path(args.workspace)
             records = [record for record in records if requested is not None and record.id == requested.id]
         if not records:
-            raise InvalidInput("There is nothing to back up.", "Nothing was stored there yet.")
+            raise InvalidInput(text("There is nothing to back up."), text("Nothing is stored there yet."))
         exports: list[ExportResult] = []
         errors: list[HelixError] = []
         for record in records:
             try:
-                on_progress = ProgressPrinter(f"{record.name}: ").update
+                on_progress = ProgressPrinter(record.name).update
                 exports.append(await services.backup.back_up(record.id, _absolute(args.folder), on_progress))
             except HelixError as error:
                 errors.append(error)
-                print_err(f"helix-desktop: {record.name}: {error}")
+                print_notice(f"{record.name}: {error_text(error)}")
         return _print_exports(exports, args.json, as_list=True) or (FAILED if errors else 0)
 
     return with_services(args, work)
@@ -78,9 +84,9 @@ def _archive_path(path: Path) -> Path:
     """Return the path of an export. Raises InvalidInput for a name with another ending."""
     if path.suffix not in ("", SUFFIX):
         raise InvalidInput(
-            f"{path.name} does not end in {SUFFIX}.",
-            "Exports have this ending, so that file dialogs and people find them.",
-            f"Name it {path.with_suffix(SUFFIX).name}; without an ending it is added.",
+            text("{name} must end in {suffix}.", name=path.name, suffix=SUFFIX),
+            text("Helix Desktop and file dialogs find exports by this ending."),
+            text("Use {name}, or leave the ending out.", name=path.with_suffix(SUFFIX).name),
         )
     return _absolute(path.with_suffix(SUFFIX))
 
@@ -97,10 +103,12 @@ def _print_exports(exports: list[ExportResult], as_json: bool, as_list: bool = F
     for export in exports:
         totals = export.totals
         if not as_json:
-            print_out(f"{export.path}  {format_bytes(export.file_size)}")
-            print_err(f"{export_summary(export)} Verified.")
+            print_out(f"{export.path}  {format_size(export.file_size)}")
+            print_err(translate(join_sentences(export_summary(export), tr("Verified."))))
         for digest in totals.missing:
-            print_err(f"helix-desktop: the content {digest} is damaged or lost and is not in the file")
+            print_notice(tr("The content {digest} is damaged or lost and isn't in the file.", digest=digest))
         for session in totals.left_out:
-            print_err(f"helix-desktop: the log of session {session[:8]} is damaged and is not in the file")
+            print_notice(
+                tr("The log of session {session} is damaged and isn't in the file.", session=session[:8])
+            )
     return FAILED if any(export.totals.missing or export.totals.left_out for export in exports) else 0

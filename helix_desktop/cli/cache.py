@@ -16,10 +16,13 @@ from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.app.exit_codes import FAILED
 from helix_desktop.cli.cache_cleanup import collect, forget, restore, trash
 from helix_desktop.cli.cache_list import list_entries, search
-from helix_desktop.cli.cache_repair import repair, verify_all
+from helix_desktop.cli.cache_repair import repair, verified_text, verify_all
 from helix_desktop.cli.output import print_out
 from helix_desktop.cli.workspace_command import with_workspace
 from helix_desktop.services.app_services import AppServices
+from helix_desktop.words.translation import Translator, translate
+
+tr = Translator("Command line")
 
 
 def cache(args: argparse.Namespace) -> int:
@@ -48,8 +51,8 @@ async def _verify(args: argparse.Namespace, _: AppServices, workspace: OpenWorks
         print_out(json.dumps({"verified": 1, "damaged": damaged, "problems": []}))
     else:
         if damaged:
-            print_out(f"{verdict.digest}  DAMAGED  {verdict.text}")
-        print_out(f"1 verified, {len(damaged)} damaged")
+            print_out(f"{verdict.digest}  {tr('DAMAGED')}  {translate(verdict.text)}")
+        print_out(verified_text(1, len(damaged)))
     return FAILED if damaged else 0
 
 

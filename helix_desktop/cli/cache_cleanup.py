@@ -17,18 +17,24 @@ from helix_desktop.domain.errors import DigestAmbiguous, DigestUnknown, InvalidI
 from helix_desktop.domain.redaction.redaction import RedactionMatches, RedactionRequest
 from helix_desktop.domain.store.entries import CacheEntry
 from helix_desktop.domain.store.retention import CleanupPlan, RetentionRule
-from helix_desktop.domain.text_format import ellipsize, format_bytes, pluralize
+from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.unicode_safety import escape_hidden_name
+from helix_desktop.domain.user_text import TextContext
 from helix_desktop.services.app_services import AppServices
+from helix_desktop.words.numbers import format_size
 from helix_desktop.words.store_reports import shortfall_text, summary_lines
+from helix_desktop.words.translation import Translator, translate
+
+tr = Translator("Command line")
+text = TextContext("Command line")
 
 _KEPT_REASONS = (
-    ("referenced", "named by sessions"),
-    ("indexed", "reached through index entries"),
-    ("pinned", "pinned"),
-    ("young", "used in the last 24 hours"),
-    ("spared", "may go, not asked for"),
-    ("trashed", "in the trash already"),
+    ("referenced", text("used by sessions")),
+    ("indexed", text("reached through index entries")),
+    ("pinned", text("pinned")),
+    ("young", text("used in the last 24 hours")),
+    ("spared", text("could be moved, but excluded by these options")),
+    ("trashed", text("already in the trash")),
 )
 
 
@@ -47,16 +53,40 @@ async def collect(args: argparse.Namespace, _: AppServices, workspace: OpenWorks
         if entry.digest in gone:
             print_out(f"{entry.digest}  {_entry_line(entry)}")
     freed = sum(entry.stored_size for entry in plan.to_trash if entry.digest in gone)
-    did = "would go" if args.dry_run else "went"
-    print_err(f"{_count_entries(len(digests))}, {format_bytes(freed)} on disk, {did} to the trash")
+    print_err(_collected_text(len(digests), freed, is_dry_run=args.dry_run))
     for name, why in _KEPT_REASONS:
         share = getattr(plan, name)
         if share.entries:
-            stay = "stays" if share.entries == 1 else "stay"
-            print_err(f"  {share.entries:,} {stay}, {format_bytes(share.stored_size)}: {why}")
+            print_err(f"  {_kept_text(share.entries, share.stored_size, translate(why))}")
     if plan.short:
-        print_err(shortfall_text(plan))
+        print_err(translate(shortfall_text(plan)))
     return 0
+
+
+def _collected_text(entries: int, size: int, *, is_dry_run: bool) -> str:
+    if is_dry_run:
+        return tr.plural(
+            entries,
+            "%n entry, {size} on disk, would be moved to the trash",
+            "%n entries, {size} on disk, would be moved to the trash",
+            size=format_size(size),
+        )
+    return tr.plural(
+        entries,
+        "%n entry, {size} on disk, moved to the trash",
+        "%n entries, {size} on disk, moved to the trash",
+        size=format_size(size),
+    )
+
+
+def _kept_text(entries: int, size: int, why: str) -> str:
+    return tr.plural(
+        entries,
+        "%n entry stays, {size}: {why}",
+        "%n entries stay, {size}: {why}",
+        size=format_size(size),
+        why=why,
+    )
 
 
 def _plan_json(plan: CleanupPlan, digests: list[str], dry_run: bool) -> dict[str, Any]:
@@ -73,22 +103,19 @@ async def trash(args: argparse.Namespace, _: AppServices, workspace: OpenWorkspa
         if args.json:
             print_out(json.dumps(msgspec.to_builtins(result), indent=1))
         else:
-            removed_text = (
-                f"{_count_entries(len(result.digests))}, {format_bytes(result.stored_size)} on disk"
-            )
-            print_out(f"removed for good: {removed_text}, and {pluralize(len(result.sessions), 'session')}")
+            totals = _totals_text(len(result.digests), len(result.sessions), result.stored_size)
+            print_out(tr("Permanently deleted: {totals}", totals=totals))
         return 0
     trash_contents = await retention.trash()
     if args.json:
         print_out(json.dumps(msgspec.to_builtins(trash_contents), indent=1))
         return 0
     for session in trash_contents.sessions:
-        print_out(f"{session.id}  session  {escape_hidden_name(ellipsize(session.title))}")
+        print_out(f"{session.id}  {tr('session')}  {escape_hidden_name(ellipsize(session.title))}")
     for entry in trash_contents.entries:
         print_out(f"{entry.digest}  {_entry_line(entry)}")
     print_err(
-        f"{_count_entries(len(trash_contents.entries))}, {format_bytes(trash_contents.stored_size)} on disk, "
-        f"{pluralize(len(trash_contents.sessions), 'session')}"
+        _totals_text(len(trash_contents.entries), len(trash_contents.sessions), trash_contents.stored_size)
     )
     return 0
 
@@ -102,7 +129,10 @@ async def restore(args: argparse.Namespace, _: AppServices, workspace: OpenWorks
         *(session.id for session in trash_contents.sessions),
     ]
     if not (args.all or args.ids):
-        raise InvalidInput("Nothing to restore was named.", fix="Give a hash, a session's id, or --all.")
+        raise InvalidInput(
+            text("Nothing to restore was given."),
+            fix=text("Give a digest, a session id or {all}.", all="--all"),
+        )
     selected = candidates if args.all else [_match_prefix(candidates, prefix) for prefix in args.ids]
     sessions = {session.id for session in trash_contents.sessions}
     result = await retention.restore([item_id for item_id in selected if item_id not in sessions])
@@ -115,14 +145,16 @@ async def restore(args: argparse.Namespace, _: AppServices, workspace: OpenWorks
     if args.json:
         print_out(json.dumps({"digests": result.digests, "sessions": restored}, indent=1))
     else:
-        print_out(
-            f"brought back: {_count_entries(len(result.digests))} and {pluralize(len(restored), 'session')}"
-        )
+        print_out(tr("Restored: {totals}", totals=_totals_text(len(result.digests), len(restored))))
     return 0
 
 
-def _count_entries(count: int) -> str:
-    return pluralize(count, "entry", "entries")
+def _totals_text(entries: int, sessions: int, size: int | None = None) -> str:
+    """Return how many entries and sessions there are, and what they take on disk if that is known."""
+    counts = [tr.plural(entries, "%n entry", "%n entries"), tr.plural(sessions, "%n session", "%n sessions")]
+    if size is not None:
+        counts.append(tr("{size} on disk", size=format_size(size)))
+    return " · ".join(counts)
 
 
 def _match_prefix(candidates: Sequence[str], prefix: str) -> str:
@@ -130,9 +162,13 @@ def _match_prefix(candidates: Sequence[str], prefix: str) -> str:
     if len(matches) == 1:
         return matches[0]
     if matches:
-        raise DigestAmbiguous(f"Several things in the trash begin with {prefix!r}.", fix="Give more digits.")
+        raise DigestAmbiguous(
+            text("Several items in the trash start with {prefix}.", prefix=repr(prefix)),
+            fix=text("Give more digits."),
+        )
     raise DigestUnknown(
-        f"Nothing in the trash begins with {prefix[:64]!r}.", fix="List it with `cache trash`."
+        text("Nothing in the trash starts with {prefix}.", prefix=repr(prefix[:64])),
+        fix=text("List the trash with {command}.", command="helix-desktop cache trash"),
     )
 
 
@@ -140,28 +176,35 @@ async def forget(args: argparse.Namespace, services: AppServices, workspace: Ope
     """Run `cache forget`: show where a secret occurs, or redact it. Raises InvalidInput, DigestUnknown."""
     if args.lift:
         return await _allow_again(args, workspace)
-    text = _strip_newline(sys.stdin.read()) if args.stdin else ""
-    request = RedactionRequest(text, tuple([await workspace.contents.resolve(prefix) for prefix in args.sha]))
+    typed = _strip_newline(sys.stdin.read()) if args.stdin else ""
+    request = RedactionRequest(
+        typed, tuple([await workspace.contents.resolve(prefix) for prefix in args.sha])
+    )
     redaction = services.redaction(workspace.id)
     matches = await (redaction.redact(request) if args.yes else redaction.preview(request))
     if args.json:
         print_out(json.dumps({**_matches_json(matches), "forgotten": args.yes}, indent=1))
         return 0
     for line in summary_lines(matches):
-        print_out(line)
+        print_out(translate(line))
     if matches.unreadable:
-        damaged = pluralize(len(matches.unreadable), "damaged entry", "damaged entries")
-        print_err(f"{damaged} cannot be looked through: repair the store first")
+        print_err(
+            tr.plural(
+                len(matches.unreadable),
+                "%n damaged entry can't be searched. Repair the store first.",
+                "%n damaged entries can't be searched. Repair the store first.",
+            )
+        )
     if matches.is_empty:
-        print_out("it stands nowhere in this workspace")
+        print_out(tr("no occurrences found"))
     elif not args.yes:
-        print_err("nothing was changed; --yes does it, and it cannot be undone")
+        print_err(tr("dry run: pass {yes} to remove permanently", yes="--yes"))
     return 0
 
 
-def _strip_newline(text: str) -> str:
+def _strip_newline(typed: str) -> str:
     """Remove the line end that `echo` adds."""
-    return text.removesuffix("\n").removesuffix("\r")
+    return typed.removesuffix("\n").removesuffix("\r")
 
 
 def _matches_json(matches: RedactionMatches) -> dict[str, Any]:
@@ -174,14 +217,18 @@ def _matches_json(matches: RedactionMatches) -> dict[str, Any]:
 async def _allow_again(args: argparse.Namespace, workspace: OpenWorkspace) -> int:
     if not args.sha or not all(is_digest(digest) for digest in args.sha):
         raise InvalidInput(
-            "--lift takes the full hashes of forgotten outputs.",
-            "Nothing is stored of them by which a part of a hash could be completed.",
-            "Copy the 64 digits from the marker in the conversation.",
+            text("{lift} requires the full digests of removed outputs.", lift="--lift"),
+            text("A removed output can't be found by a part of its digest."),
+            text("Copy the 64 digits from the marker in the conversation."),
         )
     lifted = [digest for digest in args.sha if await workspace.store.redaction.lift(digest)]
-    print_out(json.dumps({"lifted": lifted}) if args.json else f"{len(lifted):,} may be stored again")
+    print_out(
+        json.dumps({"lifted": lifted})
+        if args.json
+        else tr.plural(len(lifted), "%n output may be stored again", "%n outputs may be stored again")
+    )
     return 0
 
 
 def _entry_line(entry: CacheEntry) -> str:
-    return f"{format_bytes(entry.stored_size):>8}  {content_name(entry)}".rstrip()
+    return f"{format_size(entry.stored_size):>8}  {content_name(entry)}".rstrip()

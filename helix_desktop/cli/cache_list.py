@@ -19,10 +19,15 @@ from helix_desktop.domain.store.entries import (
     HandoverHit,
     SearchResults,
 )
-from helix_desktop.domain.text_format import format_bytes, pluralize
 from helix_desktop.domain.unicode_safety import escape_hidden_name
+from helix_desktop.domain.user_text import TextContext
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.system.clock import wall_clock_ms
+from helix_desktop.words.numbers import format_integer, format_size
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Command line")
+text = TextContext("Command line")
 
 _PAGE = 500  # entries asked for at once
 
@@ -36,10 +41,14 @@ async def list_entries(args: argparse.Namespace, _: AppServices, workspace: Open
     for entry in entries:
         print_out(_entry_line(entry))
     totals = await workspace.store.totals()
-    shown_text = f"{len(entries):,} of " if len(entries) != totals.entries else ""
-    total_text = pluralize(totals.entries, "entry", "entries")
     print_err(
-        f"{shown_text}{total_text}, {format_bytes(totals.size)}, {format_bytes(totals.stored_size)} on disk"
+        " · ".join(
+            (
+                _shown_text(len(entries), totals.entries),
+                format_size(totals.size),
+                tr("{size} on disk", size=format_size(totals.stored_size)),
+            )
+        )
     )
     return 0
 
@@ -55,13 +64,30 @@ async def search(args: argparse.Namespace, _: AppServices, workspace: OpenWorksp
         print_out(_entry_line(hit.entry))
         _print_matches(hit)
     for handover in handovers:
-        print_out(f"handover e{handover.seq} of session {handover.session}")
+        print_out(
+            tr("handover {event} of session {session}", event=f"e{handover.seq}", session=handover.session)
+        )
         _print_matches(handover)
-    more = ", and maybe more: raise --limit" if results.cursor else ""
-    damaged = f", {results.unreadable} damaged" if results.unreadable else ""
-    hits = pluralize(len(results.hits), "entry", "entries")
-    print_err(f"{hits}, {pluralize(len(handovers), 'handover')}{damaged}{more}")
+    print_err(_found_text(results, len(handovers)))
     return 0
+
+
+def _shown_text(shown: int, entries: int) -> str:
+    if shown == entries:
+        return tr.plural(entries, "%n entry", "%n entries")
+    return tr.plural(entries, "{shown} of %n entry", "{shown} of %n entries", shown=shown)
+
+
+def _found_text(results: SearchResults, handovers: int) -> str:
+    parts = [
+        tr.plural(len(results.hits), "%n entry", "%n entries"),
+        tr.plural(handovers, "%n handover", "%n handovers"),
+    ]
+    if results.unreadable:
+        parts.append(tr.plural(results.unreadable, "%n damaged entry", "%n damaged entries"))
+    if results.cursor:
+        parts.append(tr("there may be more: raise {limit}", limit="--limit"))
+    return " · ".join(parts)
 
 
 async def _entries(args: argparse.Namespace, workspace: OpenWorkspace) -> list[CacheEntry]:
@@ -104,22 +130,26 @@ async def _resolve_session(session_prefix: str, workspace: OpenWorkspace) -> str
     if len(session_ids) == 1 or session_prefix in session_ids:
         return session_prefix if session_prefix in session_ids else session_ids[0]
     if session_ids:
-        raise InvalidInput(f"Several sessions begin with {session_prefix!r}.", fix="Give more of its id.")
+        raise InvalidInput(
+            text("Several sessions start with {prefix}.", prefix=repr(session_prefix)),
+            fix=text("Give more of its id."),
+        )
     raise InvalidInput(
-        f"This workspace has no session {session_prefix!r}.", fix="See `helix-desktop timeline`."
+        text("No session of this workspace starts with {prefix}.", prefix=repr(session_prefix)),
+        fix=text("List the sessions with {command}.", command="helix-desktop timeline"),
     )
 
 
 def _entry_line(entry: CacheEntry) -> str:
-    size = f"{format_bytes(entry.size):>8}  {entry.tokens:>7} tokens"
-    return f"{entry.digest}  {size}  {content_name(entry)}".rstrip()
+    tokens = tr("{tokens} tokens", tokens=f"{format_integer(entry.tokens):>9}")
+    return f"{entry.digest}  {format_size(entry.size):>8}  {tokens}  {content_name(entry)}".rstrip()
 
 
 def _print_matches(hit: ContentHit | HandoverHit) -> None:
     for spot in hit.matches.best:
         print_out(f"  {spot.line}: {escape_hidden_name(spot.excerpt)}")
     if not hit.matches.lines:
-        print_out("  in its name")
+        print_out(f"  {tr('matches name')}")
 
 
 def _search_json(results: SearchResults, handovers: tuple[HandoverHit, ...]) -> dict[str, Any]:

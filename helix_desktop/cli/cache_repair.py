@@ -11,24 +11,25 @@ import msgspec
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.ports import Store
 from helix_desktop.app.exit_codes import FAILED
-from helix_desktop.cli.output import ProgressPrinter, content_name, print_err, print_out
+from helix_desktop.cli.output import ProgressPrinter, content_name, print_err, print_notice, print_out
 from helix_desktop.domain.store.repair_report import IntegrityReport, RepairReport
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.store.remote.client import RemoteStore
+from helix_desktop.words.errors import error_text
 from helix_desktop.words.store_reports import repair_notice
+from helix_desktop.words.translation import Translator, translate
 
-_OPEN_ELSEWHERE = (
-    "helix-desktop: Not mended: this workspace is open in another running Helix Desktop. "
-    "Close it there: it is mended when it is opened next."
-)
-_NOT_REPAIRED = "helix-desktop: Not all of it could be mended. Restore a backup: helix-desktop cache import."
+tr = Translator("Command line")
+
+_REPAIR_COMMAND = "helix-desktop cache repair --workspace PATH"
+_IMPORT_COMMAND = "helix-desktop cache import"
 
 
 async def report_repairs(store: Store) -> None:
     """Print on standard error what was repaired when the store was opened, once."""
     report = store.health.report
     if report is not None:
-        print_err(f"helix-desktop: {repair_notice(report)}")
+        print_notice(error_text(repair_notice(report)))
         await store.health.acknowledge()
 
 
@@ -38,10 +39,10 @@ async def repair(args: argparse.Namespace, services: AppServices, workspace: Ope
     integrity = await _check_store(workspace.store)
     if integrity.problems:
         await services.close_workspace(workspace.id)
-        on_progress = ProgressPrinter("mending: ").update
+        on_progress = ProgressPrinter(tr("Repairing")).update
         workspace = await services.open_workspace(
             workspace.id, read_only=True, on_progress=on_progress
-        )  # opening mends what the check found
+        )  # opening repairs what the check found
         report = workspace.store.health.report or report
         integrity = await _check_store(workspace.store)
     if args.json:
@@ -53,7 +54,7 @@ async def repair(args: argparse.Namespace, services: AppServices, workspace: Ope
     else:
         _print(integrity, report)
     if integrity.problems:
-        print_err(_OPEN_ELSEWHERE if isinstance(workspace.store, RemoteStore) else _NOT_REPAIRED)
+        print_notice(_unrepaired_text(is_open_elsewhere=isinstance(workspace.store, RemoteStore)))
     if report is not None:
         await workspace.store.health.acknowledge()
     return 0 if integrity.is_sound and (report is None or report.is_lossless) else FAILED
@@ -66,14 +67,12 @@ async def verify_all(args: argparse.Namespace, workspace: OpenWorkspace) -> int:
         print_out(json.dumps(_integrity_json(integrity)))
         return 0 if integrity.is_sound else FAILED
     for content in integrity.damaged:
-        print_out(f"{content.digest}  DAMAGED  {content_name(content)}".rstrip())
+        print_out(f"{content.digest}  {tr('DAMAGED')}  {content_name(content)}".rstrip())
     for problem in integrity.problems:
-        print_out(problem)
-    print_out(f"{integrity.contents} verified, {len(integrity.damaged)} damaged")
+        print_out(translate(problem))
+    print_out(verified_text(integrity.contents, len(integrity.damaged)))
     if integrity.problems:
-        print_err(
-            "Mend it: helix-desktop cache repair --workspace PATH. It is mended at its next opening, too."
-        )
+        print_err(tr("To repair it, run {command} or open the workspace.", command=_REPAIR_COMMAND))
     return 0 if integrity.is_sound else FAILED
 
 
@@ -82,7 +81,7 @@ async def _check_store(store: Store) -> IntegrityReport:
         return await store.health.check()
 
     def show_progress(done: int, total: int) -> None:
-        sys.stderr.write(f"\r{done} of {total} verified")
+        sys.stderr.write("\r" + tr("{done} of {total} verified", done=done, total=total))
 
     integrity = await store.health.check(show_progress)
     sys.stderr.write("\r\x1b[K")
@@ -97,11 +96,25 @@ def _integrity_json(integrity: IntegrityReport) -> dict[str, object]:
 def _print(integrity: IntegrityReport, report: RepairReport | None) -> None:
     if report is not None:
         notice = repair_notice(report)
-        print_out(f"{notice.what}\n{notice.why}\n{notice.fix}")
+        print_out("\n".join(map(translate, (notice.what, notice.why, notice.fix))))
     for content in integrity.damaged:
-        print_out(f"{content.digest}  LOST  {content_name(content)}".rstrip())
+        print_out(f"{content.digest}  {tr('LOST')}  {content_name(content)}".rstrip())
     for problem in integrity.problems:
-        print_out(problem)
-    print_out(f"{integrity.contents} verified, {len(integrity.damaged)} damaged")
+        print_out(translate(problem))
+    print_out(verified_text(integrity.contents, len(integrity.damaged)))
     if report is None and integrity.is_sound:
-        print_out("Nothing had to be mended.")
+        print_out(tr("Nothing needed repair."))
+
+
+def verified_text(verified: int, damaged: int) -> str:
+    """Return how many contents were checked, and how many of them are damaged."""
+    return tr("{verified} verified, {damaged} damaged", verified=verified, damaged=damaged)
+
+
+def _unrepaired_text(*, is_open_elsewhere: bool) -> str:
+    if is_open_elsewhere:
+        return tr(
+            "Not repaired: this workspace is open in another running Helix Desktop. "
+            "Close it there. It is repaired the next time it opens."
+        )
+    return tr("Some damage couldn't be repaired. Restore a backup with {command}.", command=_IMPORT_COMMAND)

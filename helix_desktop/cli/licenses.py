@@ -5,8 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 
-from helix_desktop.cli.output import print_err, print_out
+from helix_desktop.cli.output import print_notice, print_out
 from helix_desktop.config.licenses import all_components
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Command line")
 
 
 def licences(args: argparse.Namespace) -> int:
@@ -32,5 +35,5 @@ def licences(args: argparse.Namespace) -> int:
                 print_out(f"\n{component.text}\n\n{'-' * 80}")
     incomplete = [component.name for component in components if not component.is_complete]
     for name in incomplete:
-        print_err(f"helix-desktop: the terms of {name} are missing; install Helix Desktop again")
+        print_notice(tr("The license text of {name} is missing. Reinstall Helix Desktop.", name=name))
     return 1 if incomplete else 0

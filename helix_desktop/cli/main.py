@@ -15,6 +15,7 @@ from typing import NoReturn
 from helix_desktop.app.exit_codes import FAILED, INTERRUPTED, LOCKED, USAGE
 from helix_desktop.app.launch_targets import OPEN_COMMAND, with_open_command
 from helix_desktop.cli import argument_types
+from helix_desktop.cli.argparse_texts import translate_argparse
 from helix_desktop.cli.dispatch import resolve_command
 from helix_desktop.cli.parser import Commands, add_commands
 from helix_desktop.config.languages import find_catalog
@@ -33,8 +34,12 @@ from helix_desktop.domain.errors import (
     WorkspaceMissing,
     WorkspaceUntrusted,
 )
+from helix_desktop.domain.user_text import TextContext
 from helix_desktop.words.errors import error_text
-from helix_desktop.words.translation import use_language
+from helix_desktop.words.translation import Translator, use_language
+
+tr = Translator("Command line")
+text = TextContext("Command line")
 
 SAMPLE_PYTHON = "sample-python"
 _USAGE_ERRORS = (
@@ -70,7 +75,7 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print the error and exit with 2."""
-        sys.stderr.write(f"helix-desktop: {message} (see helix-desktop --help)\n")
+        _print_error(tr("{error} (see {command})", error=message, command="helix-desktop --help"))
         raise SystemExit(USAGE)
 
 
@@ -81,25 +86,33 @@ def build_parser() -> argparse.ArgumentParser:
 
 def _build_parser() -> tuple[argparse.ArgumentParser, Commands]:
     """Build the grammar; return it and its commands."""
+    translate_argparse()
     common = _Parser(add_help=False)
     common.add_argument(
         "--data-dir",
         type=argument_types.path,
         default=argparse.SUPPRESS,
         metavar="DIR",
-        help="where Helix Desktop keeps its data",
+        help=tr("folder where Helix Desktop keeps its data"),
     )
     root: argparse.ArgumentParser = _Parser(
         prog="helix-desktop",
-        description="An agent's context, managed and in sight. Instead of a command, TARGET is an exported "
-        "workspace (FILE.helix) or a link (helix:…), shown in the window.",
+        description=tr(
+            "Manage the context of an AI coding agent, and see what is in it. Without a command, the window "
+            "opens. Instead of a command, TARGET can be an exported workspace ({file}) or a link ({link}).",
+            file="FILE.helix",
+            link="helix:…",
+        ),
         parents=[common],
     )
-    root.add_argument("--version", action=_Version, nargs=0, help="say which build this is")
+    root.add_argument("--version", action=_Version, nargs=0, help=tr("show the version and build"))
     root.add_argument(
-        "--workspace", type=argument_types.path, metavar="PATH", help="open this folder in the window"
+        "--workspace",
+        type=argument_types.path,
+        metavar="PATH",
+        help=tr("open this folder in the window"),
     )
-    root.add_argument("--demo", action="store_true", help="open the guided sample in the window")
+    root.add_argument("--demo", action="store_true", help=tr("open the guided sample in the window"))
     commands = root.add_subparsers(dest="command", metavar="COMMAND | TARGET")
     # Not listed, having no help text. Nothing may follow a target: a program that opens a link for a person
     # may let it end in words of its own, and another data directory would bring another's trust along.
@@ -117,9 +130,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _run_sample_python(arguments[1:])
     args = argparse.Namespace()
     try:
+        _speak_the_users_language()
         if not all(_is_utf8(word) for word in arguments):
-            raise InvalidInput("An argument is no UTF-8 text.", fix="Give names and texts as UTF-8.")
-        _choose_language()
+            raise InvalidInput(
+                text("An argument isn't valid UTF-8."), fix=text("Use UTF-8 for names and texts.")
+            )
         parser, commands = _build_parser()
         args = parser.parse_args(with_open_command(arguments, commands.choices))
         code = resolve_command(args)(args)
@@ -143,7 +158,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:  # noqa: BLE001 - the last line of defence: it is logged, and said in one line
         logs_dir = _log_unexpected_error(args, error)
         _print_error(
-            f"Helix Desktop made a mistake: {type(error).__name__}: {error}. The log is in {logs_dir}."
+            tr(
+                "Something went wrong ({error}). The log is in {folder}.",
+                error=f"{type(error).__name__}: {error}",
+                folder=logs_dir,
+            )
         )
         return FAILED
     return code
@@ -155,8 +174,8 @@ def _run_sample_python(argv: Sequence[str]) -> int:
     return run_sample_python(argv)
 
 
-def _choose_language() -> None:
-    """Choose the language of this process; only one other than English loads Qt. Raises HelixError."""
+def _speak_the_users_language() -> None:
+    """Choose the language of this process; Qt is loaded for any but English. Raises HelixError."""
     catalog = find_catalog(os.environ, resources_dir() / "languages")
     if catalog is not None:
         from helix_desktop.app.qt_language import load_language

@@ -9,12 +9,17 @@ import secrets
 import sys
 
 from helix_desktop import __version__
-from helix_desktop.cli.output import print_err, print_out
+from helix_desktop.cli.output import print_err, print_notice, print_out
 from helix_desktop.cli.workspace_command import resolve_workspace, with_services
 from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.user_text import TextContext
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.cache_server.lazy_store import LazyStore
 from helix_desktop.services.cache_server.tools import CacheServerTools
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Command line")
+text = TextContext("Command line")
 
 TOKEN_VARIABLE = "HELIX_MCP_TOKEN"
 MIN_TOKEN_CHARS = 16  # characters: what a person types must not be guessed by trying
@@ -57,9 +62,9 @@ async def _serve_http(port: int, tools: CacheServerTools, name: str) -> None:
             print_out(json.dumps({"url": url, "token": token} if is_generated else {"url": url}))
             sys.stdout.flush()  # whoever started this waits for the line
         except BrokenPipeError:
-            print_err("helix-desktop: Nobody reads the server's address: standard output is closed.")
+            print_notice(tr("The server's address can't be printed: standard output is closed."))
             raise
-        print_err(f"Serving the cache of {name} at {url}; Ctrl+C ends it.")
+        print_err(tr("Sharing the cache of {name} at {url}. Press Ctrl+C to stop.", name=name, url=url))
 
     await serve_loopback(cache_server(tools, name, __version__), token, port, ready)
 
@@ -71,8 +76,8 @@ def _token() -> tuple[str, bool]:
         return secrets.token_urlsafe(32), True
     if len(token) < MIN_TOKEN_CHARS or not token.isascii():
         raise InvalidInput(
-            f"The token in {TOKEN_VARIABLE} is too weak.",
-            f"It needs {MIN_TOKEN_CHARS} ASCII characters or more.",
-            "Leave the variable out, and one is made.",
+            text("The token in {variable} is too weak.", variable=TOKEN_VARIABLE),
+            text("It must have at least {count} ASCII characters.", count=MIN_TOKEN_CHARS),
+            text("Use a longer one, or unset the variable to have one generated."),
         )
     return token, False

@@ -7,9 +7,12 @@ import json
 import os
 
 from helix_desktop.app.data_move import move_data_dir
-from helix_desktop.cli.output import ProgressPrinter, print_err, print_out
+from helix_desktop.cli.output import ProgressPrinter, print_err, print_notice, print_out
 from helix_desktop.config.paths import DataDir
-from helix_desktop.domain.text_format import format_bytes, pluralize
+from helix_desktop.words.numbers import format_size
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Command line")
 
 
 def move_data(args: argparse.Namespace) -> int:
@@ -28,9 +31,16 @@ def move_data(args: argparse.Namespace) -> int:
     if args.json:
         print_out(json.dumps({**data_move, "removed": bool(args.remove_old) and not not_removed}))
         return 0
-    print_out(f"{move.target}  {format_bytes(move.size)}")
+    print_out(f"{move.target}  {format_size(move.size)}")
     if not_removed:
-        print_err(f"helix-desktop: could not be removed: {', '.join(map(str, not_removed))}")
+        print_notice(tr("Couldn't delete {paths}.", paths=tuple(map(str, not_removed))))
     elif not args.remove_old:
-        print_err(f"{pluralize(len(move.files), 'file')}, verified. The old copy stays in {move.source}.")
+        print_err(
+            tr.plural(
+                len(move.files),
+                "%n file moved and verified. The old copy is still in {folder}.",
+                "%n files moved and verified. The old copy is still in {folder}.",
+                folder=move.source,
+            )
+        )
     return 0

@@ -16,9 +16,8 @@ from helix_desktop.agent.session_updates import (
     SpendDecided,
     Update,
 )
-from helix_desktop.domain.cost import Budget, Spending
+from helix_desktop.cli.rewrite_lines import rewrite_line
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
-from helix_desktop.domain.events.rewrite_kinds import SweepReason
 from helix_desktop.domain.events.session import (
     AssistantSpoke,
     BudgetNeared,
@@ -31,11 +30,13 @@ from helix_desktop.domain.events.session import (
 from helix_desktop.domain.events.summary import HandoverFailed, HandoverMade, ObservationsPlaced
 from helix_desktop.domain.store.entries import CacheEntry
 from helix_desktop.domain.store.repair_report import LostContent
-from helix_desktop.domain.text_format import format_bytes
 from helix_desktop.domain.unicode_safety import escape_hidden_name
-from helix_desktop.domain.user_text import plain_text
-from helix_desktop.words.numbers import format_whole_percent
-from helix_desktop.words.rewrite_reasons import trigger_text
+from helix_desktop.domain.user_text import join_sentences
+from helix_desktop.words.costs import price_text
+from helix_desktop.words.numbers import format_size, format_usd, format_whole_percent
+from helix_desktop.words.translation import Translator, translate
+
+tr = Translator("Command line")
 
 _PRINT_EVERY = 0.05  # share of some work after which it is told again how far it is
 
@@ -59,6 +60,11 @@ def print_err(text: str) -> None:
     sys.stderr.write(text + "\n")
 
 
+def print_notice(text: str) -> None:
+    """Print a sentence for the user on standard error, behind the program's name."""
+    print_err(f"helix-desktop: {text}")
+
+
 def content_name(content: CacheEntry | LostContent) -> str:
     """Return the name of a content on one line, with control characters escaped."""
     return escape_hidden_name(f"{content.tool} {content.target}".rstrip())
@@ -67,9 +73,9 @@ def content_name(content: CacheEntry | LostContent) -> str:
 class ProgressPrinter:
     """Prints the progress of a job, on a terminal only."""
 
-    def __init__(self, label: str = "") -> None:
-        """`label` is printed before each percentage."""
-        self._label = label
+    def __init__(self, job: str = "") -> None:
+        """`job` is printed before each percentage."""
+        self._job = job
         self._is_terminal, self._printed_share = sys.stderr.isatty(), 0.0
 
     def update(self, done: int, total: int) -> None:
@@ -77,7 +83,8 @@ class ProgressPrinter:
         share = done / total if total else 1.0
         if self._is_terminal and share - self._printed_share >= _PRINT_EVERY:
             self._printed_share = share
-            print_err(f"{self._label}{format_whole_percent(share)}")
+            percent = format_whole_percent(share)
+            print_err(tr("{job}: {percent}", job=self._job, percent=percent) if self._job else percent)
 
 
 class TurnPrinter:
@@ -96,9 +103,16 @@ class TurnPrinter:
         """Print an update."""
         if isinstance(update, ErrorRaised):
             self.had_error = True
-            print_err(f"helix-desktop: {update.what} {update.why} {update.fix}".rstrip())
+            print_notice(translate(join_sentences(update.what, update.why, update.fix)))
         if isinstance(update, ResponseReset):
-            print_err(f"Retrying in {math.ceil(update.wait_s)} s (attempt {update.attempt}): {update.reason}")
+            print_err(
+                tr(
+                    "Retrying in {seconds} s (attempt {attempt}): {reason}",
+                    seconds=math.ceil(update.wait_s),
+                    attempt=update.attempt,
+                    reason=update.reason,
+                )
+            )
         if isinstance(update, SpendDecided):
             print_err(_spend_decision_text(update))
         if self.output_error is not None:
@@ -112,8 +126,9 @@ class TurnPrinter:
     def _print_json(self, session_id: str, update: Update) -> None:
         if isinstance(update, EventRecorded):
             recorded: RecordedEvent = update.recorded
-            line = JsonLine(session_id, recorded.seq, recorded.at, recorded.event)
-            print_out(msgspec.json.encode(line, enc_hook=plain_text).decode())
+            print_out(
+                msgspec.json.encode(JsonLine(session_id, recorded.seq, recorded.at, recorded.event)).decode()
+            )
             sys.stdout.flush()  # a line that was read is a fact: it may be relied on at once
 
     def _print_text(self, update: Update) -> None:
@@ -129,19 +144,42 @@ class TurnPrinter:
     def print_end(self, ended: TurnEnded) -> None:
         """Print why a turn did not end well, if it did not."""
         if ended.how != "done":
-            print_err(f"helix-desktop: the turn {ended.how}. {ended.what} {ended.why} {ended.fix}".rstrip())
+            reason = translate(join_sentences(ended.what, ended.why, ended.fix))
+            print_notice(translate(join_sentences(_end_text(ended), reason)))
+
+
+def _end_text(ended: TurnEnded) -> str:
+    match ended.how:
+        case "stopped":
+            return tr("The turn was stopped.")
+        case "interrupted":
+            return tr("The turn was interrupted.")
+    return tr("The turn failed.")
 
 
 def _spend_decision_text(decision: SpendDecided) -> str:
-    estimate = decision.ask.estimate
-    work = "compacting" if decision.ask.work == "handover" else "observing"
-    what = f"about {estimate.tokens:,} tokens with {estimate.model} ({estimate.price_text})"
+    estimate, is_compaction = decision.ask.estimate, decision.ask.work == "handover"
+    price = price_text(estimate)
     if decision.allowed:
-        return f"[{work}: reads {what}, within the budget]"
-    return (
-        f"[{work} was not started: it would read {what}, which no budget covers. The context stays as it is; "
-        "a full context is compacted without a model. Set --budget-tokens or --budget-usd.]"
+        work = tr("compacting") if is_compaction else tr("updating observations")
+        return tr(
+            "[{work}: reads about {tokens} tokens with {model} ({price}), within the budget]",
+            work=work,
+            tokens=estimate.tokens,
+            model=estimate.model,
+            price=price,
+        )
+    not_done = tr("Not compacted.") if is_compaction else tr("Observations not updated.")
+    reason = tr(
+        "This would read about {tokens} tokens with {model} ({price}), and no budget covers that. "
+        "A full context is compacted without a model. To allow it, set {tokens_option} or {usd_option}.",
+        tokens=estimate.tokens,
+        model=estimate.model,
+        price=price,
+        tokens_option="--budget-tokens",
+        usd_option="--budget-usd",
     )
+    return f"[{translate(join_sentences(not_done, reason))}]"
 
 
 def _print_event(event: Event) -> None:
@@ -149,33 +187,51 @@ def _print_event(event: Event) -> None:
         case AssistantSpoke(text=text) if text:
             print_out("")
         case ToolAnswered() as answer:
-            state = "ok" if answer.ok else answer.outcome.replace("ran", "failed")
-            stored = f", {answer.digest[:12]}" if answer.digest else ""
-            about = f"{answer.name} {answer.target}".rstrip()
-            print_err(f"[{about}: {state}, {format_bytes(answer.size)}{stored}]")
-        case SweepMade() as sweep:
-            print_err(_sweep_text(sweep))
-        case FoldMade() as fold:
-            print_err(f"[fold: {fold.steps} steps became a note, {fold.saved} tokens saved]")
-        case ObservationsPlaced(saved=saved):
-            print_err(f"[observations took the place of what they cover, {saved} tokens saved]")
-        case HandoverMade() as event:
-            why = trigger_text(event.trigger, event.threshold)
-            print_err(
-                f"[handover ({why}): {event.messages} messages, {event.before} -> {event.after} tokens]"
-            )
-        case SubagentStarted() as started:
-            print_err(f"[subagent {started.title}".rstrip() + f": session {started.session}]")
+            print_err(f"[{_answer_text(answer)}]")
+        case SweepMade() | FoldMade() | ObservationsPlaced() | HandoverMade() | HandoverFailed():
+            print_err(f"[{rewrite_line(event)}]")
+        case SubagentStarted(title=title, session=session) if title:
+            print_err(f"[{tr('subagent {title}: session {session}', title=title, session=session)}]")
+        case SubagentStarted(session=session):
+            print_err(f"[{tr('subagent: session {session}', session=session)}]")
         case BudgetNeared() as neared:
-            budget = Budget(neared.most_tokens, neared.most_cost)
-            print_err(f"[budget: {budget.usage_text(Spending(neared.tokens, neared.cost))} spent]")
-        case HandoverFailed() as failed:
-            print_err(f"[not handed over: {failed.what} {failed.why}]")
+            print_err(f"[{_budget_text(neared)}]")
         case _:
             pass
 
 
-def _sweep_text(sweep: SweepMade) -> str:
-    if sweep.reason is SweepReason.REFUSED:
-        return "[the model's server refused an image: a marker is sent instead]"
-    return f"[sweep: {len(sweep.masked)} messages' content became markers, {sweep.saved} tokens saved]"
+def _answer_text(answer: ToolAnswered) -> str:
+    call, size = f"{answer.name} {answer.target}".rstrip(), format_size(answer.size)
+    if not answer.digest:
+        return tr("{call}: {outcome}, {size}", call=call, outcome=_outcome_text(answer), size=size)
+    return tr(
+        "{call}: {outcome}, {size}, {digest}",
+        call=call,
+        outcome=_outcome_text(answer),
+        size=size,
+        digest=answer.digest[:12],
+    )
+
+
+def _outcome_text(answer: ToolAnswered) -> str:
+    if answer.ok:
+        return tr("ok", "a tool call")
+    match answer.outcome:
+        case "denied":
+            return tr("denied", "a tool call")
+        case "interrupted":
+            return tr("interrupted", "a tool call")
+        case "stopped":
+            return tr("stopped", "a tool call")
+    return tr("failed", "a tool call")
+
+
+def _budget_text(neared: BudgetNeared) -> str:
+    """Return what is spent of a budget: "8,200 of 10,000 tokens · $0.41 of $2.00"."""
+    amounts = []
+    if neared.most_tokens:
+        amounts.append(tr("{spent} of {limit} tokens", spent=neared.tokens, limit=neared.most_tokens))
+    if neared.most_cost:
+        spent, limit = format_usd(neared.cost), format_usd(neared.most_cost)
+        amounts.append(tr("{spent} of {limit}", "US dollars", spent=spent, limit=limit))
+    return tr("budget used: {amounts}", amounts=" · ".join(amounts))

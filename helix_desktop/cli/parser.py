@@ -8,19 +8,24 @@ from typing import TypeAlias, get_args
 from helix_desktop.app.exit_codes import USAGE
 from helix_desktop.cli import argument_types
 from helix_desktop.cli.cache_parser import add_cleanup_commands, add_find_commands
+from helix_desktop.domain.store.archive_report import SUFFIX
 from helix_desktop.domain.tools import PermissionMode
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Command line")
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 """The type of the object that commands are added to; argparse has no public name for it."""
 
-
-_KEYS_HELP = (
-    "Keys: a provider's key comes from the keychain, else from an environment variable: OPENAI_API_KEY, "
-    "ANTHROPIC_API_KEY, OPENROUTER_API_KEY, DEEPSEEK_API_KEY, GEMINI_API_KEY, GROQ_API_KEY, MISTRAL_API_KEY, "
-    "TOGETHER_API_KEY or XAI_API_KEY for the provider of that name, HELIX_NAME_KEY for any other (a provider "
-    "my-server reads HELIX_MY_SERVER_KEY). With --base-url, a provider that is neither set up nor one of "
-    "these also reads OPENAI_API_KEY; a line on standard error says which variable went to which host."
+_KEY_VARIABLES = (
+    *("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "OPENROUTER_API_KEY", "DEEPSEEK_API_KEY", "GEMINI_API_KEY"),
+    *("GROQ_API_KEY", "MISTRAL_API_KEY", "TOGETHER_API_KEY", "XAI_API_KEY"),
 )
+_PROFILES = ("balanced", "lean", "classic", "plain", "off")
+_SERVED_TOOLS = ("recall_cached_content", "search_cached_content", "list_cached_content")
+_MESSAGE = '{"role": "system|user|assistant|tool", "content": TEXT}'
+_CALLS = '"tool_calls": [{"id", "name", "arguments"}]'
+_CALL_ID, _NAME = '"tool_call_id"', '"name"'
 
 
 def add_commands(commands: Commands, common: argparse.ArgumentParser) -> None:
@@ -40,10 +45,14 @@ def _add_run(commands: Commands, common: argparse.ArgumentParser) -> None:
     run = commands.add_parser(
         "run",
         parents=[common],
-        help="one turn, events as JSON lines with --json",
-        description="Run one turn. In a folder that nobody has trusted yet, by --trust or in the window, it "
-        f"is refused with exit code {USAGE}: what lies there could act on this computer.",
-        epilog=_KEYS_HELP,
+        help=tr("run one turn without the window"),
+        description=tr(
+            "Run one turn. In a folder that you haven't trusted, with {trust} or in the window, this fails "
+            "with exit code {code}: files there could act on this computer.",
+            trust="--trust",
+            code=str(USAGE),
+        ),
+        epilog=_keys_text(),
     )
     _add_workspace(run)
     run.add_argument(
@@ -51,52 +60,92 @@ def _add_run(commands: Commands, common: argparse.ArgumentParser) -> None:
         type=argument_types.non_empty_text,
         required=True,
         metavar="TEXT",
-        help="what to say to the agent",
+        help=tr("message to send"),
     )
-    run.add_argument("--model", default="", metavar="PROVIDER/NAME", help="the model that answers")
+    run.add_argument("--model", default="", metavar="PROVIDER/NAME", help=tr("model that answers"))
     run.add_argument(
-        "--base-url", default="", metavar="URL", help="a server that speaks OpenAI Chat Completions"
+        "--base-url",
+        default="",
+        metavar="URL",
+        help=tr("address of a server with the OpenAI Chat Completions API"),
     )
     run.add_argument(
-        "--window", type=argument_types.window_tokens, default=0, metavar="TOKENS", help="the model's window"
+        "--window",
+        type=argument_types.window_tokens,
+        default=0,
+        metavar="TOKENS",
+        help=tr("size of the model's context window"),
     )
-    run.add_argument("--session", default="", metavar="ID", help="go on with this session, or `last`")
+    run.add_argument(
+        "--session",
+        default="",
+        metavar="ID",
+        help=tr("session to continue ({last} = the newest)", last="last"),
+    )
+    _add_run_limits(run)
+    run.add_argument("--json", action="store_true", help=tr("print every event as a JSON line"))
+
+
+def _add_run_limits(run: argparse.ArgumentParser) -> None:
     run.add_argument(
         "--budget-tokens",
         type=argument_types.token_budget,
         metavar="N",
-        help="tokens the session may spend; 0: any",
+        help=tr("token budget of the session (0 = unlimited)"),
     )
     run.add_argument(
-        "--budget-usd", type=argument_types.usd, metavar="X", help="US dollars it may spend; 0: any"
+        "--budget-usd",
+        type=argument_types.usd,
+        metavar="X",
+        help=tr("budget of the session in US dollars (0 = unlimited)"),
     )
     run.add_argument(
         "--patience",
         type=argument_types.seconds,
         metavar="SECONDS",
-        help="how long to wait for a model server that does not answer (default: 10 minutes)",
+        help=tr("how long to wait for a model server that doesn't answer (default: 10 minutes)"),
     )
     run.add_argument(
         "--mode",
         choices=get_args(PermissionMode),
         default="",
-        help="how freely the agent acts (default: the session's)",
+        help=tr("permission mode (default: the session's)"),
     )
-    run.add_argument("--trust", action="store_true", help="trust the folder from now on")
-    run.add_argument(
-        "--yes", action="store_true", help="approve what would be asked; else only rules and the mode do"
+    run.add_argument("--trust", action="store_true", help=tr("trust the folder from now on"))
+    run.add_argument("--yes", action="store_true", help=tr("approve all requests"))
+
+
+def _keys_text() -> str:
+    return tr(
+        "API keys: the key of a provider comes from the keychain, otherwise from an environment variable. "
+        "{variables} belong to the provider of that name. Any other provider reads {pattern}: "
+        "{provider} reads {variable}. With {base_url}, a provider that isn't set up and isn't one of these "
+        "also reads {openai}. A line on standard error shows which variable went to which host.",
+        variables=_KEY_VARIABLES,
+        pattern="HELIX_NAME_KEY",
+        provider="my-server",
+        variable="HELIX_MY_SERVER_KEY",
+        base_url="--base-url",
+        openai="OPENAI_API_KEY",
     )
-    run.add_argument("--json", action="store_true", help="print every event as a JSON line")
 
 
 def _add_workspace(command: argparse.ArgumentParser) -> None:
     command.add_argument(
-        "--workspace", type=argument_types.path, required=True, metavar="PATH", help="the project folder"
+        "--workspace",
+        type=argument_types.path,
+        required=True,
+        metavar="PATH",
+        help=tr("project folder"),
     )
 
 
+def _add_json(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--json", action="store_true", help=tr("print one JSON document"))
+
+
 def _add_cache(commands: Commands, common: argparse.ArgumentParser) -> None:
-    cache = commands.add_parser("cache", help="the cached outputs of a workspace")
+    cache = commands.add_parser("cache", help=tr("work with the cached outputs of a workspace"))
     verbs = cache.add_subparsers(
         dest="verb",
         metavar="list|search|show|verify|repair|export|import|gc|trash|restore|forget",
@@ -106,50 +155,66 @@ def _add_cache(commands: Commands, common: argparse.ArgumentParser) -> None:
     def add(name: str, text: str) -> argparse.ArgumentParser:
         verb = verbs.add_parser(name, parents=[common], help=text)
         _add_workspace(verb)
-        verb.add_argument("--json", action="store_true", help="one JSON document")
+        _add_json(verb)
         return verb
 
-    for name, text in (
-        ("show", "write the exact bytes"),
-        ("verify", "compare with SHA-256"),
-        ("export", "write sessions and contents to one file"),
-        ("import", "add what a file holds; nothing is overwritten"),
-        ("repair", "check everything, and mend what is wrong"),
-    ):
-        verb = add(name, text)
-        helps = {"export": "a file that ends in .helix; the ending may be left out", "import": "such a file"}
-        if name in helps:
-            verb.add_argument("file", type=argument_types.path, metavar="FILE", help=helps[name])
-        if name == "show":
-            verb.add_argument("sha", metavar="SHA", help="a SHA-256, or its first digits")
-        if name == "verify":
-            verb.add_argument("sha", metavar="SHA", nargs="?", default="", help="one entry; all without it")
+    show = add("show", tr("write the exact bytes of an entry"))
+    show.add_argument("sha", metavar="SHA", help=tr("SHA-256, or its first digits"))
+    verify = add("verify", tr("check everything, or one entry, without changing it"))
+    verify.add_argument(
+        "sha", metavar="SHA", nargs="?", default="", help=tr("entry to check (default: everything)")
+    )
+    export = add("export", tr("write sessions and cached outputs to one file"))
+    export.add_argument(
+        "file",
+        type=argument_types.path,
+        metavar="FILE",
+        help=tr("file to write; {suffix} is added if missing", suffix=SUFFIX),
+    )
+    importing = add("import", tr("add what a file contains; nothing is overwritten"))
+    importing.add_argument(
+        "file", type=argument_types.path, metavar="FILE", help=tr("exported file ({suffix})", suffix=SUFFIX)
+    )
+    add("repair", tr("check everything and repair damage"))
     add_find_commands(add)
     add_cleanup_commands(add)
 
 
 def _add_timeline(commands: Commands, common: argparse.ArgumentParser) -> None:
-    timeline = commands.add_parser("timeline", parents=[common], help="handovers and sweeps of a workspace")
+    timeline = commands.add_parser(
+        "timeline",
+        parents=[common],
+        help=tr("list what was cached, noted, summarized, pinned or undone"),
+    )
     _add_workspace(timeline)
-    timeline.add_argument("--json", action="store_true", help="one JSON document")
+    _add_json(timeline)
 
 
 def _add_backup(commands: Commands, common: argparse.ArgumentParser) -> None:
-    backup = commands.add_parser("backup", parents=[common], help="write every workspace to a file")
-    backup.add_argument("folder", type=argument_types.path, metavar="FOLDER", help="where the files go")
-    backup.add_argument(
-        "--workspace", type=argument_types.path, metavar="PATH", help="this project folder alone"
+    backup = commands.add_parser(
+        "backup", parents=[common], help=tr("back up every workspace to its own file")
     )
-    backup.add_argument("--json", action="store_true", help="one JSON document")
+    backup.add_argument(
+        "folder", type=argument_types.path, metavar="FOLDER", help=tr("folder for the backup files")
+    )
+    backup.add_argument(
+        "--workspace",
+        type=argument_types.path,
+        metavar="PATH",
+        help=tr("back up only this project folder"),
+    )
+    _add_json(backup)
 
 
 def _add_move(commands: Commands, common: argparse.ArgumentParser) -> None:
-    move = commands.add_parser("move-data", parents=[common], help="keep everything in another folder")
+    move = commands.add_parser("move-data", parents=[common], help=tr("move the data directory"))
     move.add_argument(
-        "folder", type=argument_types.path, metavar="FOLDER", help="an empty folder, or a new one"
+        "folder", type=argument_types.path, metavar="FOLDER", help=tr("an empty folder, or a new one")
     )
-    move.add_argument("--remove-old", action="store_true", help="remove the old copy at the end")
-    move.add_argument("--json", action="store_true", help="one JSON document")
+    move.add_argument(
+        "--remove-old", action="store_true", help=tr("delete the old copy after everything is verified")
+    )
+    _add_json(move)
     move.add_argument("--window", action="store_true", help=argparse.SUPPRESS)  # how the window calls it
 
 
@@ -157,15 +222,22 @@ def _add_mcp(commands: Commands, common: argparse.ArgumentParser) -> None:
     mcp = commands.add_parser(
         "mcp",
         parents=[common],
-        help="serve a workspace's cache to other programs (Model Context Protocol)",
-        description="Serves recall_cached_content, search_cached_content and list_cached_content: over "
-        "standard input and output, or with --http to programs of this machine that hold the token. The "
-        "workspace can be open in the window meanwhile.",
+        help=tr("share a workspace's cache over MCP (Model Context Protocol)"),
+        description=tr(
+            "Offers the tools {tools} over standard input and output. With {http}, programs on this computer "
+            "that have the token can use them. The workspace can stay open in the window.",
+            tools=_SERVED_TOOLS,
+            http="--http",
+        ),
     )
     _add_workspace(mcp)
-    mcp.add_argument("--http", action="store_true", help="over HTTP on the loopback address")
+    mcp.add_argument("--http", action="store_true", help=tr("use HTTP on the loopback address"))
     mcp.add_argument(
-        "--port", type=argument_types.port, default=0, metavar="N", help="with --http; by default a free one"
+        "--port",
+        type=argument_types.port,
+        default=0,
+        metavar="N",
+        help=tr("port for {http} (default: any free one)", http="--http"),
     )
 
 
@@ -173,56 +245,69 @@ def _add_replay(commands: Commands, common: argparse.ArgumentParser) -> None:
     replay = commands.add_parser(
         "replay",
         parents=[common],
-        help="what a policy would have made of recorded sessions",
-        description="A recording is a file of JSON lines, plain or gzip, one message each: "
-        '{"role": "system|user|assistant|tool", "content": TEXT}, an assistant\'s with "tool_calls": '
-        '[{"id", "name", "arguments"}], a tool\'s with "tool_call_id" and "name".',
+        help=tr("measure what a policy does with recorded sessions"),
+        description=tr(
+            "A recording is a file of JSON lines, plain or gzip, with one message per line: {message}. "
+            "Assistant messages can have {calls}. Tool messages have {call_id} and {name}.",
+            message=_MESSAGE,
+            calls=_CALLS,
+            call_id=_CALL_ID,
+            name=_NAME,
+        ),
     )
     replay.add_argument(
-        "files", nargs="+", type=argument_types.path, metavar="FILE", help="recordings, or folders of them"
+        "files",
+        nargs="+",
+        type=argument_types.path,
+        metavar="FILE",
+        help=tr("recordings, or folders of recordings"),
     )
     replay.add_argument(
         "--policy",
         default="balanced",
         metavar="NAME",
-        help="balanced, lean, classic, plain, off, or a TOML file",
+        help=tr("TOML file, or one of the profiles {profiles}", profiles=_PROFILES),
     )
     replay.add_argument(
         "--window",
         type=argument_types.window_tokens,
         default=128_000,
         metavar="TOKENS",
-        help="the model's window",
+        help=tr("size of the model's context window"),
     )
-    replay.add_argument("--recalls", action="store_true", help="put in recalls that an agent would make")
+    replay.add_argument("--recalls", action="store_true", help=tr("simulate recalls"))
     replay.add_argument(
         "--recall-rate",
         type=argument_types.fraction,
         default=None,
         metavar="SHARE",
-        help="recalls besides those of files read again, as a share of the model calls",
+        help=tr("share of model calls with a simulated recall, besides files that are read again"),
     )
     replay.add_argument(
         "--reach-every",
         type=argument_types.count,
         default=0,
         metavar="N",
-        help="fetch all outputs at each Nth model call, not at the last alone",
+        help=tr("recall every output at each Nth model call, not only at the last"),
     )
-    replay.add_argument("--jobs", type=argument_types.jobs, default=1, metavar="N", help="processes at work")
-    replay.add_argument("--json", action="store_true", help="one JSON document with the figures of each file")
+    replay.add_argument(
+        "--jobs", type=argument_types.jobs, default=1, metavar="N", help=tr("number of processes")
+    )
+    replay.add_argument(
+        "--json", action="store_true", help=tr("print one JSON document with the figures of each file")
+    )
 
 
 def _add_installation(commands: Commands, common: argparse.ArgumentParser) -> None:
-    licences = commands.add_parser(
-        "licences", parents=[common], help="what is shipped, and under which terms"
+    licenses = commands.add_parser(
+        "licences", parents=[common], help=tr("list bundled components and their licenses")
     )
-    licences.add_argument("--texts", action="store_true", help="with the texts in full")
-    licences.add_argument("--json", action="store_true", help="one JSON document")
-    self_check = commands.add_parser("self-check", parents=[common], help="prove this installation")
-    self_check.add_argument("--json", action="store_true", help="one JSON document")
+    licenses.add_argument("--texts", action="store_true", help=tr("include the license texts"))
+    _add_json(licenses)
+    self_check = commands.add_parser("self-check", parents=[common], help=tr("check this installation"))
+    _add_json(self_check)
     self_check.add_argument(
-        "--keyring", action="store_true", help="keep a made-up secret in the keychain, and remove it again"
+        "--keyring", action="store_true", help=tr("store a test key in the keychain, then delete it")
     )
     self_check.add_argument(
         "--paint-only", action="store_true", help=argparse.SUPPRESS
@@ -231,10 +316,10 @@ def _add_installation(commands: Commands, common: argparse.ArgumentParser) -> No
 
 def _add_demo(commands: Commands, common: argparse.ArgumentParser) -> None:
     for name, text in (
-        ("demo", "run the guided demo without a display"),
-        ("screenshots", "picture every screen"),
+        ("demo", tr("run the guided demo without a display")),
+        ("screenshots", tr("take screenshots of every screen")),
     ):
         command = commands.add_parser(name, parents=[common], help=text)
         command.add_argument(
-            "--out", type=argument_types.path, required=True, metavar="DIR", help="where the pictures go"
+            "--out", type=argument_types.path, required=True, metavar="DIR", help=tr("output directory")
         )

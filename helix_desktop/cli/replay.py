@@ -12,12 +12,17 @@ from pathlib import Path
 from helix_desktop.cli.output import print_err, print_out
 from helix_desktop.context.policy import PROFILES, ContextPolicy, policy_from
 from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.user_text import TextContext
 from helix_desktop.replay import Replayer
 from helix_desktop.replay.measure import MeasureOptions
 from helix_desktop.replay.parallel import measure_all
 from helix_desktop.replay.recording import find_recordings
 from helix_desktop.replay.report import format_table, to_document, totals_by_column, warning_lines
 from helix_desktop.replay.simulated_recalls import DEFAULT_RATE
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Command line")
+text = TextContext("Command line")
 
 PROGRESS_INTERVAL_S = 5.0  # between two lines that say how far it is
 
@@ -43,19 +48,27 @@ def load_policy(name_or_path: str) -> ContextPolicy:
     """Return the profile of this name, or the policy in this TOML file. Raises InvalidInput."""
     if name_or_path in PROFILES:
         return PROFILES[name_or_path]
-    fix = f"Give {', '.join(PROFILES)}, or a TOML file."
+    fix = text("Use one of {profiles}, or the path of a TOML file.", profiles=tuple(PROFILES))
     try:
         return policy_from(tomllib.loads(Path(name_or_path).read_text(encoding="utf-8")))
     except FileNotFoundError as error:
         raise InvalidInput(
-            f"There is no policy {name_or_path!r}.", "It is no profile and no file.", fix
+            text("Policy {name} not found.", name=repr(name_or_path)),
+            text("No profile or file has this name."),
+            fix,
         ) from error
     except OSError as error:
         raise InvalidInput(
-            f"The policy {name_or_path} cannot be read.", f"{error.strerror or error}.", fix
+            text("The policy {path} can't be read.", path=name_or_path),
+            text("{reason}.", reason=error.strerror or error),
+            fix,
         ) from error
     except ValueError as error:
-        raise InvalidInput(f"{name_or_path} is no policy.", f"{error}.", "Correct it.") from error
+        raise InvalidInput(
+            text("The policy in {path} isn't valid.", path=name_or_path),
+            text("{reason}.", reason=error),
+            text("Correct the file."),
+        ) from error
 
 
 class _Progress:
@@ -69,4 +82,4 @@ class _Progress:
         """Print the progress if the last line is old enough."""
         if time.monotonic() - self._reported_at >= PROGRESS_INTERVAL_S and done < self._total:
             self._reported_at = time.monotonic()
-            print_err(f"{done} of {self._total} recordings measured")
+            print_err(tr("{done} of {total} recordings measured", done=done, total=self._total))

@@ -10,7 +10,7 @@ from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.ports import Model
 from helix_desktop.app.exit_codes import FAILED
-from helix_desktop.cli.output import TurnPrinter, print_err
+from helix_desktop.cli.output import TurnPrinter, print_notice
 from helix_desktop.cli.workspace_command import with_workspace
 from helix_desktop.domain.cost import Budget
 from helix_desktop.domain.errors import (
@@ -18,7 +18,12 @@ from helix_desktop.domain.errors import (
     InvalidInput,
     ModelNotChosen,
 )
+from helix_desktop.domain.user_text import TextContext
 from helix_desktop.services.app_services import AppServices
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Command line")
+text = TextContext("Command line")
 
 _MCP_START_TIMEOUT_S = 30.0  # MCP servers get so long before a turn begins without them
 
@@ -57,7 +62,7 @@ def require_model(conversation: Conversation) -> None:
     try:
         conversation.model_choice.require()
     except ModelNotChosen as error:
-        fix = "Set it up in Settings, Providers, or name another model with --model."
+        fix = text("Set it up in Settings, Providers, or choose another with {model}.", model="--model")
         raise ModelNotChosen(error.label, fix, is_chosen=error.is_chosen) from None
 
 
@@ -65,7 +70,7 @@ def _warn_model_change(conversation: Conversation) -> None:
     """Warn if another model than before answers in a session: it is sent the whole conversation."""
     previous, current = conversation.session.transcript.last_model, conversation.model.label
     if previous not in ("", current):
-        print_err(f"helix-desktop: {previous} answered in this session so far; {current} goes on.")
+        print_notice(tr("Model changed from {previous} to {current}.", previous=previous, current=current))
 
 
 async def _apply_budget(conversation: Conversation, args: argparse.Namespace) -> None:
@@ -94,7 +99,7 @@ async def _requested_model(services: AppServices, args: argparse.Namespace) -> M
         raise InvalidInput(error.what, error.why, error.fix) from error
     if args.base_url and (key := services.models.environment_key(args.model, args.base_url)).value:
         host = urlsplit(args.base_url).netloc.rpartition("@")[2]
-        print_err(f"helix-desktop: the key in {key.name} goes to {host}.")
+        print_notice(tr("The key in {variable} is sent to {host}.", variable=key.name, host=host))
     return model
 
 
@@ -114,7 +119,11 @@ async def _open_session(workspace: OpenWorkspace, session_prefix: str) -> Conver
     if len(matches) == 1:
         return await workspace.open_session(matches[0])
     if matches:
-        raise InvalidInput(f"Several sessions begin with {session_prefix!r}.", fix="Give more of its id.")
+        raise InvalidInput(
+            text("Several sessions start with {prefix}.", prefix=repr(session_prefix)),
+            fix=text("Give more of its id."),
+        )
     raise InvalidInput(
-        f"This workspace has no session {session_prefix!r}.", fix="Leave --session out to begin one."
+        text("No session of this workspace starts with {prefix}.", prefix=repr(session_prefix)),
+        fix=text("Leave out {session} to start a new one.", session="--session"),
     )

@@ -17,12 +17,18 @@ from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.app.crash_log import close_log, open_log
 from helix_desktop.app.exit_codes import TERMINATED
 from helix_desktop.cli.cache_repair import report_repairs
-from helix_desktop.cli.output import ProgressPrinter, print_err
+from helix_desktop.cli.output import ProgressPrinter, print_notice
 from helix_desktop.config.paths import DataDir
 from helix_desktop.domain.errors import WorkspaceMissing, WorkspaceUntrusted
+from helix_desktop.domain.user_text import TextContext
 from helix_desktop.providers.retry import PATIENCE_S
 from helix_desktop.services.app_services import AppServices
+from helix_desktop.words.errors import error_text
+from helix_desktop.words.translation import Translator
 from helix_desktop.workspaces.record import WorkspaceRecord
+
+tr = Translator("Command line")
+text = TextContext("Command line")
 
 ServicesWork = Callable[[AppServices], Coroutine[Any, Any, int]]
 WorkspaceWork = Callable[[AppServices, OpenWorkspace], Coroutine[Any, Any, int]]
@@ -34,9 +40,9 @@ def with_workspace(args: argparse.Namespace, work: WorkspaceWork) -> int:
     async def open_and_run(services: AppServices) -> int:
         record = resolve_workspace(services, args)
         for problem in services.problems:
-            print_err(f"helix-desktop: {problem}")
+            print_notice(error_text(problem))
         # What is stored can be looked at also when the project's folder is gone.
-        on_progress = ProgressPrinter("mending the damaged store: ").update
+        on_progress = ProgressPrinter(tr("Repairing the store")).update
         workspace = await services.open_workspace(
             record.id, read_only=args.command != "run", on_progress=on_progress
         )
@@ -102,17 +108,19 @@ def resolve_workspace(services: AppServices, args: argparse.Namespace) -> Worksp
         if getattr(args, "verb", "") == "import":
             return services.registry.add(path)
         raise WorkspaceMissing(
-            f"{path} is no workspace of Helix Desktop.",
-            "Nothing has been run there yet.",
-            "Open the folder in the window, or run a turn in it.",
+            text("{path} isn't a workspace yet.", path=path),
+            fix=text("Open the folder in the window, or run a turn in it."),
         )
     model_label = args.model or args.base_url or (record.model if record is not None else "")
     if services.settings_damaged is not None and not model_label:
         raise services.settings_damaged  # which model was chosen is not known: do not answer with another
     if os.path.isdir(path) and not (args.trust or (record is not None and record.trusted)):
         raise WorkspaceUntrusted(
-            f"{path} is not trusted yet.",
-            "A turn runs commands there and sends what it reads to a model.",
-            "If you know what is in the folder, add --trust, or trust it in the window.",
+            text("{path} isn't trusted yet.", path=path),
+            text("A turn runs commands there and sends what it reads to a model."),
+            text(
+                "If you know what the folder contains, add {trust} or trust it in the window.",
+                trust="--trust",
+            ),
         )
     return services.registry.add(path, trusted=args.trust)

@@ -88,14 +88,14 @@ UNUSABLE = [
     (("demo",), "--out"),
     (("run", "--workspace", "nowhere", "--message", "hi"), "nowhere is not a folder."),
     (("run", "--workspace", "ws/a.txt", "--message", "hi"), "ws/a.txt is not a folder."),
-    (("run", "--workspace", "", "--message", "hi"), "no folder is named"),
+    (("run", "--workspace", "", "--message", "hi"), "must not be empty"),
     (("run", "--workspace", "w" * 5000, "--message", "hi"), "is not a folder."),
-    (("run", "--workspace", "ws", "--message", " "), "it says nothing"),
-    (("run", "--workspace", "other", "--message", "hi"), "other is not trusted yet."),
+    (("run", "--workspace", "ws", "--message", " "), "must not be empty"),
+    (("run", "--workspace", "other", "--message", "hi"), "other isn't trusted yet."),
     (turn("--mode", "yolo"), "invalid choice: 'yolo'"),
-    (turn("--window", "0"), "'0' is no number of at least 1000 tokens"),
-    (turn("--window", "-5"), "'-5' is no number"),
-    (turn("--window", "many"), "'many' is no number"),
+    (turn("--window", "0"), "must be a number ≥ 1,000 (got '0')"),
+    (turn("--window", "-5"), "must be a number ≥ 1,000 (got '-5')"),
+    (turn("--window", "many"), "must be a number ≥ 1,000 (got 'many')"),
     (turn("--model", "nobody/small"), "There is no provider nobody. Known: none yet."),
     (turn("--model", "/small"), "names no model"),
     (turn("--model", "a b/c", "--base-url", URL), "'a b/c' names no model."),
@@ -106,9 +106,9 @@ UNUSABLE = [
     (turn("--model", "a/b", "--base-url", "http://"), "is no address."),
     (turn("--model", "a/b", "--base-url", "http://[/v1"), "is no address."),
     (turn("--model", "a/b", "--base-url", "http://host:99999/v1"), "is no address."),
-    (turn("--session", "nothing-like-it"), "has no session 'nothing-like-it'."),
-    (("timeline", "--workspace", "other"), "other is no workspace of Helix Desktop."),
-    (("cache", "list", "--workspace", "nowhere"), "nowhere is no workspace of Helix Desktop."),
+    (turn("--session", "nothing-like-it"), "No session of this workspace starts with 'nothing-like-it'."),
+    (("timeline", "--workspace", "other"), "other isn't a workspace yet."),
+    (("cache", "list", "--workspace", "nowhere"), "nowhere isn't a workspace yet."),
     (("cache", "show", "xyz", "--workspace", "ws"), "No cached output begins with 'xyz'."),
     (("cache", "show", "f" * 64, "--workspace", "ws"), "This workspace holds no content ffff"),
     (("cache", "show", "f" * 65, "--workspace", "ws"), "No cached output begins with"),
@@ -147,7 +147,7 @@ def test_an_ambiguous_prefix_needs_more_digits(
         await store.close()
 
     asyncio.run(add_two())
-    assert "Several sessions begin with 'zz'. Give more" in refuse(*turn("--session", "zz"))
+    assert "Several sessions start with 'zz'. Give more" in refuse(*turn("--session", "zz"))
     capsys.readouterr()
     assert say(*turn("--json", "--session", "zz2")) == 0
     assert capsys.readouterr().out.startswith('{"session":"zz2","seq":2,')
@@ -258,9 +258,9 @@ def test_a_corrupt_store_is_repaired_and_a_copy_is_kept(cli: Cli, capsys: pytest
 
 async def test_arguments_that_are_no_text(cli: Cli) -> None:
     odd = b"ca\xff\xfe"
-    (await cli(*turn()[:-1], odd)).assert_refused(2, "An argument is no UTF-8 text.")
+    (await cli(*turn()[:-1], odd)).assert_refused(2, "An argument isn't valid UTF-8.")
     os.mkdir(os.fsencode(cli.folder) + b"/" + odd)
-    (await cli("run", "--workspace", odd, "--message", "hi")).assert_refused(2, "no UTF-8")
+    (await cli("run", "--workspace", odd, "--message", "hi")).assert_refused(2, "isn't valid UTF-8")
 
 
 async def test_an_output_without_reader_ends_the_turn_and_is_recorded(cli: Cli) -> None:

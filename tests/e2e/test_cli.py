@@ -106,7 +106,7 @@ async def test_a_server_gets_the_key_and_its_refusal_names_the_variable(cli: Cli
     async with ChatServer(replies_in_order(api_error(401, f"bad key {key}"), text_reply("Hello."))) as server:
         refused = await cli.run_with_server(server.base_url, "Hello?", OPENAI_API_KEY=key)
         sent, error = refused.err.splitlines()
-        assert sent == f"helix-desktop: the key in OPENAI_API_KEY goes to {server.base_url.split('/')[2]}."
+        assert sent == f"helix-desktop: The key in OPENAI_API_KEY is sent to {server.base_url.split('/')[2]}."
         assert "local refused the key." in error
         assert error.endswith("Set HELIX_LOCAL_KEY or OPENAI_API_KEY to the right key.")
         assert refused.code == 1
@@ -177,11 +177,11 @@ async def test_the_cache_is_sorted_narrowed_and_searched(cli: Cli) -> None:
     assert await listed("--older", "1h") == []
     session = (await cli("timeline", *at, "--json")).json[0]["session"]
     assert len(await listed("--from-session", session[:8])) == 2
-    (await cli("cache", "list", *at, "--from-session", "zz")).assert_refused(2, "no session 'zz'")
+    (await cli("cache", "list", *at, "--from-session", "zz")).assert_refused(2, "starts with 'zz'")
 
     matches = await cli("cache", "search", "tide IS", *at)
     assert b"The Tide is high\n" in matches.out
-    assert "1 entry, 0 handovers" in matches.err
+    assert "1 entry · 0 handovers" in matches.err
     document = (await cli("cache", "search", '"tide is"', *at, "--json")).json
     assert [(entry["tool"], entry["lines"]) for entry in document["entries"]] == [("run_command", 1)]
     assert document["more"] is False
@@ -235,7 +235,7 @@ async def test_a_repair_that_a_guest_cannot_do_is_explained(cli: Cli) -> None:
     result = await cli("cache", "repair", "--workspace", "ws")
     assert result.code == 1
     assert b"it is missing in the index by time\n1 verified, 0 damaged" in result.out
-    assert "Close it there: it is mended when it is opened next." in result.err
+    assert "Close it there. It is repaired the next time it opens." in result.err
     await owner.close()
     mended = await cli("cache", "repair", "--workspace", "ws")
     assert mended.code == 0
@@ -270,10 +270,9 @@ async def test_the_timeline_lists_handovers_in_text_and_json(cli: Cli) -> None:
     assert handovers
     assert all(handover["after"] < handover["before"] for handover in handovers)
     text = (await cli("timeline", "--workspace", "ws")).out.decode()
-    figures = (
-        f"{handovers[0]['messages']} messages, {handovers[0]['before']} -> {handovers[0]['after']} tokens"
-    )
-    assert f"handover (automatic at 85 %): {figures}" in text
+    first = handovers[0]
+    figures = f"{first['messages']} messages, {first['before']:,} → {first['after']:,} tokens"
+    assert f"summarized (automatic at 85 %): {figures}" in text
     listed = (await cli("cache", "list", "--workspace", "ws", "--json")).json
     assert {content["digest"] for content in listed if content["kind"] == "index"} == {
         handover["index"] for handover in handovers

@@ -103,7 +103,7 @@ def test_an_unusable_file_is_named_and_changes_nothing(here: Here, tmp_path: Pat
         ("import", "cut.helix", 2, "ends early: a part of it is missing. Nothing was changed."),
         ("import", "none.helix", 2, "none.helix cannot be read."),
         ("export", "no/where.helix", 1, "where.helix was not written."),
-        ("export", "out.tar", 2, "out.tar does not end in .helix."),
+        ("export", "out.tar", 2, "out.tar must end in .helix."),
     ):
         ended, out, err = here.cache(verb, str(tmp_path / name), "--workspace", str(tmp_path / "ws"))
         assert (ended, out, len(err.splitlines())) == (code, "", 1)

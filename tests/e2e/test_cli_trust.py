@@ -48,7 +48,7 @@ async def test_nothing_of_a_folder_is_read_or_sent_before_it_is_trusted(cli: Cli
     async with ChatServer(replies_in_order(text_reply("Hello."))) as server:
         turn = ("run", "--workspace", "ws", "--message", "hi", "--model", "local/small")
         (await cli(*turn, "--base-url", server.base_url, "--yes")).assert_refused(
-            2, "not trusted yet.", "--trust"
+            2, "isn't trusted yet.", "--trust"
         )
         assert server.bodies == []
         assert not list((cli.data / "workspaces").glob("*-*"))
@@ -100,6 +100,6 @@ async def test_plan_and_auto_on_the_command_line(cli: Cli) -> None:
 
 async def test_help_explains_trust(cli: Cli) -> None:
     help_text = " ".join((await cli("run", "--help")).out.decode().split())
-    assert "refused with exit code 2" in help_text
+    assert "fails with exit code 2" in help_text
     assert "--trust trust the folder from now on" in help_text
     assert "--mode {ask,plan,auto}" in help_text

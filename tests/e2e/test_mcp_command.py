@@ -171,7 +171,7 @@ async def test_an_address_that_nobody_reads_is_one_plain_line(cli: Cli) -> None:
     os.close(writer)
     ran = await wait_for_exit(process)
     assert ran.code == 1
-    assert ran.err == "helix-desktop: Nobody reads the server's address: standard output is closed.\n"
+    assert ran.err == "helix-desktop: The server's address can't be printed: standard output is closed.\n"
     logs = [file.read_text(encoding="utf-8") for file in (cli.data / "logs").glob("*.log")]
     assert not any("Traceback" in log for log in logs)
 
@@ -182,4 +182,4 @@ async def test_a_weak_token_is_refused(cli: Cli) -> None:
 
 
 async def test_a_folder_that_is_no_workspace_is_refused(cli: Cli) -> None:
-    (await cli("mcp", "--workspace", "elsewhere")).assert_refused(2, "is no workspace")
+    (await cli("mcp", "--workspace", "elsewhere")).assert_refused(2, "elsewhere isn't a workspace yet.")

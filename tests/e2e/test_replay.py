@@ -164,19 +164,19 @@ def test_bad_input_is_refused_in_one_line(
     (tmp_path / "empty").mkdir()
     assert "holds no recording" in refuse(str(tmp_path / "empty"))
     assert "the following arguments are required: FILE" in refuse()
-    assert "no number of at least 1000 tokens" in refuse(good, "--window", "12")
-    assert "no number from 1 to" in refuse(good, "--jobs", "0")
-    assert "no share from 0 to 1" in refuse(good, "--recall-rate", "5")
-    assert "no number" in refuse(good, "--reach-every", "-2")
+    assert "must be a number ≥ 1,000 (got '12')" in refuse(good, "--window", "12")
+    assert "must be a number from 1 to" in refuse(good, "--jobs", "0")
+    assert "must be a number from 0 to 1" in refuse(good, "--recall-rate", "5")
+    assert "must be a number ≥ 0" in refuse(good, "--reach-every", "-2")
 
 
 def test_a_bad_policy_is_refused(folder: Path, tmp_path: Path, refuse: Callable[..., str]) -> None:
     good = str(folder)
-    assert "There is no policy 'thrifty'" in refuse(good, "--policy", "thrifty")
+    assert "Policy 'thrifty' not found." in refuse(good, "--policy", "thrifty")
     assert "Is a directory" in refuse(good, "--policy", str(tmp_path))
     own = tmp_path / "own.toml"
     for text, words in (
-        ("profile = ", "is no policy"),
+        ("profile = ", "isn't valid"),
         ("protect_stepz = 3", "unknown field `protect_stepz`"),
         ('protect_steps = "3"', "Expected `int`"),
         ("handover_at = 7.0", "handover_at must lie between"),
@@ -185,5 +185,5 @@ def test_a_bad_policy_is_refused(folder: Path, tmp_path: Path, refuse: Callable[
         own.write_text(text, encoding="utf-8")
         assert words in refuse(good, "--policy", str(own))
     own.write_bytes(b"profile = '\xe9'")
-    assert "is no policy" in refuse(good, "--policy", str(own))
+    assert "isn't valid" in refuse(good, "--policy", str(own))
     assert [path.name for path in tmp_path.iterdir()] == ["own.toml"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from helix_desktop.cli.timeline import REWRITES, timeline_lines
+from helix_desktop.cli.rewrite_lines import Rewrite, rewrite_lines
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade, Undone
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, PlacementReason, SweepReason
 from helix_desktop.domain.events.session import Event, RecordedEvent
@@ -19,7 +19,7 @@ _HANDOVER = HandoverMade(
 
 def lines(*events: Event) -> list[str]:
     """Return the timeline lines of a log of these events."""
-    return list(timeline_lines([RecordedEvent(seq, 0, event) for seq, event in enumerate(events, 1)]))
+    return list(rewrite_lines([RecordedEvent(seq, 0, event) for seq, event in enumerate(events, 1)]))
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def lines(*events: Event) -> list[str]:
 def test_a_handover_names_its_trigger(trigger: HandoverTrigger, threshold: float, text: str) -> None:
     """The policy's own threshold; none where an older log did not record it."""
     handover = msgspec.structs.replace(_HANDOVER, trigger=trigger, threshold=threshold)
-    assert lines(handover) == [f"e1  handover ({text}): 8 messages, 100 -> 50 tokens, lab/m"]
+    assert lines(handover) == [f"e1  summarized ({text}): 8 messages, 100 → 50 tokens, lab/m"]
 
 
 def test_reflections_and_observations_are_distinguished() -> None:
@@ -44,10 +44,10 @@ def test_reflections_and_observations_are_distinguished() -> None:
     refined = msgspec.structs.replace(observed, reflection=True, replaces=(1,), tokens=20)
     placement = ObservationsPlaced(1, PlacementReason.THRESHOLD, 260, 0.38)
     assert lines(observed, placement, refined, ObservationsPlaced(3, PlacementReason.COLD, 20)) == [
-        "e1  observations: 5 messages, 40 tokens, lab/m",
-        "e2  observations of e1 in place (context reached 38 %): 260 tokens saved",
-        "e3  reflection: 5 messages, 20 tokens, lab/m",
-        "e4  reflection of e3 in place (provider cache had expired): 20 tokens saved",
+        "e1  observations prepared: 5 messages, 40 tokens, lab/m",
+        "e2  observations e1 added to the context (context reached 38 %): 260 tokens saved",
+        "e3  observations refined: 5 messages, 20 tokens, lab/m",
+        "e4  observations e3 added to the context (provider cache had expired): 20 tokens saved",
     ]
 
 
@@ -62,11 +62,11 @@ def test_sweeps_and_folds_are_described() -> None:
         msgspec.structs.replace(fold, how="truncate"),
         Undone(2),
     ) == [
-        "e1  sweep: 70 tokens saved",
-        "e2  sweep (context was full): 70 tokens saved",
-        "e3  fold: 4 steps in a note, 900 tokens saved",
-        "e4  condensed note: 4 steps in a shorter one, 900 tokens saved",
-        "e5  removed: 4 steps, only their index is left, 900 tokens saved",
+        "e1  cached: content of 1 message, 70 tokens saved",
+        "e2  cached (context was full): content of 1 message, 70 tokens saved",
+        "e3  noted: 4 steps, 900 tokens saved",
+        "e4  notes shortened: 4 steps, 900 tokens saved",
+        "e5  removed to fit the context window: 4 steps, 900 tokens saved",
         "e6  undone: e2",
     ]
 
@@ -75,6 +75,6 @@ def test_sweeps_and_folds_are_described() -> None:
 def test_every_stored_rewrite_has_a_line(name: str) -> None:
     """Also those of older logs: a line for each, none empty."""
     log = [read(row) for row in FILES[name]]
-    described = list(timeline_lines(log))
-    assert len(described) == sum(isinstance(recorded.event, REWRITES) for recorded in log)
+    described = list(rewrite_lines(log))
+    assert len(described) == sum(isinstance(recorded.event, Rewrite) for recorded in log)
     assert all(line.split(maxsplit=1)[1:] for line in described)

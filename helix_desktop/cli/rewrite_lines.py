@@ -1,0 +1,177 @@
+"""What was rewritten in a session's context, one line for each event."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias
+
+from helix_desktop.domain.events.rewrite import (
+    FoldMade,
+    FormChosen,
+    Pinned,
+    Redone,
+    SweepMade,
+    Undone,
+    Unpinned,
+)
+from helix_desktop.domain.events.rewrite_kinds import SweepReason
+from helix_desktop.domain.events.session import RecordedEvent
+from helix_desktop.domain.events.summary import (
+    HandoverFailed,
+    HandoverMade,
+    ObservationsFailed,
+    ObservationsMade,
+    ObservationsPlaced,
+)
+from helix_desktop.domain.user_text import join_sentences
+from helix_desktop.words.rewrite_reasons import placement_text, sweep_reason_text, trigger_text
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Command line")
+
+Rewrite: TypeAlias = (
+    HandoverMade
+    | HandoverFailed
+    | SweepMade
+    | FoldMade
+    | ObservationsMade
+    | ObservationsPlaced
+    | ObservationsFailed
+    | FormChosen
+    | Pinned
+    | Unpinned
+    | Undone
+    | Redone
+)
+
+
+def rewrite_lines(log: Sequence[RecordedEvent]) -> Iterator[str]:
+    """Yield a line for each rewrite of a session's log, oldest first, with the event's number before it."""
+    for recorded in log:
+        if isinstance(recorded.event, Rewrite):
+            yield f"e{recorded.seq}  {rewrite_line(recorded.event)}"
+
+
+def rewrite_line(event: Rewrite) -> str:
+    """Return what an event changed in the context, and how much that saved."""
+    match event:
+        case HandoverMade() | HandoverFailed():
+            return _compaction_line(event)
+        case ObservationsMade() | ObservationsPlaced() | ObservationsFailed():
+            return _observations_line(event)
+        case SweepMade():
+            return _cached_line(event)
+        case FoldMade():
+            return _noted_line(event)
+        case FormChosen():
+            return _form_line(event)
+        case Pinned() | Unpinned() | Undone() | Redone():
+            return _target_line(event)
+
+
+def _compaction_line(event: HandoverMade | HandoverFailed) -> str:
+    if isinstance(event, HandoverFailed):
+        return tr("not compacted: {reason}", reason=join_sentences(event.what, event.why))
+    return tr.plural(
+        event.messages,
+        "summarized ({why}): %n message, {before} → {after} tokens, {model}",
+        "summarized ({why}): %n messages, {before} → {after} tokens, {model}",
+        why=trigger_text(event.trigger, event.threshold),
+        before=event.before,
+        after=event.after,
+        model=event.model,
+    )
+
+
+def _observations_line(event: ObservationsMade | ObservationsPlaced | ObservationsFailed) -> str:
+    if isinstance(event, ObservationsFailed):
+        return tr("observations not updated: {reason}", reason=join_sentences(event.what, event.why))
+    if isinstance(event, ObservationsPlaced):
+        return tr(
+            "observations {event} added to the context ({why}): {saved} tokens saved",
+            event=f"e{event.made}",
+            why=placement_text(event.reason, event.threshold),
+            saved=event.saved,
+        )
+    if event.reflection:
+        return tr.plural(
+            event.messages,
+            "observations refined: %n message, {tokens} tokens, {model}",
+            "observations refined: %n messages, {tokens} tokens, {model}",
+            tokens=event.tokens,
+            model=event.model,
+        )
+    return tr.plural(
+        event.messages,
+        "observations prepared: %n message, {tokens} tokens, {model}",
+        "observations prepared: %n messages, {tokens} tokens, {model}",
+        tokens=event.tokens,
+        model=event.model,
+    )
+
+
+def _cached_line(sweep: SweepMade) -> str:
+    if sweep.reason is SweepReason.REFUSED:
+        return tr("cached: an image that the model's server refused")
+    why = sweep_reason_text(sweep.reason)
+    if not why:
+        return tr.plural(
+            len(sweep.masked),
+            "cached: content of %n message, {saved} tokens saved",
+            "cached: content of %n messages, {saved} tokens saved",
+            saved=sweep.saved,
+        )
+    return tr.plural(
+        len(sweep.masked),
+        "cached ({why}): content of %n message, {saved} tokens saved",
+        "cached ({why}): content of %n messages, {saved} tokens saved",
+        why=why,
+        saved=sweep.saved,
+    )
+
+
+def _noted_line(fold: FoldMade) -> str:
+    match fold.how:
+        case "condense":
+            return tr.plural(
+                fold.steps,
+                "notes shortened: %n step, {saved} tokens saved",
+                "notes shortened: %n steps, {saved} tokens saved",
+                saved=fold.saved,
+            )
+        case "truncate":
+            return tr.plural(
+                fold.steps,
+                "removed to fit the context window: %n step, {saved} tokens saved",
+                "removed to fit the context window: %n steps, {saved} tokens saved",
+                saved=fold.saved,
+            )
+    return tr.plural(
+        fold.steps,
+        "noted: %n step, {saved} tokens saved",
+        "noted: %n steps, {saved} tokens saved",
+        saved=fold.saved,
+    )
+
+
+def _form_line(chosen: FormChosen) -> str:
+    event = f"e{chosen.target}"
+    match chosen.form:
+        case "full":
+            return tr("output {event} sent in full: {tokens} tokens", event=event, tokens=chosen.tokens)
+        case "preview":
+            return tr("output {event} sent as a preview: {tokens} tokens", event=event, tokens=chosen.tokens)
+    return tr("output {event} sent as an extract: {tokens} tokens", event=event, tokens=chosen.tokens)
+
+
+def _target_line(event: Pinned | Unpinned | Undone | Redone) -> str:
+    target = f"e{event.target}"
+    match event:
+        case Pinned():
+            return tr("pinned: {event}", event=target)
+        case Unpinned():
+            return tr("unpinned: {event}", event=target)
+        case Undone():
+            return tr("undone: {event}", event=target)
+        case Redone():
+            return tr("redone: {event}", event=target)
