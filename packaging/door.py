@@ -20,6 +20,7 @@ from package import main as build_packages
 from package_environment import LOCK as PACKAGE_LOCK
 from peers import LOCK as PEERS_LOCK
 from peers import Peers, lock_node
+from texts.build import stale_catalogs
 
 ROOT = Path(__file__).resolve().parent.parent
 HERE = Environment(ROOT)
@@ -190,6 +191,7 @@ def main(arguments: Sequence[str]) -> int:
 def _set_up(need: str, *, libraries: str | None) -> None:
     lacking = qt_libraries.missing(libraries, os.environ) if libraries else []
     if HERE.holds(need) and HERE.has_command and not lacking:
+        _compile_languages()
         return
     binding = [] if HERE.holds(need) else qt_libraries.missing_binding(str(Path(sys.executable).resolve()))
     with HERE.alone():
@@ -197,6 +199,13 @@ def _set_up(need: str, *, libraries: str | None) -> None:
             qt_libraries.ensure(libraries, os.environ, also=binding)
         HERE.ensure(need)
         HERE.link_command()
+    _compile_languages()
+
+
+def _compile_languages() -> None:
+    """Compile the catalogs of languages that have changed."""
+    if stale_catalogs(ROOT):
+        _must(str(HERE.python), str(Path("packaging", "update_texts.py")), "--compile")
 
 
 def _set_up_peers() -> None:

@@ -81,6 +81,7 @@ def shipped_python() -> str:
 
 def install_app(environment: Environment, epoch: int) -> None:
     """Install the checkout as a wheel, so that metadata and resources are those of a release."""
+    run(environment.python, environment.root / "packaging" / "update_texts.py", "--compile")
     dated = {"SOURCE_DATE_EPOCH": str(epoch)}
     with tempfile.TemporaryDirectory() as place:
         quiet = ("--quiet", "--disable-pip-version-check", "--no-deps")

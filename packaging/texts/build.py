@@ -83,11 +83,20 @@ def write_source_catalog(path: Path, entries: Sequence[Entry]) -> None:
     )
 
 
+def stale_catalogs(root: Path) -> list[Path]:
+    """Return the catalogs that were changed after they were compiled; English needs no compiled one."""
+    catalogs = [path for path in (root / LANGUAGES).glob("helix_*.ts") if path.name != SOURCE_CATALOG.name]
+    return [path for path in sorted(catalogs) if _changed_at(path) > _changed_at(path.with_suffix(".qm"))]
+
+
+def _changed_at(path: Path) -> float:
+    return path.stat().st_mtime if path.exists() else 0.0
+
+
 def compile_catalogs(root: Path, lrelease: Path) -> None:
-    """Compile the catalog of every language but English, which needs none. Raises CatalogUnusable."""
-    for path in sorted((root / LANGUAGES).glob("helix_*.ts")):
-        if path.name != SOURCE_CATALOG.name:
-            ts_file.compile_catalog(lrelease, path, path.with_suffix(".qm"))
+    """Compile the catalogs that have changed, beside themselves. Raises CatalogUnusable."""
+    for path in stale_catalogs(root):
+        ts_file.compile_catalog(lrelease, path, path.with_suffix(".qm"))
 
 
 def write_pseudo(folder: Path, entries: Sequence[Entry], lrelease: Path) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
 import pytest
 from texts import pseudo, ts_file
+from texts.build import LANGUAGES, compile_catalogs, stale_catalogs
 from texts.extract import Entry
 from texts.ts_file import CatalogUnusable, Translation
 from update_texts import LRELEASE
@@ -140,3 +142,17 @@ def test_the_pseudo_languages_keep_facts_and_change_every_word(tmp_path: Path) -
                 assert len(shown[0]) >= 1.5 * len("Model 42 not found.")
     finally:
         use_language(English())
+
+
+def test_changed_catalogs_are_compiled_beside_themselves(tmp_path: Path) -> None:
+    """A language in the repository is compiled once, and again when its catalog changes; English never is."""
+    folder = tmp_path / LANGUAGES
+    for code in ("en", "de"):
+        ts_file.write(
+            folder / f"helix_{code}.ts", code, [_entry("Restore")], lambda _: Translation(("Wieder",))
+        )
+    compile_catalogs(tmp_path, LRELEASE)
+    assert [path.name for path in folder.glob("*.qm")] == ["helix_de.qm"]
+    assert stale_catalogs(tmp_path) == []
+    os.utime(folder / "helix_de.qm", (0, 0))
+    assert [path.name for path in stale_catalogs(tmp_path)] == ["helix_de.ts"]

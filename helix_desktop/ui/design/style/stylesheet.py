@@ -32,7 +32,7 @@ QWidget#inspector_pane { background: $side; border: 0; border-left: 1px solid $b
 QWidget#top_bar { background: $canvas; border: 0; border-bottom: 1px solid $border; }
 QWidget#jobs { background: $raised; border: 0; border-top: 1px solid $border; }
 QWidget#settings_footer { background: $raised; border: 0; border-top: 1px solid $border; }
-QWidget#settings_nav { background: $side; border: 0; border-right: 1px solid $border; }
+QWidget#settings_nav, QWidget#page_list { background: $side; border: 0; border-right: 1px solid $border; }
 QFrame[role="card"] { background: $surface; border: 1px solid $border; border-radius: 12px; }
 QFrame[role="well"] { background: $raised; border: 1px solid $border; border-radius: 10px; }
 QFrame[role="line"] { background: $border; border: 0; max-height: 1px; min-height: 1px; }

@@ -1,0 +1,105 @@
+"""Pages listed by name at the left, the chosen one at the right: the settings and the guide."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QButtonGroup, QStackedWidget, QWidget
+
+from helix_desktop.ui.design.buttons import ICON_GAP_PX, TabButton, TabList
+from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.layout.boxes import column, row
+from helix_desktop.ui.design.style import fonts
+from helix_desktop.ui.design.style.icons import icon
+from helix_desktop.ui.design.style.theme import Theme
+from helix_desktop.ui.design.themed import Themed
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Controls")
+
+_NAV_PX = 196
+
+
+class StackedPage(NamedTuple):
+    """A page: its key, its name in the list, its icon, and what it shows."""
+
+    key: str
+    title: str
+    icon: str
+    widget: QWidget
+
+
+class _PageButton(TabButton):
+    """The name of a page. Arrow keys go to the next one, so that never two names are highlighted."""
+
+    stepped = Signal(int)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Go to the next or previous page."""
+        step = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1}.get(Qt.Key(event.key()))
+        if step is None:
+            super().keyPressEvent(event)
+        else:
+            self.stepped.emit(step)
+
+
+class PageStack(Themed, QWidget):
+    """A list of pages and the page that is chosen in it."""
+
+    def __init__(self, title: str, pages: Sequence[StackedPage]) -> None:
+        """Show the first page; `title` stands above the list."""
+        super().__init__()
+        self._pages = {page.key: page for page in pages}
+        self._stack = QStackedWidget()
+        self._buttons: dict[str, _PageButton] = {}
+        group = QButtonGroup(self)
+        self._nav = TabList()
+        self._nav.setAccessibleName(tr("Pages"))
+        self._nav.setObjectName("page_list")
+        names = column(label(title, "title"), 8, margins=(14, 24, 12, 16), gap=3)
+        for page in pages:
+            button = _PageButton(page.title, "nav")
+            button.setObjectName(f"page:{page.key}")
+            button.clicked.connect(lambda _=False, key=page.key: self.show_page(key))
+            button.stepped.connect(self._step)
+            group.addButton(button)
+            names.addWidget(button)
+            self._buttons[page.key] = button
+            self._stack.addWidget(page.widget)
+        names.addStretch(1)
+        self._nav.setLayout(names)
+        across = row(self._nav, self._stack, gap=0)
+        across.setStretch(1, 1)
+        self.setLayout(across)
+        self.show_page(pages[0].key)
+
+    def show_page(self, key: str) -> None:
+        """Show one page; where the keyboard was on another page's name it moves along."""
+        button = self._buttons[key]
+        button.setChecked(True)
+        for other in self._buttons.values():
+            other.setFocusPolicy(Qt.FocusPolicy.TabFocus if other is button else Qt.FocusPolicy.NoFocus)
+        focused, before = self.focusWidget(), self._stack.currentWidget()
+        if focused is not None and before is not None and before.isAncestorOf(focused):
+            self.window().setFocus(Qt.FocusReason.OtherFocusReason)  # else it goes to any control of the page
+        self._stack.setCurrentWidget(self._pages[key].widget)
+        if isinstance(focused, _PageButton) and focused is not button:
+            button.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def current_page(self) -> str:
+        """Return the key of the page that is shown."""
+        return next(page.key for page in self._pages.values() if page.widget is self._stack.currentWidget())
+
+    def _step(self, offset: int) -> None:
+        keys = list(self._pages)
+        self.show_page(keys[(keys.index(self.current_page()) + offset) % len(keys)])
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colors of a theme."""
+        for page in self._pages.values():
+            self._buttons[page.key].setIcon(icon(page.icon, theme.muted, 16))
+            self._buttons[page.key].setIconSize(QSize(16 + ICON_GAP_PX, 16))
+        self._nav.setFixedWidth(fonts.scaled(_NAV_PX))

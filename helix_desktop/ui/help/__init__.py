@@ -1,0 +1,1 @@
+"""The guide: what is kept, what leaves the context, how to get it back."""

@@ -1,0 +1,104 @@
+"""The guide's window: topics at the left, the chosen one at the right; it needs no network."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import get_args
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QDialog, QFrame, QGridLayout, QScrollArea, QWidget
+
+from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.layout.boxes import LayoutItem, column, row
+from helix_desktop.ui.design.page_stack import PageStack, StackedPage
+from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.help.guide_texts import TOPICS, Topic, topic_lead, topic_sections, topic_title
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Guide")
+
+_SIZE, _MIN_SIZE, _TEXT_PX = (860, 640), (560, 420), 620
+_ICONS: dict[Topic, str] = {
+    "context": "layers",
+    "cached": "archive",
+    "noted": "file-text",
+    "summarized": "book-open",
+    "undo": "undo-2",
+    "policy": "settings",
+    "keys": "keyboard",
+}
+
+
+class GuideDialog(Themed, QDialog):
+    """Not modal, so that it can stay open beside the work."""
+
+    def __init__(self, parent: QWidget, shortcuts: Sequence[tuple[str, str]]) -> None:
+        """`shortcuts` are pairs of a command's words and its keys, several parted by ", "."""
+        super().__init__(parent)
+        self.setWindowTitle(tr("Guide"))
+        self.setModal(False)
+        self.resize(*_SIZE)
+        self.setMinimumSize(*_MIN_SIZE)
+        self._pages = PageStack(
+            tr("Guide"),
+            [
+                StackedPage(topic, topic_title(topic), _ICONS[topic], _topic_page(topic, shortcuts))
+                for topic in TOPICS
+            ],
+        )
+        self.setLayout(column(self._pages))
+
+    def show_topic(self, topic: str) -> None:
+        """Show one topic; an unknown one shows the first."""
+        known = topic if topic in get_args(Topic) else TOPICS[0]
+        self._pages.show_page(known)
+        self.show()
+        self.raise_()
+        self.activateWindow()
+        self.setFocus(Qt.FocusReason.OtherFocusReason)  # no ring on the list before the keyboard is used
+
+    def current_topic(self) -> str:
+        """Return the topic that is shown."""
+        return self._pages.current_page()
+
+
+def _topic_page(topic: Topic, shortcuts: Sequence[tuple[str, str]]) -> QWidget:
+    parts: list[LayoutItem] = [
+        label(topic_title(topic), "heading"),
+        _paragraph(topic_lead(topic), "muted"),
+        8,
+    ]
+    for section in topic_sections(topic):
+        parts += [6, label(section.heading, "strong"), *map(_paragraph, section.paragraphs)]
+    if topic == "keys":
+        parts.append(_shortcut_grid(shortcuts))
+    inner = QWidget()
+    inner.setObjectName("page")
+    text = QWidget()
+    text.setMaximumWidth(_TEXT_PX)
+    text.setLayout(column(*parts, None, gap=8))
+    across = row(text, None, margins=(28, 24, 28, 24))
+    across.setStretch(0, 100)
+    inner.setLayout(across)
+    scroll = QScrollArea()
+    scroll.setWidget(inner)
+    scroll.setWidgetResizable(True)
+    scroll.setFrameShape(QFrame.Shape.NoFrame)
+    scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    scroll.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+    return scroll
+
+
+def _paragraph(text: str, role: str = "") -> QWidget:
+    return label(text, role, wrap=True)
+
+
+def _shortcut_grid(shortcuts: Sequence[tuple[str, str]]) -> QGridLayout:
+    grid = QGridLayout()
+    grid.setHorizontalSpacing(14)
+    grid.setVerticalSpacing(9)
+    grid.setColumnStretch(0, 1)
+    for place, (words, keys) in enumerate(shortcuts):
+        grid.addWidget(label(words, "muted", wrap=True), place, 0)
+        grid.addLayout(row(None, *(label(key, "key") for key in keys.split(", ")), gap=4), place, 1)
+    return grid

@@ -1,0 +1,251 @@
+"""The texts of the guide, by topic; the numbers are those of the default policy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.domain.user_text import TextContext, UserText
+from helix_desktop.words.numbers import format_integer, format_whole_percent
+from helix_desktop.words.translation import Translator, translate
+
+tr = Translator("Guide")
+text = TextContext("Guide")
+
+Topic = Literal["context", "cached", "noted", "summarized", "undo", "policy", "keys"]
+TOPICS: tuple[Topic, ...] = get_args(Topic)
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of a topic: its heading, and paragraphs below it."""
+
+    heading: str
+    paragraphs: tuple[str, ...]
+
+
+_TITLES: dict[Topic, UserText] = {
+    "context": text("How context works"),
+    "cached": text("Cached"),
+    "noted": text("Noted"),
+    "summarized": text("Summarized"),
+    "undo": text("Undo and redo"),
+    "policy": text("Context policy"),
+    "keys": text("Keyboard shortcuts"),
+}
+_LEADS: dict[Topic, UserText] = {
+    "context": text("Helix Desktop keeps everything and shows the model only what fits."),
+    "cached": text("An output is replaced by a marker. The whole output stays in the cache."),
+    "noted": text("Old steps and messages are replaced by a short note of what happened."),
+    "summarized": text("Older messages are replaced by a handover: one document that sums them up."),
+    "undo": text("Every change to the context can be undone, at any time and in any depth."),
+    "policy": text("The policy decides when something is cached, noted or summarized."),
+    "keys": text("Every command is also in the command palette."),
+}
+
+
+def topic_title(topic: Topic) -> str:
+    """Return the name of a topic."""
+    return translate(_TITLES[topic])
+
+
+def topic_lead(topic: Topic) -> str:
+    """Return a topic in one sentence."""
+    return translate(_LEADS[topic])
+
+
+def topic_sections(topic: Topic) -> tuple[Section, ...]:
+    """Return the parts of a topic; that of the keys has none, because they are a list."""
+    sections: dict[Topic, Callable[[], tuple[Section, ...]]] = {
+        "context": _context,
+        "cached": _cached,
+        "noted": _noted,
+        "summarized": _summarized,
+        "undo": _undo,
+        "policy": _policy,
+    }
+    return sections[topic]() if topic in sections else ()
+
+
+def _context() -> tuple[Section, ...]:
+    return (
+        Section(
+            tr("What the model sees"),
+            (
+                tr(
+                    "With every request a model reads the whole context again: your messages, its own "
+                    "answers, files and command output. Its context window has a limit, and what does not "
+                    "fit is not read."
+                ),
+                tr(
+                    "Everything is stored on this computer as it arrives. The context is a view of it that "
+                    "stays small: large and old outputs are cached, old steps are noted, old messages are "
+                    "summarized."
+                ),
+            ),
+        ),
+        Section(
+            tr("What is kept"),
+            (
+                tr(
+                    "All of it. Messages, outputs, edits and every change to the context stay in the "
+                    "workspace's data until you remove them. Nothing is deleted to make room in the "
+                    "context."
+                ),
+            ),
+        ),
+        Section(
+            tr("Where to look"),
+            (
+                tr("Inspector: what the next request contains, part by part, in tokens."),
+                tr("Cache: every output, also those that left the context."),
+                tr("Timeline: what was cached, noted and summarized, when and why, with Undo."),
+            ),
+        ),
+    )
+
+
+def _cached() -> tuple[Section, ...]:
+    policy = ContextPolicy()
+    return (
+        Section(
+            tr("What leaves the context"),
+            (
+                tr(
+                    "A new output over {tokens} tokens is shown to the model as a preview or an extract. "
+                    "Later, outputs that the last steps no longer need are replaced by markers.",
+                    tokens=format_integer(policy.intake_above),
+                ),
+                tr(
+                    "A marker is one line with the name of the output and its digest. Long arguments of "
+                    "old tool calls and images in old messages are cached the same way."
+                ),
+            ),
+        ),
+        Section(
+            tr("How to get it back"),
+            (
+                tr("The agent recalls a cached output itself when it needs it, byte for byte."),
+                tr("You can open it under Cache, search it, and recall it into the chat."),
+                tr("Pin an output to keep it in the context."),
+            ),
+        ),
+    )
+
+
+def _noted() -> tuple[Section, ...]:
+    policy = ContextPolicy()
+    return (
+        Section(
+            tr("Old steps"),
+            (
+                tr(
+                    "Steps older than {count} model calls are replaced by a note: what was said stays, "
+                    "tool calls become one line each. No model is needed for this.",
+                    count=policy.fold_after_steps,
+                ),
+            ),
+        ),
+        Section(
+            tr("Observations"),
+            (
+                tr(
+                    "When messages without a note pass {start} of the context window, a model writes "
+                    "observations about them in the background: dated facts, decisions and results. They "
+                    "replace these messages when the context reaches {place} of the window, or earlier "
+                    "when it costs little.",
+                    start=format_whole_percent(policy.observe_at),
+                    place=format_whole_percent(policy.observe_place_at),
+                ),
+                tr(
+                    "When the observations pass {share} of the window, they are merged, and what is out of "
+                    "date is dropped from them.",
+                    share=format_whole_percent(policy.reflect_at),
+                ),
+            ),
+        ),
+        Section(
+            tr("How to get it back"),
+            (
+                tr("Undo the note in the timeline: the steps or messages return to the context."),
+                tr("Outputs of noted steps stay in the cache, and the agent can recall them."),
+            ),
+        ),
+    )
+
+
+def _summarized() -> tuple[Section, ...]:
+    policy = ContextPolicy()
+    return (
+        Section(
+            tr("When it happens"),
+            (
+                tr(
+                    "When the context reaches {share} of the window, the conversation is compacted: a "
+                    "model writes a handover with goals, decisions, files, results and open tasks. It "
+                    "replaces the older messages; the newest stay word for word.",
+                    share=format_whole_percent(policy.handover_at),
+                ),
+                tr("You can compact earlier: choose “Compact conversation…” in the Session menu."),
+            ),
+        ),
+        Section(
+            tr("How to get it back"),
+            (
+                tr("Undo the compaction: the messages return to the context as they were."),
+                tr("The chat shows all messages at any time, also summarized ones."),
+                tr("You can read and edit a handover before it is used."),
+            ),
+        ),
+    )
+
+
+def _undo() -> tuple[Section, ...]:
+    return (
+        Section(
+            tr("How it works"),
+            (
+                tr("Each change is a card in the timeline. Choose Undo on it, and Redo to apply it again."),
+                tr(
+                    "An older change can be undone while newer ones stay. Messages that a newer change "
+                    "covers as well return when that one is undone too; the card says so."
+                ),
+                tr("Undo changes what the model sees next. It doesn't change files or messages."),
+            ),
+        ),
+    )
+
+
+def _policy() -> tuple[Section, ...]:
+    policy = ContextPolicy()
+    return (
+        Section(
+            tr("In plain words"),
+            (
+                tr(
+                    "The default policy keeps the newest steps word for word ({steps} steps or {tokens} "
+                    "tokens). It caches older outputs in batches when that saves more than it costs, notes "
+                    "old steps, and compacts at {share} of the context window.",
+                    steps=policy.protect_steps,
+                    tokens=format_integer(policy.protect_tokens),
+                    share=format_whole_percent(policy.handover_at),
+                ),
+                tr(
+                    "Why in batches: after each change the provider reads the context again at full price, "
+                    "so few large changes cost less than many small ones."
+                ),
+            ),
+        ),
+        Section(
+            tr("Change it"),
+            (
+                tr("Settings, Context policy: choose a profile, or change single numbers for a workspace."),
+                tr(
+                    "Background work over {tokens} tokens asks you first.",
+                    tokens=format_integer(policy.ask_above),
+                ),
+            ),
+        ),
+    )
