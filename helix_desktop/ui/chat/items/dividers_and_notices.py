@@ -21,6 +21,7 @@ from helix_desktop.ui.chat.items.painting import (
 )
 from helix_desktop.ui.chat.markdown.parser import Paragraph, Prose, Span
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout
+from helix_desktop.ui.chat.rows.row_texts import divider_text
 from helix_desktop.ui.chat.rows.row_types import DividerKind, DividerRow, NoticeRow
 from helix_desktop.ui.chat.style import BODY, SMALL, UI
 from helix_desktop.words.action_labels import action_label
@@ -65,7 +66,7 @@ class DividerItem(RowItem):
     def __init__(self, row: DividerRow, context: ItemContext, tools: ItemTools) -> None:
         super().__init__(row, context, tools)
         self._divider = row
-        self._label = f"{row.text} · {tr('undone')}" if row.is_undone else row.text
+        self._label = divider_text(row)
         self._chip = QRectF()
         self._middle = 0.0
         self._span = (0.0, 0.0)

@@ -137,7 +137,8 @@ class CodeBlock:
         if not self._header_height:
             return ()
         style = self._style
-        width = style.width(tr("Copied"), style.font(SMALL)) + style.px(34)
+        font = style.font(SMALL)
+        width = max(style.width(tr("Copy"), font), style.width(tr("Copied"), font)) + style.px(34)
         rect = QRectF(self.frame.right() - width - 4, self.frame.y() + 3, width, style.px(HEADER_HEIGHT) - 6)
         number = self.text.number
         label = tr("Copy code, {language}", language=self.label)

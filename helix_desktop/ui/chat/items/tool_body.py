@@ -51,7 +51,7 @@ def form_choice_text(row: ToolRow) -> str:
     if row.form == "full" and row.chosen_by == "rule":
         return ""
     if row.form == "preview" and row.instructions:
-        chosen = tr("Preview: the extract couldn't be made.")
+        chosen = tr("Preview instead of the requested extract.")
     else:
         chosen = translate(_CHOOSER_SENTENCES[row.chosen_by])
     asked = tr("Instructions: “{instructions}”.", instructions=row.instructions) if row.instructions else ""

@@ -61,6 +61,11 @@ def todo_progress_text(items: Sequence[TodoItem]) -> str:
     return tr("{done} of {total} done", done=done, total=len(items))
 
 
+def divider_text(row: DividerRow) -> str:
+    """Return what a divider says, and whether it was undone."""
+    return f"{row.text} · {tr('undone')}" if row.is_undone else row.text
+
+
 def source_text(row: Row) -> str:
     """Return all words of a row as one text: what find searches and what a copied message contains."""
     match row:
@@ -92,7 +97,7 @@ def accessible_name(row: Row) -> str:
         case ApprovalRow():
             return _approval_name(row)
         case DividerRow():
-            return tr("Divider: {text}", text=row.text)
+            return tr("Divider: {text}", text=divider_text(row))
         case NoticeRow():
             return _notice_name(row)
 
