@@ -8,60 +8,65 @@ from typing import NamedTuple
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QWidget
 
+from helix_desktop.domain.user_text import TextContext, UserText
+from helix_desktop.words.translation import translate
+
+text = TextContext("Window")
+
 
 @dataclass(frozen=True, slots=True)
 class ActionSpec:
     """Words of a menu entry, its keys as portable text, if it can be checked, and a hint instead of keys."""
 
-    text: str
+    text: UserText
     keys: tuple[str, ...] = ()
     checkable: bool = False
     display_shortcut: str = ""
 
 
 SPECS: dict[str, ActionSpec] = {
-    "open_folder": ActionSpec("Open folder…", ("Ctrl+O",)),
-    "new_session": ActionSpec("New session", ("Ctrl+N",)),
-    "switch_workspace": ActionSpec("Switch workspace…", ("Ctrl+K",)),
-    "clean_up": ActionSpec("Clean up…"),
-    "trash": ActionSpec("Trash…"),
-    "forget": ActionSpec("Forget a secret…"),
-    "back_up": ActionSpec("Back up all workspaces…"),
-    "settings": ActionSpec("Settings…", ("Ctrl+,",)),
-    "quit": ActionSpec("Quit", ("Ctrl+Q",)),
-    "undo": ActionSpec("Undo", display_shortcut="Ctrl+Z"),
-    "redo": ActionSpec("Redo", display_shortcut="Ctrl+Shift+Z"),
-    "cut": ActionSpec("Cut", display_shortcut="Ctrl+X"),
-    "copy": ActionSpec("Copy", display_shortcut="Ctrl+C"),
-    "paste": ActionSpec("Paste", display_shortcut="Ctrl+V"),
-    "find": ActionSpec("Find", ("Ctrl+F",)),
-    "show_chat": ActionSpec("Chat", ("Ctrl+1",)),
-    "show_cache": ActionSpec("Cache", ("Ctrl+2",)),
-    "show_timeline": ActionSpec("Timeline", ("Ctrl+3",)),
-    "close_page": ActionSpec("Close page", ("Ctrl+W",)),
-    "toggle_sidebar": ActionSpec("Sidebar", ("Ctrl+B",), checkable=True),
-    "toggle_inspector": ActionSpec("Context inspector", ("Ctrl+I",), checkable=True),
-    "focus_composer": ActionSpec("Go to the message field", ("Ctrl+L",)),
-    "next_pane": ActionSpec("Next pane", ("F6",)),
-    "theme_system": ActionSpec("System theme", checkable=True),
-    "theme_light": ActionSpec("Light theme", checkable=True),
-    "theme_dark": ActionSpec("Dark theme", checkable=True),
-    "zoom_in": ActionSpec("Larger text", ("Ctrl++", "Ctrl+=")),
-    "zoom_out": ActionSpec("Smaller text", ("Ctrl+-",)),
-    "zoom_reset": ActionSpec("Normal text size", ("Ctrl+0",)),
-    "mode_ask": ActionSpec("Mode ask: asks before it changes or runs anything", checkable=True),
-    "mode_plan": ActionSpec("Mode plan: only reads, and plans", checkable=True),
-    "mode_auto": ActionSpec("Mode auto: edits, and commands in the sandbox, run unasked", checkable=True),
-    "next_mode": ActionSpec("Next mode", ("Ctrl+.",)),
-    "stop": ActionSpec("Stop the agent", display_shortcut="Esc Esc"),
-    "steer": ActionSpec("Send into the running turn", display_shortcut="Ctrl+Shift+Enter"),
-    "compact_now": ActionSpec("Hand over older messages…", ("Ctrl+Shift+K",)),
-    "observe_now": ActionSpec("Observe older messages now"),
-    "undo_compaction": ActionSpec("Undo the last compaction", ("Ctrl+Alt+Z",)),
-    "set_budget": ActionSpec("Budget of this session…"),
-    "all_commands": ActionSpec("All commands…", ("Ctrl+Shift+P",)),
-    "about": ActionSpec("About Helix Desktop"),
-    "keys": ActionSpec("Keys", ("F1",)),
+    "open_folder": ActionSpec(text("Open folder…"), ("Ctrl+O",)),
+    "new_session": ActionSpec(text("New session"), ("Ctrl+N",)),
+    "switch_workspace": ActionSpec(text("Switch workspace…"), ("Ctrl+K",)),
+    "clean_up": ActionSpec(text("Clean up…")),
+    "trash": ActionSpec(text("Trash…")),
+    "forget": ActionSpec(text("Remove a secret…")),
+    "back_up": ActionSpec(text("Back up all workspaces…")),
+    "settings": ActionSpec(text("Settings…"), ("Ctrl+,",)),
+    "quit": ActionSpec(text("Quit"), ("Ctrl+Q",)),
+    "undo": ActionSpec(text("Undo"), display_shortcut="Ctrl+Z"),
+    "redo": ActionSpec(text("Redo"), display_shortcut="Ctrl+Shift+Z"),
+    "cut": ActionSpec(text("Cut"), display_shortcut="Ctrl+X"),
+    "copy": ActionSpec(text("Copy"), display_shortcut="Ctrl+C"),
+    "paste": ActionSpec(text("Paste"), display_shortcut="Ctrl+V"),
+    "find": ActionSpec(text("Find"), ("Ctrl+F",)),
+    "show_chat": ActionSpec(text("Chat"), ("Ctrl+1",)),
+    "show_cache": ActionSpec(text("Cache"), ("Ctrl+2",)),
+    "show_timeline": ActionSpec(text("Timeline"), ("Ctrl+3",)),
+    "close_page": ActionSpec(text("Close page"), ("Ctrl+W",)),
+    "toggle_sidebar": ActionSpec(text("Sidebar"), ("Ctrl+B",), checkable=True),
+    "toggle_inspector": ActionSpec(text("Context inspector"), ("Ctrl+I",), checkable=True),
+    "focus_composer": ActionSpec(text("Focus message input"), ("Ctrl+L",)),
+    "next_pane": ActionSpec(text("Next pane"), ("F6",)),
+    "theme_system": ActionSpec(text("System theme"), checkable=True),
+    "theme_light": ActionSpec(text("Light theme"), checkable=True),
+    "theme_dark": ActionSpec(text("Dark theme"), checkable=True),
+    "zoom_in": ActionSpec(text("Larger text"), ("Ctrl++", "Ctrl+=")),
+    "zoom_out": ActionSpec(text("Smaller text"), ("Ctrl+-",)),
+    "zoom_reset": ActionSpec(text("Normal text size"), ("Ctrl+0",)),
+    "mode_ask": ActionSpec(text("Ask before every change"), checkable=True),
+    "mode_plan": ActionSpec(text("Plan only (read-only)"), checkable=True),
+    "mode_auto": ActionSpec(text("Auto: edit files and run sandboxed commands"), checkable=True),
+    "next_mode": ActionSpec(text("Switch mode"), ("Ctrl+.",)),
+    "stop": ActionSpec(text("Stop agent"), display_shortcut="Esc Esc"),
+    "steer": ActionSpec(text("Steer current turn"), display_shortcut="Ctrl+Shift+Enter"),
+    "compact_now": ActionSpec(text("Compact conversation…"), ("Ctrl+Shift+K",)),
+    "observe_now": ActionSpec(text("Update observations now")),
+    "undo_compaction": ActionSpec(text("Undo last compaction"), ("Ctrl+Alt+Z",)),
+    "set_budget": ActionSpec(text("Set session budget…")),
+    "all_commands": ActionSpec(text("Command palette…"), ("Ctrl+Shift+P",)),
+    "about": ActionSpec(text("About Helix Desktop")),
+    "keys": ActionSpec(text("Keyboard shortcuts"), ("F1",)),
 }
 
 
@@ -128,7 +133,8 @@ def make_actions(window: QWidget) -> WindowActions:
 
 def _make(window: QWidget, name: str, spec: ActionSpec) -> QAction:
     # A hint is shown where keys would stand, for keys that the focused widget, not the menu, has to answer.
-    action = QAction(f"{spec.text}\t{spec.display_shortcut}" if spec.display_shortcut else spec.text, window)
+    words = (translate(spec.text), spec.display_shortcut)
+    action = QAction("\t".join(filter(None, words)), window)
     action.setObjectName(name)
     action.setShortcuts([QKeySequence(keys) for keys in spec.keys])
     action.setCheckable(spec.checkable)
@@ -139,7 +145,7 @@ def _make(window: QWidget, name: str, spec: ActionSpec) -> QAction:
 def shortcut_lines() -> tuple[tuple[str, str], ...]:
     """Words and keys of every action that has keys, for the page that lists them."""
     return tuple(
-        (spec.text.rstrip("…"), ", ".join(spec.keys) or spec.display_shortcut)
+        (translate(spec.text).rstrip("…"), ", ".join(spec.keys) or spec.display_shortcut)
         for spec in SPECS.values()
         if spec.keys or spec.display_shortcut
     )

@@ -5,11 +5,15 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QVBoxLayout, QWidget
 
+from helix_desktop.domain.user_text import join_sentences
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.labels import IconLabel, label
 from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.design.window_state import Banner
+from helix_desktop.words.translation import Translator, translate
+
+tr = Translator("Window")
 
 _ICONS = {
     "error": ("circle-alert", "error"),
@@ -28,14 +32,14 @@ class _BannerCard(QFrame):
         super().__init__()
         self.setProperty("role", "banner")
         self.setProperty("level", banner.level)
-        self.setAccessibleName(" ".join(part for part in (banner.what, banner.why, banner.fix) if part))
+        self.setAccessibleName(translate(join_sentences(banner.what, banner.why, banner.fix)))
         words = column(label(banner.what, "strong", wrap=True), gap=3)
-        rest = " ".join(part for part in (banner.why, banner.fix) if part)
+        rest = translate(join_sentences(banner.why, banner.fix))
         if rest:
             words.addWidget(label(rest, "note", wrap=True))
         if banner.actions:
             words.addLayout(self._buttons(banner))
-        close = IconButton("x", "Dismiss", px=15, edge=26)
+        close = IconButton("x", tr("Dismiss"), px=15, edge=26)
         close.clicked.connect(lambda: self.dismissed.emit(banner.id))
         close.setVisible(banner.dismissable)
         face, color = _ICONS[banner.level]

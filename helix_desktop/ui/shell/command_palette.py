@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRectF, Qt
@@ -15,12 +16,16 @@ from PySide6.QtWidgets import (
 from helix_desktop.ui.design.quick_picker import LineDelegate, QuickPicker
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.shell.sidebar.rows import matches_query
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Window")
 
 _ACTION_ROLE, _MENU_ROLE = int(Qt.ItemDataRole.UserRole), int(Qt.ItemDataRole.UserRole) + 1
 _ROW_PX = 34
 _MAX_LINES = 11
 _RECENT = 5  # commands that were used last and stand first
 _CHECK = "✓"
+_MNEMONIC = re.compile(r"\(&\w\)|&")
 
 
 class _Delegate(LineDelegate):
@@ -62,8 +67,14 @@ class CommandPalette(QuickPicker):
 
     def __init__(self, window: QWidget, menus: QMenuBar, own_action: QAction) -> None:
         """`own_action` is the command that opens this panel: it is not offered."""
-        nothing = "No command that can be used now has these words."
-        super().__init__(window, "Commands", "What do you want to do?", nothing, "do", _MAX_LINES)
+        super().__init__(
+            window,
+            tr("Command palette"),
+            tr("Search commands"),
+            tr("No matching commands"),
+            tr("run", "what the Enter key does"),
+            _MAX_LINES,
+        )
         self._menus, self._own_action = menus, own_action
         self._recent_actions: list[QAction] = []
         self.set_delegate(_Delegate(self.list_view, _ROW_PX))
@@ -78,10 +89,9 @@ class CommandPalette(QuickPicker):
                 item = QStandardItem(words)
                 item.setData(action, _ACTION_ROLE)
                 item.setData(menu, _MENU_ROLE)
-                state = ", checked" if action.isChecked() else ""
-                item.setData(
-                    f"{words}{state}, {menu}, {action_shortcut(action)}", Qt.ItemDataRole.AccessibleTextRole
-                )
+                state = tr("checked") if action.isChecked() else ""
+                parts = (words, state, menu, action_shortcut(action))
+                item.setData(", ".join(filter(None, parts)), Qt.ItemDataRole.AccessibleTextRole)
                 yield item
 
     def accept_item(self, index: QModelIndex) -> None:
@@ -100,12 +110,17 @@ class CommandPalette(QuickPicker):
             menu = top.menu()
             for action in menu.actions() if isinstance(menu, QMenu) else ():
                 if action.isEnabled() and not action.isSeparator() and action is not self._own_action:
-                    yield action, top.text().replace("&", "")
+                    yield action, _without_mnemonic(top.text())
 
 
 def action_text(action: QAction) -> str:
     """Return the words of a menu entry, without the keys that stand behind them."""
-    return action.text().partition("\t")[0].replace("&", "")
+    return _without_mnemonic(action.text().partition("\t")[0])
+
+
+def _without_mnemonic(text: str) -> str:
+    """Return a menu's text without its mark for the keyboard: `&File`, or `(&F)` behind Chinese words."""
+    return _MNEMONIC.sub("", text)
 
 
 def action_shortcut(action: QAction) -> str:

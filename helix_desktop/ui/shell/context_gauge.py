@@ -11,6 +11,9 @@ from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.design.usage_bar import paint_usage_bar, pressure_color
 from helix_desktop.ui.design.window_state import GaugeDetail, GaugeState, gauge_text
+from helix_desktop.words.translation import Translator, translate
+
+tr = Translator("Window")
 
 _BAR_PX = 38
 _LONGEST = GaugeState(128_800, 128_800, True, "", 0.85, "near")
@@ -34,10 +37,14 @@ class ContextGauge(EnterActivates, Themed, QAbstractButton):
     def show_state(self, state: GaugeState) -> None:
         """Show a new state."""
         self._state = state
-        text = f"Context {gauge_text(state)}"
-        self.setAccessibleName(f"{text}, {state.source}" if state.source else text)
-        origin = f"\n{state.source[:1].upper()}{state.source[1:]}." if state.source else ""
-        self.setToolTip(f"{text}{origin}\nClick to show or hide the context inspector.")
+        usage, source = gauge_text(state), translate(state.source)
+        words = (
+            tr("Context: {usage} ({source})", usage=usage, source=source)
+            if source
+            else tr("Context: {usage}", usage=usage)
+        )
+        self.setAccessibleName(words)
+        self.setToolTip(f"{words}\n{tr('Click to show or hide the context inspector.')}")
         self.updateGeometry()
         self.update()
 

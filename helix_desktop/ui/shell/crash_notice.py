@@ -11,7 +11,6 @@ from PySide6.QtCore import QObject, QUrl
 from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import QDialog, QPlainTextEdit, QWidget
 
-from helix_desktop.domain.text_format import pluralize
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.dialogs import exec_async
@@ -20,6 +19,9 @@ from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.design.window_state import Banner, BannerAction
 from helix_desktop.ui.shell.main_window import MainWindow
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Window")
 
 _ID, _SHOW = "crash", "show"
 _SIZE = (720, 520)
@@ -45,21 +47,16 @@ class RecoverySummary:
 
     @property
     def text(self) -> str:
-        """Return what was recovered, in one sentence."""
-        parts = [
-            pluralize(number, noun)
-            for number, noun in (
-                (self.turns, "interrupted turn"),
-                (self.queued, "queued message"),
-                (self.drafts, "draft"),
-            )
-            if number
-        ]
-        if self.repaired:
-            parts.append(f"workspace data of {', '.join(self.repaired)} (repaired)")
-        if not parts:
-            return "Nothing was in progress. Sessions, drafts and layout are as they were."
-        return f"Recovered: {', '.join(parts)}. Sessions and layout are as they were."
+        """Return what was recovered."""
+        parts = (
+            self.turns and tr.plural(self.turns, "%n interrupted turn", "%n interrupted turns"),
+            self.queued and tr.plural(self.queued, "%n queued message", "%n queued messages"),
+            self.drafts and tr.plural(self.drafts, "%n draft", "%n drafts"),
+            self.repaired and tr("workspace data of {workspaces} (repaired)", workspaces=self.repaired),
+        )
+        if not any(parts):
+            return tr("No work was interrupted. Sessions, drafts and layout are unchanged.")
+        return tr("Recovered: {parts}. Sessions and layout are unchanged.", parts=tuple(filter(None, parts)))
 
 
 class LogDialog(QDialog):
@@ -68,26 +65,27 @@ class LogDialog(QDialog):
     def __init__(self, parent: QWidget, text: str, folder: Path) -> None:
         """Ready to open; `text` is redacted already."""
         super().__init__(parent)
+        title = tr("Log of the last run")
         self.setObjectName("crash_log")
-        self.setWindowTitle("Log of the last run")
+        self.setWindowTitle(title)
         self.setModal(True)
         self.resize(*_SIZE)
         self.text = QPlainTextEdit(text)
         self.text.setObjectName("crash_log_text")
         self.text.setReadOnly(True)
-        self.text.setAccessibleName("Log of the last run")
+        self.text.setAccessibleName(title)
         self.copy, self.open_folder = (
-            PushButton("Copy", name="copy"),
-            PushButton("Open log folder", name="open_log_folder"),
+            PushButton(tr("Copy"), name="copy"),
+            PushButton(tr("Open log folder"), name="open_log_folder"),
         )
-        close = PushButton("Close", "primary", name="close")
+        close = PushButton(tr("Close"), "primary", name="close")
         self.copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(text))
         self.open_folder.clicked.connect(lambda: QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder))))
         close.clicked.connect(self.accept)
-        note = "API keys, logins and your home folder's name are removed. Nothing is sent anywhere."
+        note = tr("API keys, logins and the path of your home folder are removed. Nothing is sent.")
         self.setLayout(
             column(
-                label("Log of the last run", "title"),
+                label(title, "title"),
                 label(note, "muted", wrap=True),
                 self.text,
                 6,
@@ -117,9 +115,9 @@ class CrashNotice(QObject):
             Banner(
                 _ID,
                 "warning",
-                "Helix Desktop didn't close properly last time.",
+                tr("Helix Desktop didn't close properly last time."),
                 recovery.text,
-                actions=(BannerAction(_SHOW, "Show log"),),
+                actions=(BannerAction(_SHOW, tr("Show log")),),
             )
         )
 

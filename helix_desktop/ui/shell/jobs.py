@@ -12,6 +12,9 @@ from helix_desktop.ui.design.labels import ElidedLabel, IconLabel
 from helix_desktop.ui.design.layout.boxes import row
 from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.design.window_state import JobRow
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Window")
 
 _PARTS = 1000
 
@@ -28,7 +31,7 @@ class _JobLine(QWidget):
         self._bar = QProgressBar()
         self._bar.setTextVisible(False)
         self._bar.setFixedWidth(120)
-        self._cancel = PushButton("Cancel", "link", name="cancel_job")
+        self._cancel = PushButton(tr("Cancel"), "link", name="cancel_job")
         policy = self._cancel.sizePolicy()
         policy.setRetainSizeWhenHidden(True)  # the bars of all lines stand below each other
         self._cancel.setSizePolicy(policy)
@@ -47,7 +50,7 @@ class _JobLine(QWidget):
             self._bar.setValue(round(job.progress * _PARTS))
         self._bar.setAccessibleName(job.text)
         self._cancel.setVisible(job.cancellable)
-        self._cancel.setAccessibleName(f"Cancel: {job.text}")
+        self._cancel.setAccessibleName(tr("Cancel: {job}", job=job.text))
 
 
 class JobLines(Themed, QWidget):

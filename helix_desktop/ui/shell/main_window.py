@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from helix_desktop import APP_NAME
 from helix_desktop.ui.budget.status_line import CostLine
 from helix_desktop.ui.design.layout.boxes import column
 from helix_desktop.ui.design.style.stylesheet import Appearance
@@ -33,10 +34,13 @@ from helix_desktop.ui.shell.sidebar.rail import Rail
 from helix_desktop.ui.shell.sidebar.rows import WorkspaceRow
 from helix_desktop.ui.shell.sidebar.sidebar import Sidebar
 from helix_desktop.ui.shell.top_bar import TopBar
+from helix_desktop.words.translation import Translator
 
 if TYPE_CHECKING:
     from helix_desktop.ui.onboarding.pages import MissingFolderPage, NoSessionPage, WelcomePage
     from helix_desktop.ui.shell.sidebar.switcher import Switcher
+
+tr = Translator("Window")
 
 __all__ = ["CenterPage", "LayoutStore", "MainWindow", "WindowPages"]
 
@@ -80,7 +84,7 @@ class MainWindow(QMainWindow):
     def __init__(self, layout_store: LayoutStore) -> None:
         """Build the frame; sizes come back from the memory."""
         super().__init__()
-        self.setWindowTitle("Helix Desktop")
+        self.setWindowTitle(APP_NAME)
         self.setMinimumSize(*_MIN_SIZE)
         self._layout_store = layout_store
         self._may_close = False
@@ -216,7 +220,7 @@ class MainWindow(QMainWindow):
         self.switcher.show_workspaces(workspaces)
         active = next((workspace for workspace in workspaces if workspace.active), None)
         self.sidebar.show_workspace(active.name if active else "")
-        self.setWindowTitle(f"{active.name} — Helix Desktop" if active else "Helix Desktop")
+        self.setWindowTitle(tr("{workspace} — Helix Desktop", workspace=active.name) if active else APP_NAME)
 
     def show_center_page(self, center_page: CenterPage) -> None:
         """Show what the center is for now."""

@@ -6,6 +6,9 @@ from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QMenu, QMenuBar, QWidget
 
 from helix_desktop.ui.shell.actions import WindowActions
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Window")
 
 
 def fill_menu_bar(bar: QMenuBar, actions: WindowActions) -> None:
@@ -17,7 +20,7 @@ def fill_menu_bar(bar: QMenuBar, actions: WindowActions) -> None:
             group.addAction(action)
     for title, groups in (
         (
-            "&File",
+            tr("&File"),
             (
                 (a.open_folder, a.new_session, a.switch_workspace),
                 (a.clean_up, a.trash, a.forget),
@@ -26,9 +29,9 @@ def fill_menu_bar(bar: QMenuBar, actions: WindowActions) -> None:
                 (a.quit,),
             ),
         ),
-        ("&Edit", ((a.undo, a.redo), (a.cut, a.copy, a.paste), (a.find, a.focus_composer))),
+        (tr("&Edit"), ((a.undo, a.redo), (a.cut, a.copy, a.paste), (a.find, a.focus_composer))),
         (
-            "&View",
+            tr("&View"),
             (
                 (a.show_chat, a.show_cache, a.show_timeline, a.close_page),
                 (a.toggle_sidebar, a.toggle_inspector, a.next_pane),
@@ -37,7 +40,7 @@ def fill_menu_bar(bar: QMenuBar, actions: WindowActions) -> None:
             ),
         ),
         (
-            "&Session",
+            tr("&Session"),
             (
                 (a.stop, a.steer),
                 (a.mode_ask, a.mode_plan, a.mode_auto, a.next_mode),
@@ -45,7 +48,7 @@ def fill_menu_bar(bar: QMenuBar, actions: WindowActions) -> None:
                 (a.set_budget,),
             ),
         ),
-        ("&Help", ((a.all_commands, a.keys), (a.about,))),
+        (tr("&Help"), ((a.all_commands, a.keys), (a.about,))),
     ):
         fill_menu(bar.addMenu(title), groups)
 

@@ -9,16 +9,21 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPaintEvent, Q
 from PySide6.QtWidgets import QMenu, QPushButton
 
 from helix_desktop.domain.tools import PermissionMode
+from helix_desktop.domain.user_text import TextContext
 from helix_desktop.ui.design.buttons import EnterActivates
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.themed import Themed
+from helix_desktop.words.translation import Translator, translate
 
-MODE_NAMES: dict[PermissionMode, str] = {"ask": "Ask", "plan": "Plan", "auto": "Auto"}
-_TIPS: dict[PermissionMode, str] = {
-    "ask": "Mode ask: you are asked before anything is changed or run (Ctrl+.)",
-    "plan": "Mode plan: the agent only reads and plans (Ctrl+.)",
-    "auto": "Mode auto: edits and commands in the sandbox run unasked (Ctrl+.)",
+text = TextContext("Window")
+tr = Translator("Window")
+
+_NAMES = {"ask": text("Ask", "mode"), "plan": text("Plan", "mode"), "auto": text("Auto", "mode")}
+_TIPS = {
+    "ask": text("Ask: the agent asks before it changes files or runs commands (Ctrl+.)"),
+    "plan": text("Plan: the agent only reads and plans (Ctrl+.)"),
+    "auto": text("Auto: the agent edits files and runs sandboxed commands without asking (Ctrl+.)"),
 }
 _ICONS: dict[PermissionMode, str] = {"ask": "shield", "plan": "list-tree", "auto": "zap"}
 _COLOR_TOKENS: dict[PermissionMode, tuple[str, str]] = {
@@ -47,9 +52,9 @@ class ModeButton(EnterActivates, Themed, QPushButton):
     def show_mode(self, mode: PermissionMode) -> None:
         """Show a mode."""
         self._mode = mode
-        self.setToolTip(_TIPS[mode])
-        self.setAccessibleName(f"Mode: {MODE_NAMES[mode]}")
-        self.setAccessibleDescription(_TIPS[mode])
+        self.setToolTip(translate(_TIPS[mode]))
+        self.setAccessibleName(tr("Mode: {mode}", mode=_NAMES[mode]))
+        self.setAccessibleDescription(self.toolTip())
         self.set_detail(self._detail)
         self.update()
 
@@ -63,7 +68,7 @@ class ModeButton(EnterActivates, Themed, QPushButton):
         metrics = QFontMetricsF(self._font())
         if detail == "icon":
             return _HEIGHT_PX
-        widest = max(metrics.horizontalAdvance(word) for word in MODE_NAMES.values())
+        widest = max(metrics.horizontalAdvance(word) for word in map(translate, _NAMES.values()))
         return 2 * _PAD_PX + _ICON_PX + round(widest) + 6 + _CHEVRON_PX
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -87,7 +92,7 @@ class ModeButton(EnterActivates, Themed, QPushButton):
         painter.setFont(self._font())
         painter.setPen(QColor(color))
         place = area.adjusted(_PAD_PX + _ICON_PX + 5, 0, -_CHEVRON_PX, 0)
-        painter.drawText(place, Qt.AlignmentFlag.AlignVCenter, MODE_NAMES[self._mode])
+        painter.drawText(place, Qt.AlignmentFlag.AlignVCenter, translate(_NAMES[self._mode]))
         painter.setPen(QPen(QColor(color), 1.5, c=Qt.PenCapStyle.RoundCap, j=Qt.PenJoinStyle.RoundJoin))
         x, y = self.width() - _PAD_PX - 5.0, self.height() / 2 - 1.5
         painter.drawPolyline([QPointF(x - 3, y), QPointF(x, y + 3), QPointF(x + 3, y)])

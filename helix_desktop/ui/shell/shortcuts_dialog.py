@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QDialog, QGridLayout, QWidget
 
+from helix_desktop.domain.user_text import TextContext
 from helix_desktop.ui.design.buttons import PushButton
-from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.labels import key_label, label
 from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.shell.actions import shortcut_lines
+from helix_desktop.words.translation import Translator, translate
+
+text = TextContext("Window")
+tr = Translator("Window")
 
 _OTHER_SHORTCUTS = (
-    ("Send the message", "Enter"),
-    ("New line in the message", "Shift+Enter"),
-    ("Rename a session in the list", "F2"),
-    ("Next or previous find result", "F3, Shift+F3"),
-    ("Recall a cache entry into the chat", "Ctrl+Enter"),
-    ("Verify a cache entry", "V"),
-    ("Pin a cache entry, or no longer", "P"),
-    ("Move a cache entry or a session to the trash", "Del"),
+    (text("Send message"), "Enter"),
+    (text("New line in message"), "Shift+Enter"),
+    (text("Rename a session"), "F2"),
+    (text("Next or previous result"), "F3, Shift+F3"),
+    (text("Recall a cache entry"), "Ctrl+Enter"),
+    (text("Verify a cache entry"), "V"),
+    (text("Pin or unpin a cache entry"), "P"),
+    (text("Move a cache entry or session to the trash"), "Del"),
 )
 
 
@@ -27,7 +32,8 @@ class ShortcutsDialog(QDialog):
     def __init__(self, parent: QWidget) -> None:
         """Ready to show."""
         super().__init__(parent)
-        self.setWindowTitle("Keys")
+        title = tr("Keyboard shortcuts")
+        self.setWindowTitle(title)
         lines = shortcut_lines() + _OTHER_SHORTCUTS
         half = (len(lines) + 1) // 2
         grid = QGridLayout()
@@ -36,12 +42,12 @@ class ShortcutsDialog(QDialog):
         grid.setColumnMinimumWidth(2, 26)
         for place, (words, keys) in enumerate(lines):
             side = 3 * (place // half)
-            grid.addWidget(label(words, "muted"), place % half, side)
+            grid.addWidget(label(translate(words), "muted"), place % half, side)
             grid.addLayout(
-                row(None, *(label(key, "key") for key in keys.split(", ")), gap=4), place % half, side + 1
+                row(None, *(key_label(key) for key in keys.split(", ")), gap=4), place % half, side + 1
             )
-        close = PushButton("Close", name="close")
+        close = PushButton(tr("Close"), name="close")
         close.clicked.connect(self.close)
         self.setLayout(
-            column(label("Keys", "heading"), 4, grid, 8, row(None, close), margins=(24, 20, 24, 22))
+            column(label(title, "heading"), 4, grid, 8, row(None, close), margins=(24, 20, 24, 22))
         )

@@ -8,7 +8,9 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QFont, QFontMetricsF, QIcon, QKeyEvent, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QButtonGroup, QLineEdit, QStackedWidget, QWidget
 
-from helix_desktop.domain.text_format import ellipsize, pluralize
+from helix_desktop import APP_NAME
+from helix_desktop.domain.text_format import ellipsize
+from helix_desktop.domain.user_text import TextContext, UserText
 from helix_desktop.ui.design.buttons import ICON_GAP_PX, IconButton, TabButton, TabList
 from helix_desktop.ui.design.labels import ElidedLabel
 from helix_desktop.ui.design.layout.boxes import column, row
@@ -22,14 +24,18 @@ from helix_desktop.ui.shell.actions import WindowActions
 from helix_desktop.ui.shell.context_gauge import ContextGauge
 from helix_desktop.ui.shell.menus import mode_menu, more_menu
 from helix_desktop.ui.shell.mode_button import ModeButton
+from helix_desktop.words.translation import Translator, translate
+
+text = TextContext("Window")
+tr = Translator("Window")
 
 PageName = Literal["chat", "cache", "timeline"]
-PAGES: tuple[tuple[PageName, str, str], ...] = (
-    ("chat", "Chat", "message-square"),
-    ("cache", "Cache", "database"),
-    ("timeline", "Timeline", "history"),
+PAGES: tuple[tuple[PageName, UserText, str], ...] = (
+    ("chat", text("Chat"), "message-square"),
+    ("cache", text("Cache"), "database"),
+    ("timeline", text("Timeline"), "history"),
 )
-DEMO_BADGE = "Offline demo model"
+DEMO_BADGE = text("Offline demo model")
 
 PageDetail = Literal["full", "words", "icons"]
 """How much a page's button shows: icon and word, the word, or the icon."""
@@ -64,7 +70,7 @@ class EditableTitle(QStackedWidget):
         self._label = ElidedLabel(role="title")
         self._field = QLineEdit()
         self._field.setProperty("kind", "title")
-        self._field.setAccessibleName("Session title")
+        self._field.setAccessibleName(tr("Session title"))
         self._field.setMaxLength(1_000)
         self._field.editingFinished.connect(self._finish)
         self.addWidget(self._label)
@@ -124,16 +130,15 @@ class PageSwitch(Themed, TabList):
         """Start on the chat."""
         super().__init__()
         self.setProperty("role", "segments")
-        self.setAccessibleName("Pages")
+        self.setAccessibleName(tr("Pages"))
         self._group = QButtonGroup(self)
         self._buttons: dict[str, TabButton] = {}
         line = row(margins=(3, 3, 3, 3), gap=2)
-        for name, text, _ in PAGES:
-            button = TabButton(text, "segment")
+        for name, page_title, _ in PAGES:
+            button = TabButton(translate(page_title), "segment")
             button.setObjectName(f"{name}_tab")
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
             button.setIconSize(QSize(_ICON_PX + ICON_GAP_PX, _ICON_PX))
-            button.setAccessibleName(text)
             button.clicked.connect(lambda _=False, page=name: self.page_selected.emit(page))
             self._group.addButton(button)
             self._buttons[name] = button
@@ -150,7 +155,8 @@ class PageSwitch(Themed, TabList):
     def width_at(self, detail: PageDetail) -> int:
         """Width in pixels in a form."""
         metrics = QFontMetricsF(fonts.sized(self.font(), fonts.BASE_PX, QFont.Weight.DemiBold))
-        words = 0.0 if detail == "icons" else sum(metrics.horizontalAdvance(text) + 4 for _, text, _ in PAGES)
+        titles = () if detail == "icons" else [translate(page_title) for _, page_title, _ in PAGES]
+        words = sum(metrics.horizontalAdvance(title) + 4 for title in titles)
         icons = 0 if detail == "words" else len(PAGES) * (_ICON_PX + ICON_GAP_PX)
         return round(words + icons + len(PAGES) * _PADDING_PX) + 10
 
@@ -158,9 +164,10 @@ class PageSwitch(Themed, TabList):
         """Show icons and words, or one of them where room is narrow."""
         self._detail = detail
         self.setFixedWidth(self.width_at(detail))
-        for name, text, _ in PAGES:
-            self._buttons[name].setText("" if detail == "icons" else text)
-            self._buttons[name].setToolTip(text if detail == "icons" else "")
+        for name, page_title, _ in PAGES:
+            title = translate(page_title)
+            self._buttons[name].setText("" if detail == "icons" else title)
+            self._buttons[name].setToolTip(title if detail == "icons" else "")
         self.tint(self._theme)
 
     def tint(self, theme: Theme) -> None:
@@ -190,23 +197,21 @@ class TopBar(QWidget):
         self.title = EditableTitle()
         self.title.renamed.connect(lambda name: self.renamed.emit(self._session_id, name))
         self._dot = Dot("seg_assistant")
-        self._badge = Badge(DEMO_BADGE)
-        self._badge.setToolTip(
-            "A script that ships with the app answers here; no model and no network are used."
-        )
+        self._badge = Badge(translate(DEMO_BADGE))
+        self._badge.setToolTip(tr("Answers come from a built-in script. No model or network is used."))
         self._status = ElidedLabel(role="note")
         self.pages = PageSwitch()
         self.pages.page_selected.connect(self.page_selected)
         self.gauge = ContextGauge()
         self.gauge.clicked.connect(actions.toggle_inspector.trigger)
         self.mode = ModeButton(mode_menu(self, actions))
-        self.compact = IconButton("archive", "Hand over older messages (Ctrl+Shift+K)")
+        self.compact = IconButton("archive", tr("Compact conversation (Ctrl+Shift+K)"))
         self.compact.clicked.connect(actions.compact_now.trigger)
-        self.inspector = IconButton("panel-right", "Context inspector (Ctrl+I)")
+        self.inspector = IconButton("panel-right", tr("Context inspector (Ctrl+I)"))
         self.inspector.clicked.connect(actions.toggle_inspector.trigger)
-        self.sidebar = IconButton("panel-left", "Show the sidebar (Ctrl+B)")
+        self.sidebar = IconButton("panel-left", tr("Show sidebar (Ctrl+B)"))
         self.sidebar.clicked.connect(actions.toggle_sidebar.trigger)
-        self.more = IconButton("ellipsis", "More")
+        self.more = IconButton("ellipsis", tr("More"))
         self.more.setMenu(more_menu(self, actions))
         self._arrange()
         self.show_session(None)
@@ -229,9 +234,9 @@ class TopBar(QWidget):
         """Show a session's title and status, or that none is open."""
         self._session_id = header.session_id if header else ""
         self.title.editable = header is not None
-        self.title.set_title(header.title if header else "Helix Desktop")
+        self.title.set_title(header.title if header else APP_NAME)
         title = ellipsize(header.title, _TIP_CAP) if header else ""
-        self.title.setToolTip(f"{title}\nDouble-click to rename" if header else "")
+        self.title.setToolTip(f"{title}\n{tr('Double-click to rename')}" if header else "")
         self._waiting = header is not None and header.waiting
         self._dot.set_color_token(_dot_color_token(header))
         self._dot.setVisible(header is not None)
@@ -263,10 +268,10 @@ class TopBar(QWidget):
     def _status_texts(header: SessionHeader | None) -> tuple[str, ...]:
         """Return the status as text, the longest first."""
         if header is None:
-            return ("No session open",)
-        state = "Waiting for you" if header.waiting else "Running" if header.running else "Ready"
+            return (tr("No session open"),)
+        state = tr("Waiting for you") if header.waiting else tr("Running") if header.running else tr("Ready")
         model = (header.model,) if header.model and not header.demo else ()
-        count = pluralize(header.messages, "message")
+        count = tr.plural(header.messages, "%n message", "%n messages")
         return " · ".join((state, *model, count)), " · ".join((state, *model)), state
 
     def _shorten(self) -> None:
@@ -299,7 +304,7 @@ class TopBar(QWidget):
         for button in (self.compact, self.inspector):
             button.setVisible(form != "icons" or names >= _TITLE_PX * scale)
         is_long = names >= _BADGE_NEEDS_PX * scale and not self._waiting
-        self._badge.set_text(DEMO_BADGE if is_long else "Demo")
+        self._badge.set_text(translate(DEMO_BADGE) if is_long else tr("Demo"))
 
 
 def _dot_color_token(header: SessionHeader | None) -> str:

@@ -5,7 +5,11 @@ from __future__ import annotations
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QMenu, QSystemTrayIcon
 
+from helix_desktop import APP_NAME
 from helix_desktop.ui.shell.main_window import MainWindow
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Window")
 
 _MESSAGE_MS = 15_000
 
@@ -31,12 +35,12 @@ class Tray(QObject):
         if not (self.is_available() and QSystemTrayIcon.supportsMessages()):
             return
         icon = self._visible_icon()
-        icon.setToolTip(f"Helix Desktop: {title}")
+        icon.setToolTip(tr("Helix Desktop: {title}", title=title))
         icon.showMessage(title, text, self._window.windowIcon(), _MESSAGE_MS)
 
     def hide_window(self) -> None:
         """Hide the window; the icon brings it back."""
-        self._visible_icon().setToolTip("Helix Desktop")
+        self._visible_icon().setToolTip(APP_NAME)
         self._window.hide()
 
     def clear_message(self) -> None:
@@ -50,8 +54,8 @@ class Tray(QObject):
             self._icon.messageClicked.connect(self.clicked)
             self._icon.activated.connect(self._activated)
             menu = QMenu(self._window)
-            menu.addAction("Open Helix Desktop", self.clicked.emit)
-            menu.addAction("Quit", self.quit_requested.emit)
+            menu.addAction(tr("Open Helix Desktop"), self.clicked.emit)
+            menu.addAction(tr("Quit"), self.quit_requested.emit)
             self._icon.setContextMenu(menu)
         self._icon.show()
         return self._icon

@@ -106,7 +106,7 @@ async def check_cache_totals(rig: WindowRig) -> str:
         workspace.cache for workspace in rig.window.switcher._workspaces if workspace.id == rig.workspace.id
     ]
     assert switched == size, "switcher"
-    assert rig.window.sidebar._cache.text() == f"Cache {size} · {entries}", "sidebar"
+    assert rig.window.sidebar._cache.text() == f"Cache: {size} · {entries}", "sidebar"
     names = [value.accessibleName() for value in rig.views.inspector.findChildren(type(_entries_value(rig)))]
     assert f"Entries: {totals.entries:,} · {size}" in names, "inspector"
     rig.window.show_page("cache")

@@ -49,9 +49,9 @@ def test_only_enabled_commands_are_offered(window: MainWindow) -> None:
     window.show_center_page("welcome")
     panel = opened(window)
     assert "Open folder…" in words(panel)
-    assert "Hand over older messages…" not in words(panel)
-    assert "All commands…" not in words(panel)
-    QTest.keyClicks(panel.search, "hand over")
+    assert "Compact conversation…" not in words(panel)
+    assert "Command palette…" not in words(panel)
+    QTest.keyClicks(panel.search, "compact")
     assert words(panel) == []
     QTest.keyClick(panel.search, Qt.Key.Key_Return)
     assert panel.isVisible()

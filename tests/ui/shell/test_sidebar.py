@@ -191,7 +191,7 @@ def test_a_click_opens_and_the_menu_renames(qtbot: QtBot, sidebar: Sidebar) -> N
     assert [action.text() for action in menu.actions()] == [
         "Open",
         "Rename…\tF2",
-        "Copy a link",
+        "Copy link",
         "",
         "Delete\tDel",
     ]
@@ -239,7 +239,7 @@ def test_a_square_switches(qtbot: QtBot, rail: Rail) -> None:
 
 def test_badges_have_text_labels(rail: Rail) -> None:
     assert "Waiting for your approval" in rail.button("w2").toolTip()
-    assert "folder missing" in rail.button("w3").accessibleName()
+    assert "Folder not found" in rail.button("w3").accessibleName()
 
 
 def test_the_menu_of_a_missing_folder_locates_but_does_not_show(qtbot: QtBot, rail: Rail) -> None:
@@ -250,7 +250,7 @@ def test_the_menu_of_a_missing_folder_locates_but_does_not_show(qtbot: QtBot, ra
     with qtbot.waitSignal(rail.locate_requested) as located:
         entries["locate"].trigger()
     assert located.args == ["w3"]
-    assert entries["remove_from_list"].text() == "Remove from list (data kept)"
+    assert entries["remove_from_list"].text() == "Remove from list…"
     menu.deleteLater()
 
 
@@ -341,11 +341,11 @@ def test_a_workspace_keeps_its_color() -> None:
 @pytest.mark.parametrize(
     ("ago", "group", "when"),
     [
-        (timedelta(seconds=20), "Today", "now"),
-        (timedelta(hours=3), "Today", "12:04"),
-        (timedelta(hours=16), "Yesterday", "Thu"),
-        (timedelta(days=8), "Earlier", "12 Nov"),
-        (timedelta(days=400), "Earlier", "16 Oct 2025"),
+        (timedelta(seconds=20), "today", "now"),
+        (timedelta(hours=3), "today", "12:04"),
+        (timedelta(hours=16), "yesterday", "Thu"),
+        (timedelta(days=8), "earlier", "12 Nov"),
+        (timedelta(days=400), "earlier", "16 Oct 2025"),
     ],
 )
 def test_relative_times_in_words(ago: timedelta, group: str, when: str) -> None:

@@ -52,7 +52,7 @@ async def test_the_notice_reports_the_crash_and_opens_the_log(qapp: QApplication
         notice = CrashNotice(rig.window, rig.context.actions, lambda: "the stacks", tmp_path)
         notice.show(RecoverySummary(turns=1, drafts=2))
         assert "didn't close properly" in rig.banner_text()
-        assert "1 interrupted turn, 2 drafts" in rig.banner_text()
+        assert "1 interrupted turn and 2 drafts" in rig.banner_text()
         press(rig.window.banners, "show")
         await until(lambda: rig.window.findChildren(LogDialog), "the log")
         (dialog,) = rig.window.findChildren(LogDialog)
@@ -63,5 +63,5 @@ async def test_the_notice_reports_the_crash_and_opens_the_log(qapp: QApplication
 
 
 def test_a_crash_without_running_work_is_reported() -> None:
-    assert RecoverySummary().text.startswith("Nothing was in progress.")
+    assert RecoverySummary().text.startswith("No work was interrupted.")
     assert RecoverySummary(queued=2).text.startswith("Recovered: 2 queued messages.")

@@ -174,4 +174,4 @@ async def test_the_list_has_them_below_their_session(qapp: QApplication, tmp_pat
         words = [
             action.text() for action in sessions.menu_for(sessions.index_of(listed(rig)[1].id)).actions()
         ]
-        assert words == ["Open", "Rename…\tF2", "Copy a link"]
+        assert words == ["Open", "Rename…\tF2", "Copy link"]

@@ -16,14 +16,18 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QAbstractButton, QFrame, QMenu, QScrollArea, QVBoxLayout, QWidget
 
+from helix_desktop import APP_NAME
 from helix_desktop.ui.design.buttons import EnterActivates, IconButton
 from helix_desktop.ui.design.drops import dropped_folder
 from helix_desktop.ui.design.labels import IconLabel
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.shell.actions import WindowActions
-from helix_desktop.ui.shell.sidebar.rows import BADGE_LABELS, WorkspaceRow
+from helix_desktop.ui.shell.sidebar.rows import WorkspaceRow, badge_label
 from helix_desktop.ui.shell.sidebar.workspace_badge import BADGE_COLOR_TOKENS, paint_workspace_badge
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Window")
 
 RAIL_PX = 64
 _MENU_NAMES = ("show_folder", "rename", "locate", "copy_link", "export", "import", "remove_from_list")
@@ -45,11 +49,13 @@ class WorkspaceButton(EnterActivates, Themed, QAbstractButton):
     def show_workspace(self, workspace: WorkspaceRow) -> None:
         """Show it in its new state."""
         self.workspace = workspace
-        state = BADGE_LABELS[workspace.badge]
-        self.setAccessibleName(f"Workspace {workspace.name}" + (f", {state}" if state else ""))
-        self.setToolTip(
-            f"{workspace.name}\n{workspace.path}" + (f"\n{state[:1].upper()}{state[1:]}" if state else "")
+        name, state = workspace.name, badge_label(workspace.badge)
+        self.setAccessibleName(
+            tr("Workspace {name}, {state}", name=name, state=state)
+            if state
+            else tr("Workspace {name}", name=name)
         )
+        self.setToolTip("\n".join(filter(None, (name, workspace.path, state))))
         self.update()
 
     def enterEvent(self, event: QEnterEvent) -> None:
@@ -108,12 +114,12 @@ class Rail(Themed, QFrame):
         self.setFixedWidth(RAIL_PX)
         self.setAcceptDrops(True)
         self._buttons: dict[str, WorkspaceButton] = {}
-        self._add = IconButton("plus", "Add a folder (Ctrl+O)", px=18, edge=38)
+        self._add = IconButton("plus", tr("Open folder (Ctrl+O)"), px=18, edge=38)
         self._add.setProperty("kind", "tile")
         self._add.clicked.connect(actions.open_folder.trigger)
-        self._theme_button = IconButton("moon", "Light or dark", px=19, edge=34)
+        self._theme_button = IconButton("moon", tr("Use dark theme"), px=19, edge=34)
         self._theme_button.clicked.connect(self.theme_requested)
-        settings = IconButton("settings", "Settings (Ctrl+,)", px=19, edge=34)
+        settings = IconButton("settings", tr("Settings (Ctrl+,)"), px=19, edge=34)
         settings.clicked.connect(actions.settings.trigger)
         self._button_layout = QVBoxLayout()
         self._button_layout.setContentsMargins(0, 0, 0, 0)
@@ -167,17 +173,17 @@ class Rail(Themed, QFrame):
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         missing = self._buttons[workspace_id].workspace.badge == "missing"
-        menu.addAction("Show folder", lambda: self.folder_requested.emit(workspace_id)).setEnabled(
+        menu.addAction(tr("Show folder"), lambda: self.folder_requested.emit(workspace_id)).setEnabled(
             not missing
         )
-        menu.addAction("Rename…", lambda: self.rename_requested.emit(workspace_id))
-        menu.addAction("Locate…", lambda: self.locate_requested.emit(workspace_id))
-        menu.addAction("Copy a link", lambda: self.link_requested.emit(workspace_id))
+        menu.addAction(tr("Rename…"), lambda: self.rename_requested.emit(workspace_id))
+        menu.addAction(tr("Locate…"), lambda: self.locate_requested.emit(workspace_id))
+        menu.addAction(tr("Copy link"), lambda: self.link_requested.emit(workspace_id))
         menu.addSeparator()
-        menu.addAction("Export to a file…", lambda: self.export_requested.emit(workspace_id))
-        menu.addAction("Import from a file…", lambda: self.import_requested.emit(workspace_id))
+        menu.addAction(tr("Export to file…"), lambda: self.export_requested.emit(workspace_id))
+        menu.addAction(tr("Import from file…"), lambda: self.import_requested.emit(workspace_id))
         menu.addSeparator()
-        menu.addAction("Remove from list (data kept)", lambda: self.remove_requested.emit(workspace_id))
+        menu.addAction(tr("Remove from list…"), lambda: self.remove_requested.emit(workspace_id))
         entries = [action for action in menu.actions() if not action.isSeparator()]
         for action, name in zip(entries, _MENU_NAMES, strict=True):
             action.setObjectName(name)
@@ -187,7 +193,7 @@ class Rail(Themed, QFrame):
         """Take the colors of a theme; the theme button shows the other one."""
         super().tint(theme)
         self._theme_button.set_icon("sun" if theme.dark else "moon")
-        self._theme_button.set_tip("Use the light theme" if theme.dark else "Use the dark theme")
+        self._theme_button.set_tip(tr("Use light theme") if theme.dark else tr("Use dark theme"))
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         """Take a folder, nothing else."""
@@ -219,5 +225,5 @@ def _logo() -> IconLabel:
     logo = IconLabel("helix", px=38, color_token="text")
     logo.setFixedSize(RAIL_PX, 56)
     logo.setAlignment(Qt.AlignmentFlag.AlignCenter)
-    logo.setAccessibleName("Helix Desktop")
+    logo.setAccessibleName(APP_NAME)
     return logo

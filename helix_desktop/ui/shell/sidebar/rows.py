@@ -11,16 +11,13 @@ from typing import Literal
 
 from helix_desktop.ui.design.usage_bar import Pressure
 from helix_desktop.words.times import local_time
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Window")
 
 WorkspaceBadge = Literal["", "running", "waiting", "missing"]
-DayGroup = Literal["Today", "Yesterday", "Earlier"]
+DayGroup = Literal["today", "yesterday", "earlier"]
 
-BADGE_LABELS: dict[WorkspaceBadge, str] = {
-    "": "",
-    "running": "running",
-    "waiting": "waiting for your approval",
-    "missing": "folder missing",
-}
 WORKSPACE_COLORS = ("#5753d8", "#0f766e", "#b4451f", "#1f62c4", "#a8326f", "#4d7c0f", "#7c3aed", "#475569")
 """Grounds that keep white initials at 4.5:1 or more."""
 
@@ -106,8 +103,32 @@ def day_group(updated_ms: int, now: datetime) -> DayGroup:
     """Return the day group of a moment (milliseconds since 1970), seen from a local `now`."""
     day = local_time(updated_ms).date()
     if day >= now.date():
-        return "Today"
-    return "Yesterday" if day == now.date() - timedelta(days=1) else "Earlier"
+        return "today"
+    return "yesterday" if day == now.date() - timedelta(days=1) else "earlier"
+
+
+def day_label(group: DayGroup) -> str:
+    """Return the heading of a day group."""
+    match group:
+        case "today":
+            return tr("Today")
+        case "yesterday":
+            return tr("Yesterday")
+        case "earlier":
+            return tr("Earlier")
+
+
+def badge_label(badge: WorkspaceBadge) -> str:
+    """Return what a workspace's badge means; nothing for none."""
+    match badge:
+        case "running":
+            return tr("Running")
+        case "waiting":
+            return tr("Waiting for your approval")
+        case "missing":
+            return tr("Folder not found")
+        case "":
+            return ""
 
 
 def matches_query(needle: str, *texts: str) -> bool:

@@ -12,6 +12,9 @@ from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.usage_bar import paint_usage_bar, pressure_color
 from helix_desktop.ui.shell.sidebar.rows import SessionItem
 from helix_desktop.ui.shell.sidebar.session_model import ITEM_ROLE, WHEN_ROLE
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Window")
 
 _Index = QModelIndex | QPersistentModelIndex
 _BAR_PX = 40
@@ -40,7 +43,7 @@ class SessionDelegate(QStyledItemDelegate):
         if isinstance(entry, str):
             painter.setFont(fonts.sized(self._base(), 11, QFont.Weight.DemiBold))
             painter.setPen(QColor(self.theme.faint))
-            painter.drawText(bounds.adjusted(20, 8, 0, 0), Qt.AlignmentFlag.AlignVCenter, entry)
+            painter.drawText(bounds.adjusted(20, 8, 0, 0), Qt.AlignmentFlag.AlignVCenter, str(index.data()))
         elif isinstance(entry, SessionItem):
             box = bounds.adjusted(24 if entry.parent else 8, 1, -8, -1)
             self._paint_background(painter, box, entry, option.state)
@@ -56,7 +59,7 @@ class SessionDelegate(QStyledItemDelegate):
         """Return a field for the title."""
         field = QLineEdit(parent)
         field.setMaxLength(1_000)
-        field.setAccessibleName("Session title")
+        field.setAccessibleName(tr("Session title"))
         return field
 
     def updateEditorGeometry(self, editor: QWidget, option: QStyleOptionViewItem, index: _Index) -> None:

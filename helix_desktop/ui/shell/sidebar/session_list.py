@@ -14,6 +14,11 @@ from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.shell.sidebar.rows import SessionItem
 from helix_desktop.ui.shell.sidebar.session_delegate import SessionDelegate
 from helix_desktop.ui.shell.sidebar.session_model import ITEM_ROLE, SessionModel
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Window")
+
+_RENAME_KEY, _DELETE_KEY = "F2", "Del"
 
 
 class SessionList(Themed, QListView):
@@ -33,7 +38,7 @@ class SessionList(Themed, QListView):
         self._delegate = SessionDelegate(self)
         self.setModel(self._sessions_model)
         self.setItemDelegate(self._delegate)
-        self.setAccessibleName("Sessions")
+        self.setAccessibleName(tr("Sessions"))
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setMouseTracking(True)
         self.setEditTriggers(QListView.EditTrigger.EditKeyPressed)
@@ -73,13 +78,13 @@ class SessionList(Themed, QListView):
         """Return the context menu of a session."""
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        menu.addAction("Open", lambda: self._select(index))
-        menu.addAction("Rename…\tF2", lambda: self.edit(index))
-        menu.addAction("Copy a link", lambda: self._request_link(index)).setObjectName("copy_link")
+        menu.addAction(tr("Open", "verb"), lambda: self._select(index))
+        menu.addAction(f"{tr('Rename…')}\t{_RENAME_KEY}", lambda: self.edit(index))
+        menu.addAction(tr("Copy link"), lambda: self._request_link(index)).setObjectName("copy_link")
         item = index.data(ITEM_ROLE)
         if isinstance(item, SessionItem) and not item.parent:  # a subagent's goes with the one it works for
             menu.addSeparator()
-            menu.addAction("Delete\tDel", lambda: self._delete(index))
+            menu.addAction(f"{tr('Delete')}\t{_DELETE_KEY}", lambda: self._delete(index))
         return menu
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

@@ -7,9 +7,12 @@ from datetime import datetime
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
-from helix_desktop.ui.shell.sidebar.rows import SessionItem, day_group, nested_sessions
+from helix_desktop.ui.shell.sidebar.rows import DayGroup, SessionItem, day_group, day_label, nested_sessions
 from helix_desktop.words.numbers import format_whole_percent
 from helix_desktop.words.times import format_short_time
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Window")
 
 ITEM_ROLE = int(Qt.ItemDataRole.UserRole)
 WHEN_ROLE = ITEM_ROLE + 1
@@ -19,7 +22,7 @@ _NOWHERE = QModelIndex()
 
 
 class SessionModel(QAbstractListModel):
-    """Rows are either a heading (str) or a session; a changed title is emitted, never kept here."""
+    """Rows are either a day group or a session; a changed title is emitted, never kept here."""
 
     renamed = Signal(str, str)
     """Session id and new title."""
@@ -28,7 +31,7 @@ class SessionModel(QAbstractListModel):
         """Start without sessions."""
         super().__init__(parent)
         self._items: list[SessionItem] = []
-        self._rows: list[SessionItem | str] = []
+        self._rows: list[SessionItem | DayGroup] = []
         self._needle = ""
         self._now = datetime.fromtimestamp(0)
 
@@ -83,16 +86,13 @@ class SessionModel(QAbstractListModel):
         if role == ITEM_ROLE:
             return entry
         if isinstance(entry, str):
-            return entry if role == Qt.ItemDataRole.DisplayRole else None
+            return day_label(entry) if role == Qt.ItemDataRole.DisplayRole else None
         if role in {Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.EditRole}:
             return entry.title
         if role == WHEN_ROLE:
             return format_short_time(entry.updated_ms, self._now)
         if role == Qt.ItemDataRole.AccessibleTextRole:
-            state = ", waiting for your approval" if entry.waiting else ", running" if entry.running else ""
-            kind = "subagent, " if entry.parent else ""
-            used = "" if entry.used is None else f", {format_whole_percent(entry.used)} of the context used"
-            return f"{kind}{entry.title}, {entry.subtitle}{used}{state}"
+            return _accessible_text(entry)
         return entry.title if role == Qt.ItemDataRole.ToolTipRole else None
 
     def setData(self, index: _Index, value: object, role: int = Qt.ItemDataRole.EditRole) -> bool:
@@ -105,21 +105,31 @@ class SessionModel(QAbstractListModel):
         return True
 
     @staticmethod
-    def _key(entry: SessionItem | str) -> str:
+    def _key(entry: SessionItem | DayGroup) -> str:
         return f"#{entry}" if isinstance(entry, str) else entry.id
 
-    def _arranged(self) -> list[SessionItem | str]:
-        rows: list[SessionItem | str] = []
-        heading = ""
+    def _arranged(self) -> list[SessionItem | DayGroup]:
+        rows: list[SessionItem | DayGroup] = []
+        heading: DayGroup | None = None
         for item in nested_sessions(self._items, self._needle):
-            group = heading if item.parent else day_group(item.updated_ms, self._now)
-            if group != heading:
+            group = day_group(item.updated_ms, self._now)
+            if not item.parent and group != heading:
                 heading = group
                 rows.append(group)
             rows.append(item)
         return rows
 
-    def _reset(self, rows: list[SessionItem | str]) -> None:
+    def _reset(self, rows: list[SessionItem | DayGroup]) -> None:
         self.beginResetModel()
         self._rows = rows
         self.endResetModel()
+
+
+def _accessible_text(item: SessionItem) -> str:
+    """Return what a screen reader says of a session."""
+    used = (
+        "" if item.used is None else tr("{share} of the context used", share=format_whole_percent(item.used))
+    )
+    state = tr("waiting for your approval") if item.waiting else tr("running") if item.running else ""
+    parts = (tr("subagent") if item.parent else "", item.title, item.subtitle, used, state)
+    return ", ".join(filter(None, parts))

@@ -18,9 +18,12 @@ from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.shell.actions import WindowActions
 from helix_desktop.ui.shell.sidebar.rows import SessionItem
+from helix_desktop.words.translation import Translator
 
 if TYPE_CHECKING:
     from helix_desktop.ui.shell.sidebar.session_list import SessionList
+
+tr = Translator("Window")
 
 _LIST, _EMPTY, _NOTHING_FOUND, _CLOSED = range(4)
 
@@ -36,10 +39,12 @@ class _NameButton(PushButton):
 
     def show_name(self, name: str) -> None:
         self._full_name = name
-        self.setAccessibleName(f"Workspace {name}. Switch workspace" if name else "Choose a workspace")
-        title = name or "No workspace"
+        self.setAccessibleName(
+            tr("Workspace {name}. Switch workspace", name=name) if name else tr("Choose workspace")
+        )
+        title = name or tr("No workspace")
         self.setText(self.fontMetrics().elidedText(title, Qt.TextElideMode.ElideRight, 150))
-        self.setToolTip(f"{title}\nSwitch workspace (Ctrl+K)")
+        self.setToolTip(f"{title}\n{tr('Switch workspace (Ctrl+K)')}")
 
     def tint(self, theme: Theme) -> None:
         self.setIcon(icon("chevron-down", theme.muted, 15))
@@ -61,11 +66,11 @@ class Sidebar(QFrame):
         self.commands = actions
         self._name = _NameButton()
         self._name.clicked.connect(actions.switch_workspace.trigger)
-        self._folder = IconButton("folder-open", "Open a folder (Ctrl+O)")
+        self._folder = IconButton("folder-open", tr("Open folder (Ctrl+O)"))
         self._folder.clicked.connect(actions.open_folder.trigger)
-        self._new = IconButton("plus", "New session (Ctrl+N)", px=18)
+        self._new = IconButton("plus", tr("New session (Ctrl+N)"), px=18)
         self._new.clicked.connect(actions.new_session.trigger)
-        self.search = SearchField("Search sessions")
+        self.search = SearchField(tr("Search sessions"))
         self.session_list: SessionList
         self._stack = QStackedWidget()
         self._cache = ElidedLabel(role="faint")
@@ -100,21 +105,18 @@ class Sidebar(QFrame):
         return row(self.search, margins=(12, 10, 12, 4))
 
     def _empty_page(self) -> QWidget:
-        button = PushButton("New session", "", "plus", name="new_session")
+        words = label(tr("Your sessions appear here."), "muted", wrap=True)
+        button = PushButton(tr("New session"), "", "plus", name="new_session")
         button.clicked.connect(self.commands.new_session.trigger)
         page = QWidget()
-        page.setLayout(
-            column(
-                label("No session yet.", "muted"), row(button, None), None, margins=(20, 18, 20, 0), gap=10
-            )
-        )
+        page.setLayout(column(words, row(button, None), None, margins=(20, 18, 20, 0), gap=10))
         return page
 
     def _nothing_found_page(self) -> QWidget:
-        button = PushButton("Clear the search", name="clear_search")
+        button = PushButton(tr("Clear search"), name="clear_search")
         button.clicked.connect(self.search.clear)
         page = QWidget()
-        words = label("No session has these words in its title.", "muted", wrap=True)
+        words = label(tr("No matching sessions"), "muted", wrap=True)
         page.setLayout(column(words, row(button, None), None, margins=(20, 18, 20, 0), gap=10))
         return page
 
@@ -143,7 +145,7 @@ class Sidebar(QFrame):
 
     def show_cache(self, text: str) -> None:
         """Show the size of the cache as text, e.g. "2.1 MB · 312 entries"."""
-        self._cache.set_full_text(f"Cache {text}" if text else "Cache empty")
+        self._cache.set_full_text(tr("Cache: {usage}", usage=text) if text else tr("Cache: empty"))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """From the search: Down goes to the list, Enter opens the first hit, Esc clears."""

@@ -11,8 +11,11 @@ from PySide6.QtWidgets import QWidget
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.quick_picker import LineDelegate, QuickPicker
 from helix_desktop.ui.design.style import fonts
-from helix_desktop.ui.shell.sidebar.rows import BADGE_LABELS, WorkspaceRow, matches_query
+from helix_desktop.ui.shell.sidebar.rows import WorkspaceRow, badge_label, matches_query
 from helix_desktop.ui.shell.sidebar.workspace_badge import BADGE_COLOR_TOKENS, paint_workspace_badge
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Window")
 
 _ROW_ROLE = int(Qt.ItemDataRole.UserRole)
 _ROW_PX = 50
@@ -34,10 +37,10 @@ class _Delegate(LineDelegate):
     def _paint_state(self, painter: QPainter, box: QRectF, workspace: WorkspaceRow) -> float:
         """Paint cache size and badge; returns their left edge."""
         small = fonts.sized(self.view.font(), 12)
-        cache = f"Cache {workspace.cache}" if workspace.cache else ""
-        words = " · ".join(part for part in (BADGE_LABELS[workspace.badge], cache) if part)
+        cache = tr("Cache: {size}", size=workspace.cache) if workspace.cache else ""
+        words = " · ".join(filter(None, (badge_label(workspace.badge), cache)))
         if not words and workspace.active:
-            words = "open"
+            words = tr("Open", "state of a workspace")
         width = QFontMetricsF(small).horizontalAdvance(words)
         painter.setFont(small)
         painter.setPen(QColor(self.theme.muted))
@@ -74,11 +77,17 @@ class Switcher(QuickPicker):
 
     def __init__(self, window: QWidget) -> None:
         """Belong to a window; start hidden."""
-        nothing = "No workspace has these words in its name or path."
-        super().__init__(window, "Switch workspace", "Go to workspace", nothing, "open", _MAX_LINES)
+        super().__init__(
+            window,
+            tr("Switch workspace"),
+            tr("Search workspaces"),
+            tr("No matching workspaces"),
+            tr("open", "what the Enter key does"),
+            _MAX_LINES,
+        )
         self._workspaces: tuple[WorkspaceRow, ...] = ()
         self.set_delegate(_Delegate(self.list_view, _ROW_PX))
-        add = PushButton("Add a folder…", "link", name="add_folder")
+        add = PushButton(tr("Open folder…"), "link", name="add_folder")
         add.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         add.clicked.connect(self._add)
         self.footer.addWidget(add)
@@ -99,10 +108,8 @@ class Switcher(QuickPicker):
             if matches_query(needle, workspace.name, workspace.path):
                 item = QStandardItem(workspace.name)
                 item.setData(workspace, _ROW_ROLE)
-                state = BADGE_LABELS[workspace.badge]
-                item.setData(
-                    f"{workspace.name}, {workspace.path} {state}", Qt.ItemDataRole.AccessibleTextRole
-                )
+                parts = (workspace.name, workspace.path, badge_label(workspace.badge))
+                item.setData(", ".join(filter(None, parts)), Qt.ItemDataRole.AccessibleTextRole)
                 yield item
 
     def initial_row(self, needle: str) -> int:
