@@ -3,17 +3,58 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import get_args
+from typing import Literal, TypeAlias, get_args
 
 from helix_desktop.domain.error_remedies import Remedy
+from helix_desktop.domain.user_text import TextContext, UserText
+from helix_desktop.words.translation import translate
+
+text = TextContext("Actions")
+
+ActionName: TypeAlias = (
+    Remedy
+    | Literal[
+        "compact_again",
+        "continue",
+        "observe_again",
+        "redo",
+        "retry",
+        "show",
+        "stop",
+        "try_now",
+        "undo",
+        "view",
+    ]
+)
+
+_TRY_AGAIN = text("Try again")
+_LABELS: dict[ActionName, UserText] = {
+    "choose_model": text("Choose model…"),
+    "compact": text("Compact…"),
+    "compact_again": _TRY_AGAIN,
+    "continue": text("Continue"),
+    "new_session": text("New session"),
+    "observe_again": _TRY_AGAIN,
+    "open_log": text("Open log"),
+    "policy_settings": text("Open policy settings"),
+    "provider_settings": text("Open provider settings"),
+    "redo": text("Redo"),
+    "retry": text("Retry"),
+    "send_without_images": text("Send without images"),
+    "set_budget": text("Set budget…"),
+    "show": text("Show", "button: show this in the chat"),
+    "stop": text("Stop"),
+    "trust_folder": text("Trust folder…"),
+    "try_now": text("Retry now"),
+    "undo": text("Undo"),
+    "undo_compaction": text("Undo compaction"),
+    "view": text("View", "button: view this in the timeline"),
+}
 
 
-def action_label(action: str) -> str:
+def action_label(action: ActionName) -> str:
     """Return the words on an action's button."""
-    if action in ("compact_again", "observe_again"):
-        return "Try again"
-    text = action.replace("_", " ").replace("-", " ")
-    return text[:1].upper() + text[1:]
+    return translate(_LABELS[action])
 
 
 def supported_remedies(remedies: Iterable[str]) -> tuple[Remedy, ...]:

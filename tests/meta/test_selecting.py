@@ -11,7 +11,6 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 ALLOWED = 1
 """Places that still select by label; it may only go down. The one finds chips that show data."""
-IDS_WITH_SPACES = {"go on"}
 
 SELECTORS = {"press", "click", "button", "find_button", "find_buttons", "trigger"}
 KINDS = {"QPushButton", "QToolButton", "QAbstractButton", "PushButton", "IconButton"}
@@ -33,7 +32,7 @@ def labels(source: str) -> Iterator[int]:
 
 def _is_label(words: str) -> bool:
     """Return True if a text looks like a label on screen, and not like a name."""
-    return words[:1].isupper() or "…" in words or (" " in words and words not in IDS_WITH_SPACES)
+    return words[:1].isupper() or "…" in words or " " in words
 
 
 def _lists_buttons(among: ast.expr) -> bool:

@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 from helix_desktop.domain.error_remedies import Remedy
 from helix_desktop.domain.events.rewrite import Form
 from helix_desktop.ui.chat.row_key import RowKey
+from helix_desktop.words.action_labels import ActionName
 
 Fold: TypeAlias = Literal["card", "detail", "details", "more", "thoughts"]
 Answer: TypeAlias = Literal["once", "session", "always", "deny", "words", "never"]
@@ -173,7 +174,7 @@ SessionAction: TypeAlias = ButtonAction | MenuAction | Decide | ReadOriginal | S
 RowAction: TypeAlias = SessionAction | ToggleFold | ChooseOffer | OpenMenu | CopyCode
 
 
-_NAMES: dict[type[ButtonAction], str] = {
+_NAMES: dict[type[ButtonAction], ActionName] = {
     ShowInChat: "show",
     ShowInTimeline: "view",
     Undo: "undo",
@@ -181,8 +182,8 @@ _NAMES: dict[type[ButtonAction], str] = {
 }
 
 
-def button_name(action: ButtonAction) -> str:
-    """Return the name of a button, which its label is made from."""
+def button_name(action: ButtonAction) -> ActionName:
+    """Return the name of a button, by which its label is found."""
     match action:
         case RetrySummary(kind=kind):
             return "compact_again" if kind == "handover" else "observe_again"

@@ -9,6 +9,7 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
 from helix_desktop.domain.messages import QueuedMessage
+from helix_desktop.domain.tools import PermissionMode
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.composer.notice_strip import ComposerStrip, TrustStrip
 from helix_desktop.ui.chat.composer.queue_list import QueueList
@@ -22,9 +23,12 @@ from helix_desktop.ui.design.labels import ElidedLabel, IconLabel, label
 from helix_desktop.ui.design.layout.boxes import clear_layout, column, row
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed import Themed, retint
+from helix_desktop.words.numbers import format_integer
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Chat")
 
 _MAX_WIDTH = 760  # pixels, as the conversation above
-_EMPTY_TEXT = "Nothing said yet. The agent asks before it changes a file or runs a command."
 
 
 class ChatFindBar(QFrame):
@@ -33,12 +37,12 @@ class ChatFindBar(QFrame):
     def __init__(self, view: ChatView) -> None:
         super().__init__()
         self._view = view
-        self.field = SearchField("Find in this session")
+        self.field = SearchField(tr("Find in this session"))
         self.result = label("", "faint")
         self.result.setObjectName("find-result")
-        before = IconButton("chevron-up", "Previous (Shift+F3)")
-        after = IconButton("chevron-down", "Next (F3)")
-        leave = IconButton("x", "Close (Esc)")
+        before = IconButton("chevron-up", tr("Previous (Shift+F3)"))
+        after = IconButton("chevron-down", tr("Next (F3)"))
+        leave = IconButton("x", tr("Close (Esc)"))
         before.clicked.connect(lambda: self.step(-1))
         after.clicked.connect(lambda: self.step(1))
         leave.clicked.connect(self.close_bar)
@@ -79,10 +83,10 @@ class ChatFindBar(QFrame):
         if not finder.query:
             return ""
         if count.is_done and not count.total:
-            return "No results"
-        total = f"{count.total:,}" + ("" if count.is_done else "+")
-        place = finder.position
-        return total if place is None else f"{place:,} of {total}"
+            return tr("No results")
+        place, total = finder.position, format_integer(count.total)
+        total = total if count.is_done else tr("{number}+", "more than a number", number=total)
+        return total if place is None else tr("{place} of {total}", place=place, total=total)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Enter, Shift+Enter and Esc."""
@@ -121,10 +125,9 @@ class NextMessages(Themed, QWidget):
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """Return what is shown, as words."""
+        """Return the messages that are shown, each on one line."""
         waiting = (" ".join(message.text.split()) for message in self.queue.waiting)
-        suggested = (f"Next in the sample: {self._suggestion}",) if self._suggestion else ()
-        return (*(f"Waiting to be sent: {text}" for text in waiting), *suggested)
+        return (*waiting, *((self._suggestion,) if self._suggestion else ()))
 
     def show_waiting(self, waiting: Sequence[QueuedMessage], is_paused: bool) -> None:
         """Show the messages to send when the agent is ready or, if `is_paused`, when the user says so."""
@@ -148,10 +151,10 @@ class NextMessages(Themed, QWidget):
         retint(self, self._theme)
 
     def _line_widget(self, text: str) -> QWidget:
-        send = PushButton("Send this", icon_name="corner-down-left", px=13, name="send_suggestion")
+        send = PushButton(tr("Send"), icon_name="corner-down-left", px=13, name="send_suggestion")
         send.setAccessibleDescription(text)
         send.clicked.connect(lambda: self.suggestion_accepted.emit(text))
-        caption = ElidedLabel(f"Next in the sample: {text}", "muted")
+        caption = ElidedLabel(tr("Suggested next: {message}", message=text), "muted")
         parts = row(IconLabel("sparkles", px=14), caption, send, gap=8)
         parts.setStretch(1, 1)
         line = QWidget()
@@ -170,9 +173,9 @@ class ChatPage(QWidget):
         self.find_bar = ChatFindBar(self.view)
         self.next_messages = NextMessages()
         self.trust_strip = TrustStrip()
-        self.key_strip = ComposerStrip("shield-alert", "warn", "Enter key")
+        self.key_strip = ComposerStrip("shield-alert", "warn", tr("Enter API key…"))
         self.todo_panel = TodoPanel(self.model)
-        self.empty_state = EmptyState("message-square", _EMPTY_TEXT, "Write a message")
+        self.empty_state = EmptyState("message-square", "")
         # Hidden too it would ask for its height, which a low window has to give to the composer.
         self.empty_state.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Ignored)
         self.empty_state.button_clicked.connect(self.composer.editor.setFocus)
@@ -197,7 +200,12 @@ class ChatPage(QWidget):
         )
         stack.setStretch(1, 1)
         self.setLayout(stack)
+        self.show_mode("ask")
         self._update_page()
+
+    def show_mode(self, mode: PermissionMode) -> None:
+        """Say on the empty page what the agent may do."""
+        self.empty_state.set_content(_invitation(mode), tr("Write a message"))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """F3 goes on finding from anywhere on the page, with Shift back."""
@@ -221,3 +229,15 @@ class ChatPage(QWidget):
         """Take a theme, and a zoom (1.0 is 15 px text)."""
         self.view.set_theme(theme, zoom)
         self.composer.set_theme(theme, zoom)
+
+
+def _invitation(mode: PermissionMode) -> str:
+    match mode:
+        case "ask":
+            return tr("Start a conversation. The agent asks before it edits files or runs commands.")
+        case "plan":
+            return tr("Start a conversation. The agent only reads files and plans.")
+        case "auto":
+            return tr(
+                "Start a conversation. The agent edits files and runs sandboxed commands without asking."
+            )

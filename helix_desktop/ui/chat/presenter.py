@@ -40,6 +40,9 @@ from helix_desktop.ui.chat.rows.row_types import (
 from helix_desktop.ui.chat.rows.running_output import RunningOutput
 from helix_desktop.words.action_labels import supported_remedies
 from helix_desktop.words.models import model_name
+from helix_desktop.words.translation import Translator, translate
+
+tr = Translator("Chat")
 
 _RETRY_KEY = RowKey(part="retry")
 _MAX_INLINE_EVENTS = 2_000  # a log up to this many events is read without a thread
@@ -135,7 +138,8 @@ class ChatPresenter:
                 self._error_count += 1
                 key = RowKey(self._error_count, part="error")
                 actions = tuple(map(ApplyRemedy, supported_remedies(trouble.remedies)))
-                self._put_row(NoticeRow(key, "error", trouble.what, trouble.why, trouble.fix, actions))
+                what, why, fix = map(translate, (trouble.what, trouble.why, trouble.fix))
+                self._put_row(NoticeRow(key, "error", what, why, fix, actions))
             case _:
                 pass
 
@@ -189,11 +193,15 @@ class ChatPresenter:
         self._drop_streaming_row()
 
         def tell(left_s: int) -> None:
-            when = f"in {left_s} s" if left_s else "now"
-            what = f"Retrying {when} (attempt {update.attempt})"
+            attempt = update.attempt
+            what = (
+                tr("Retrying in {seconds} s (attempt {attempt})", seconds=left_s, attempt=attempt)
+                if left_s
+                else tr("Retrying now (attempt {attempt})", attempt=attempt)
+            )
             stop = ControlTurn("stop")
             actions = (ControlTurn("try_now"), stop) if left_s else (stop,)
-            why = f"{update.reason[:1].upper()}{update.reason[1:]}"
+            why = translate(update.reason)
             self._put_row(NoticeRow(_RETRY_KEY, "warning", what, why, actions=actions))
 
         self._countdown.start(update.wait_s, tell)
@@ -212,8 +220,8 @@ class ChatPresenter:
             ApprovalRow(
                 key,
                 request.tool,
-                request.summary,
-                request.detail,
+                translate(request.summary),
+                translate(request.detail),
                 offers,
                 request.kind,
                 request.confined,
@@ -223,7 +231,7 @@ class ChatPresenter:
         )
         _number_approvals(self._model)
         if news:
-            self._on_approval_requested(request.summary)
+            self._on_approval_requested(translate(request.summary))
 
     def _on_subagent_progress(self, progress: SubagentProgress) -> None:
         self._put_row(self._rows.tools.on_subagent_progress(progress))
@@ -269,7 +277,8 @@ def _number_approvals(model: ChatModel) -> None:
     """Say at each question which of how many it is."""
     approvals = [candidate for candidate in model.raw_rows() if isinstance(candidate, ApprovalRow)]
     for number, row in enumerate(approvals, 1):
-        place = f"{number} of {len(approvals)}" if len(approvals) > 1 else ""
+        total = len(approvals)
+        place = tr("{number} of {total}", number=number, total=total) if total > 1 else ""
         if row.position != place:
             model.replace(row.key, replace(row, position=place))
 

@@ -11,6 +11,9 @@ from helix_desktop.ui.chat.actions import Answer, Decide, SessionAction
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
+from helix_desktop.words.translation import Translator, translate
+
+tr = Translator("Session")
 
 
 class ApprovalController(QObject):
@@ -30,7 +33,7 @@ class ApprovalController(QObject):
         if ask is None:
             return
         if action.answer == "words":
-            self._async_actions.start(self._deny_with_reason(conversation, ask), "say why not")
+            self._async_actions.start(self._deny_with_reason(conversation, ask), "deny with a reason")
             return
         rule = (ask.suggested_rules or (ask.rule,))[action.offer]
         conversation.decide(ask.call_id, _reply(action.answer, rule))
@@ -38,9 +41,14 @@ class ApprovalController(QObject):
     async def _deny_with_reason(self, conversation: Conversation, ask: ApprovalRequest) -> None:
         words = await dialogs.get_text(
             self._window,
-            "What should the agent know?",
-            accept_label="Deny and tell it",
-            why=f"{ask.summary}: it is not done. The agent reads your words and goes on.",
+            tr("Deny, and tell the agent why"),
+            accept_label=tr("Deny"),
+            why="\n".join(
+                (
+                    translate(ask.summary),
+                    tr("This call won't run. The agent reads your message and continues."),
+                )
+            ),
         )
         if words:
             conversation.decide(ask.call_id, ApprovalReply("deny", reason=words))

@@ -18,9 +18,13 @@ from helix_desktop.words.action_labels import action_label
 from helix_desktop.words.costs import estimate_text
 from helix_desktop.words.models import model_name
 from helix_desktop.words.numbers import format_tokens
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Session")
 
 _BREAKER = "breaker"
 _SUBAGENT, _BACK = "subagent", "back"
+_NO_MODEL: SpendReply = "no model"
 _SPENDING: dict[BackgroundWork, str] = {"handover": "spend-handover", "observations": "spend-observations"}
 _WORK_BY_BANNER = {banner: work for work, banner in _SPENDING.items()}
 _ANSWERS: dict[str, SpendReply] = {answer: answer for answer in get_args(SpendReply)}
@@ -63,10 +67,9 @@ class SessionBanners(QObject):
                 Banner(
                     _SUBAGENT,
                     "info",
-                    "This is the session of a subagent.",
-                    "It works for another session, which sees only its result; "
-                    "what you write goes to it alone.",
-                    actions=(BannerAction(_BACK, "Back to that session"),),
+                    tr("Subagent session."),
+                    tr("Only its result goes to the parent session. Messages here go to the subagent."),
+                    actions=(BannerAction(_BACK, tr("Open parent session")),),
                     dismissable=False,
                     workspace=workspace,
                     session=session,
@@ -74,7 +77,7 @@ class SessionBanners(QObject):
             )
 
     def _show_breaker(self) -> None:
-        """Say that handovers by themselves are paused."""
+        """Say that automatic compaction is paused."""
         self._banners.remove(_BREAKER)
         conversation = self._session_controller.conversation
         if conversation is not None and planner.is_breaker_open(conversation.session.transcript):
@@ -83,9 +86,13 @@ class SessionBanners(QObject):
                 Banner(
                     _BREAKER,
                     "warning",
-                    "Automatic compaction paused.",
-                    f"The last {planner.BREAKER_FAILURES} attempts failed or freed too little.",
-                    "Compact now, or continue: oversized requests are trimmed or stopped.",
+                    tr("Automatic compaction paused."),
+                    tr.plural(
+                        planner.BREAKER_FAILURES,
+                        "The last attempt failed or freed too little.",
+                        "The last %n attempts failed or freed too little.",
+                    ),
+                    tr("Compact now, or continue: oversized requests are trimmed or stopped."),
                     (BannerAction("compact", action_label("compact")),),
                     workspace=workspace,
                     session=session,
@@ -104,16 +111,22 @@ class SessionBanners(QObject):
 
 def spend_banner(ask: SpendRequest) -> Banner:
     """Return the question about some work: what it takes, why it is asked, and what happens without it."""
-    estimate, refuse = ask.estimate, BannerAction("refuse", "Not now")
-    model = model_name(estimate.model, estimate.demo)
-    why = f"Model: {model}. Background work may read {format_tokens(ask.limit)} tokens without asking."
+    estimate, refuse = ask.estimate, BannerAction("refuse", tr("Not now"))
+    why = tr(
+        "Model: {model}. Background work may read {tokens} tokens without asking.",
+        model=model_name(estimate.model, estimate.demo),
+        tokens=format_tokens(ask.limit),
+    )
     actions: tuple[BannerAction, ...]
     if ask.work == "handover":
-        what = f"Compact this conversation? {estimate_text(estimate)}."
-        unless = "Otherwise, the context stays as it is; when it is full, it is compacted without a model."
-        actions = (BannerAction("allow", "Compact"), BannerAction("no model", "Use no model"), refuse)
+        what = tr("Compact this conversation? {estimate}.", estimate=estimate_text(estimate))
+        unless = tr(
+            "Otherwise, the context stays as it is. Once it is full, it is compacted without a model."
+        )
+        allow = BannerAction("allow", tr("Compact"))
+        actions = (allow, BannerAction(_NO_MODEL, tr("Compact without model")), refuse)
     else:
-        what = f"Update observations? {estimate_text(estimate)}."
-        unless = "Otherwise, the context stays as it is."
-        actions = (BannerAction("allow", "Update"), refuse)
+        what = tr("Update observations? {estimate}.", estimate=estimate_text(estimate))
+        unless = tr("Otherwise, the context stays as it is.")
+        actions = (BannerAction("allow", tr("Update")), refuse)
     return Banner(_SPENDING[ask.work], "info", what, why, unless, actions, dismissable=False)

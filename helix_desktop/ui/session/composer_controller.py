@@ -12,15 +12,21 @@ from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.errors import HelixError, InvalidInput, StoreError
 from helix_desktop.domain.events.session import Attachment
+from helix_desktop.domain.user_text import TextContext
+from helix_desktop.ui.chat.composer.attachment_chips import ChipText
 from helix_desktop.ui.chat.composer.images import IMAGE_SUFFIXES, PastedImage
 from helix_desktop.ui.design.dialogs import pick_open_files
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.words.models import model_name
 from helix_desktop.words.numbers import format_tokens
+from helix_desktop.words.translation import Translator, translate
+
+tr = Translator("Session")
+_text = TextContext("Session")
 
 _COUNT_AFTER_MS = 250
-SESSION_MODEL, WORKSPACE_MODEL = "Model for this session", "Default model for this workspace"
-"""For what a model was chosen, in words."""
+SESSION_MODEL = _text("Model for this session")
+"""For what a model was chosen that the workspace's default does not answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,14 +102,16 @@ class ComposerController(QObject):
         own = self._conversation.session.transcript.chosen_model
         self.widget.set_model(
             model_name(change.label, demo=False) if change else model_name(model.label, model.demo),
-            SESSION_MODEL if own else f"{WORKSPACE_MODEL}. Click to choose one for this session.",
+            translate(SESSION_MODEL)
+            if own
+            else tr("Default model for this workspace. Click to choose one for this session."),
         )
         if change:
-            self.widget.editor.setPlaceholderText("Choose which model goes on before you send.")
+            self.widget.editor.setPlaceholderText(tr("Choose a model to continue"))
         if workspace.is_read_only:
-            self.widget.editor.setPlaceholderText("Open for reading only: the folder is not there.")
+            self.widget.editor.setPlaceholderText(tr("Read-only: folder not found"))
         elif not workspace.is_trusted():
-            self.widget.editor.setPlaceholderText("Nothing can be sent before you trust this folder.")
+            self.widget.editor.setPlaceholderText(tr("Trust this folder to send messages"))
 
     def clear_attachments(self) -> None:
         """Drop what goes along with the next messages, in every session."""
@@ -195,7 +203,9 @@ class ComposerController(QObject):
             return
         patterns = " ".join(f"*{suffix}" for suffix in sorted(IMAGE_SUFFIXES))
         start = self._attach_folders.get(workspace.id) or Path(self._services.registry.get(workspace.id).path)
-        paths = await pick_open_files(self.widget, "Attach images", f"Images ({patterns})", start)
+        paths = await pick_open_files(
+            self.widget, tr("Attach images"), tr("Images ({patterns})", patterns=patterns), start
+        )
         if paths:
             self._attach_folders[workspace.id] = paths[0].parent
         self._add_images([PastedImage(path.name, path) for path in paths])
@@ -208,7 +218,9 @@ class ComposerController(QObject):
                 data = await asyncio.to_thread(image.read)
             except OSError as error:
                 raise InvalidInput(
-                    f"{image.label} could not be read.", f"{error.strerror or error}.", "Check the file."
+                    _text("Couldn't read {file}.", file=image.label),
+                    _text("{reason}.", reason=error.strerror or str(error)),
+                    _text("Check the file."),
                 ) from error
             attachment = await workspace.contents.attach_image(conversation.session.id, data, image.label)
             self._add_attachment(conversation, attachment)
@@ -234,10 +246,7 @@ class ComposerController(QObject):
     def _show_attachments(self) -> None:
         sees = self._conversation is not None and self._conversation.model.images
         self.widget.set_attachments(
-            [
-                (_attachment_key(attachment), attachment_text(attachment, sees))
-                for attachment in self._current_attachments()
-            ]
+            [_chip_text(attachment, sees) for attachment in self._current_attachments()]
         )
 
     async def _show_estimate(self) -> None:
@@ -255,15 +264,19 @@ def _attachment_key(attachment: Attachment) -> str:
     return f"{attachment.digest}:{attachment.label}"
 
 
-def attachment_text(attachment: Attachment, model_sees_images: bool) -> str:
+def _chip_text(attachment: Attachment, model_sees_images: bool) -> ChipText:
     """Return a chip's text: name and price, or that the model sees no images."""
     if attachment.image and not model_sees_images:
-        return f"{attachment.label} · the model sees no images"
-    return f"{attachment.label} · {format_tokens(attachment.tokens)} tokens"
+        note = tr("this model can't see images")
+    else:
+        note = tr("{tokens} tokens", tokens=format_tokens(attachment.tokens))
+    return ChipText(_attachment_key(attachment), attachment.label, note)
 
 
 def _estimate_text(tokens: int, free: int) -> str:
     if not tokens:
         return ""
-    words = f"Message: ≈ {format_tokens(tokens)} {'token' if tokens == 1 else 'tokens'}"
-    return words if tokens <= free else f"{words}, {format_tokens(free)} free"
+    count = format_tokens(tokens)
+    if tokens > free:
+        return tr("Message: ≈ {tokens} tokens, {free} free", tokens=count, free=format_tokens(free))
+    return tr("Message: ≈ 1 token") if tokens == 1 else tr("Message: ≈ {tokens} tokens", tokens=count)

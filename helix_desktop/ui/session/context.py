@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.errors import WorkspaceMissing
+from helix_desktop.domain.user_text import TextContext
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.ui.cache.view import CacheBrowser
 from helix_desktop.ui.chat.page import ChatPage
@@ -13,6 +14,8 @@ from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.inspector.view import Inspector
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.timeline.view import Timeline
+
+text = TextContext("Session")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +45,7 @@ class ActiveWorkspace:
         """Return the workspace. Raises WorkspaceMissing if there is none on screen, or it is not open."""
         workspace = self.opened
         if workspace is None:
-            raise WorkspaceMissing("No workspace is open.", fix="Open one first.")
+            raise WorkspaceMissing(text("No workspace is open."), fix=text("Open a workspace first."))
         return workspace
 
 

@@ -26,6 +26,9 @@ from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.header import gauge_state, session_header
 from helix_desktop.ui.session.next_messages import NextMessagesController
 from helix_desktop.ui.timeline.presenter import TimelinePresenter
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Session")
 
 _COALESCE_MS = 120
 
@@ -61,8 +64,8 @@ class SessionController(QObject):
         announce = views.chat.view.announce
         self.chat = ChatPresenter(
             views.chat.model,
-            lambda: announce("Reply finished"),
-            lambda summary: announce(f"Approval needed: {summary}"),
+            lambda: announce(tr("Reply finished")),
+            lambda summary: announce(tr("Approval needed: {request}", request=summary)),
         )
         self.cache = CachePresenter(views.cache, async_actions, window.banners.show_banner)
         self.timeline = TimelinePresenter(views.timeline)

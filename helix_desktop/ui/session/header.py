@@ -9,6 +9,9 @@ from helix_desktop.ui.design.usage_bar import pressure_of
 from helix_desktop.ui.design.window_state import GaugeState, SessionHeader
 from helix_desktop.words.gauge_source import gauge_source_text
 from helix_desktop.words.models import model_name
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Session")
 
 
 def session_header(conversation: Conversation) -> SessionHeader:
@@ -51,4 +54,6 @@ def answering_model(conversation: Conversation) -> tuple[str, bool]:
     name = model_name(now.label, now.demo)
     if now.demo or last in ("", now.label) or last.startswith("demo/"):
         return name, now.demo
-    return f"{model_name(last, demo=False)} so far, {name} next", False
+    return tr(
+        "{previous} → {next} from the next turn", previous=model_name(last, demo=False), next=name
+    ), False

@@ -11,6 +11,9 @@ from helix_desktop.config.settings import key_variable
 from helix_desktop.ui.design.window_state import Banner, BannerAction
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Session")
 
 _BANNER, _ENTER = "missing-key", "enter"
 
@@ -55,8 +58,11 @@ class MissingKeyBanner(QObject):
         if self._provider in missing:
             variable = key_variable(self._provider)
             self._strip.show_text(
-                f"The key for {self._provider} is missing",
-                f"It was entered for an earlier run only. Enter it again, or start with {variable} set.",
+                tr("API key for {provider} is missing", provider=self._provider),
+                tr(
+                    "It was entered for an earlier run only. Enter it again, or start with {variable} set.",
+                    variable=variable,
+                ),
             )
         self._strip.setVisible(self._provider in missing)
 
@@ -65,15 +71,18 @@ class MissingKeyBanner(QObject):
         if self._announced is not None and not missing:
             self._banners.remove(_BANNER)
         if self._announced is None and missing:
-            names = ", ".join(missing)
-            noun = "key" if len(missing) == 1 else "keys"
             self._banners.show_banner(
                 Banner(
                     _BANNER,
                     "info",
-                    f"The {noun} for {names} ended with the last run.",
-                    "There was no keychain to save to.",
-                    actions=(BannerAction(_ENTER, "Enter key"),),
+                    tr.plural(
+                        len(missing),
+                        "The API key for {providers} is missing.",
+                        "%n API keys are missing: {providers}.",
+                        providers=missing,
+                    ),
+                    tr("Without a keychain, API keys last only until Helix closes."),
+                    actions=(BannerAction(_ENTER, tr("Enter API key…")),),
                 )
             )
         self._announced = missing

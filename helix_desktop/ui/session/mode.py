@@ -10,9 +10,12 @@ from helix_desktop.domain.tools import PermissionMode
 from helix_desktop.ui.design.window_state import Banner
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Session")
 
 _ORDER: tuple[PermissionMode, ...] = ("ask", "plan", "auto")
-_NO_SANDBOX = "no sandbox"
+_NO_SANDBOX = "no-sandbox"
 
 
 class ModeController(QObject):
@@ -21,6 +24,7 @@ class ModeController(QObject):
     def __init__(self, context: ControllerContext, session_controller: SessionController) -> None:
         super().__init__(context.window)
         self._window, self._session_controller = context.window, session_controller
+        self._chat = context.views.chat
         self._async_actions, self._services = context.async_actions, context.services
         actions = context.window.commands
         self._actions = {"ask": actions.mode_ask, "plan": actions.mode_plan, "auto": actions.mode_auto}
@@ -36,6 +40,7 @@ class ModeController(QObject):
         mode = conversation.mode if conversation is not None else "ask"
         self._actions[mode].setChecked(True)
         self._window.top_bar.mode.show_mode(mode)
+        self._chat.show_mode(mode)
 
     def _on_update(self, update: Update) -> None:
         match update:
@@ -58,15 +63,18 @@ class ModeController(QObject):
             await conversation.set_mode(mode)
         finally:
             self.show()
-        self._session_controller.views.chat.view.announce(self._window.top_bar.mode.accessibleName())
+        self._chat.view.announce(self._window.top_bar.mode.accessibleName())
         self._window.banners.remove(_NO_SANDBOX)
         if mode == "auto" and not await self._services.tools.is_sandboxed(workspace.id):
             self._window.banners.show_banner(
                 Banner(
                     _NO_SANDBOX,
                     "info",
-                    "Commands are asked about in mode auto, too.",
-                    "Here they cannot be kept in the workspace and off the network. Edits run unasked.",
+                    tr("Auto mode still asks before running commands."),
+                    tr(
+                        "Commands here can reach the network, or files outside the workspace. "
+                        "Files are edited without asking."
+                    ),
                     workspace=workspace.id,
                     session=conversation.session.id,
                 )

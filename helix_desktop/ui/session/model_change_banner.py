@@ -1,4 +1,4 @@
-"""Says in the main window that another model would go on with a session, and asks before anything is sent."""
+"""Says in the main window that another model would continue a session, and asks before anything is sent."""
 
 from __future__ import annotations
 
@@ -16,10 +16,12 @@ from helix_desktop.ui.design.window_state import Banner, BannerAction
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.words.models import model_name
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Session")
 
 _BANNER = "another-model"
-_CHOOSE, _CONTINUE, _BACK = "choose", "go on", "back"
-_EXPLANATION = "Nothing is sent until you choose. The model that goes on is sent everything said so far."
+_CHOOSE, _CONTINUE, _BACK = "choose", "continue", "back"
 
 
 class ModelChangeBanner(QObject):
@@ -71,19 +73,28 @@ class ModelChangeBanner(QObject):
                 self._async_actions.start(self._use_model(change.label), "use model")
         else:
             conversation.model_choice.accept()
-            self._async_actions.start(self._session_controller.show_model(), "go on")
+            self._async_actions.start(self._session_controller.show_model(), "continue")
 
 
 def _banner(change: ModelChange, now: ModelInfo) -> Banner:
     last = change.label
-    next_model = "the demo model" if now.demo else model_name(now.label, demo=False)
-    go_on = BannerAction(_CONTINUE, f"Go on with {next_model}")
-    first = BannerAction(_CHOOSE, "Choose a model…")
+    first = BannerAction(_CHOOSE, tr("Choose model…"))
     if change.is_configured:
-        what = f"{last} answered in this session; this workspace uses the offline demo model."
-        first = BannerAction(_BACK, f"Go on with {model_name(last, demo=False)}")
+        what = tr(
+            "{model} answered in this session. The workspace now uses the offline demo model.", model=last
+        )
+        first = BannerAction(_BACK, _continue_label(model_name(last, demo=False)))
     elif change.is_chosen:
-        what = f"{last} is chosen for this session, but isn't set up here."
+        what = tr("{model} is chosen for this session, but isn't set up.", model=last)
     else:
-        what = f"{last} answered in this session, and is not set up here."
-    return Banner(_BANNER, "warning", what, _EXPLANATION, actions=(first, go_on), dismissable=False)
+        what = tr("{model} answered in this session, but isn't set up.", model=last)
+    why = tr("Nothing is sent until you choose. The model you choose receives the whole conversation.")
+    go_on = BannerAction(
+        _CONTINUE,
+        tr("Continue with demo model") if now.demo else _continue_label(model_name(now.label, demo=False)),
+    )
+    return Banner(_BANNER, "warning", what, why, actions=(first, go_on), dismissable=False)
+
+
+def _continue_label(model: str) -> str:
+    return tr("Continue with {model}", model=model)

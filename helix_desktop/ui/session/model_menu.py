@@ -7,10 +7,13 @@ from collections.abc import Callable, Sequence
 from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QMenu, QWidget
 
-from helix_desktop.ui.session.composer_controller import SESSION_MODEL, WORKSPACE_MODEL
+from helix_desktop.ui.session.composer_controller import SESSION_MODEL
+from helix_desktop.words.models import model_name
+from helix_desktop.words.translation import Translator, translate
+
+tr = Translator("Session")
 
 DEMO_LABEL = "demo/offline"
-_DEMO = "Offline demo model"
 _MAX_MODELS = 25  # models that a menu lists; the others stand in the settings
 
 
@@ -28,17 +31,17 @@ def model_menu(
     label, empty for the default; `show_page` a page of the settings.
     """
     menu = QMenu(parent)
-    menu.setAccessibleName(SESSION_MODEL)
-    title = QAction(SESSION_MODEL, menu)
+    menu.setAccessibleName(translate(SESSION_MODEL))
+    title = QAction(translate(SESSION_MODEL), menu)
     title.setEnabled(False)
     menu.addAction(title)
     group = QActionGroup(menu)
     listed = list(labels[:_MAX_MODELS])
     if session_model not in ("", DEMO_LABEL, *listed):
         listed.insert(0, session_model)
-    texts = {"": f"Workspace default ({_DEMO if default_model == DEMO_LABEL else default_model})"}
     for label in ("", *listed, DEMO_LABEL):
-        action = QAction(texts.get(label) or (_DEMO if label == DEMO_LABEL else label), menu)
+        text = _shown(label) if label else tr("Workspace default ({model})", model=_shown(default_model))
+        action = QAction(text, menu)
         action.setObjectName(f"model:{label}")
         action.setCheckable(True)
         action.setChecked(label == session_model)
@@ -46,9 +49,13 @@ def model_menu(
         group.addAction(action)
         menu.addAction(action)
     menu.addSeparator()
-    for text, page in ((f"{WORKSPACE_MODEL}…", "providers"), ("Model roles…", "roles")):
+    for text, page in ((tr("Default model for this workspace…"), "providers"), (tr("Model roles…"), "roles")):
         action = QAction(text, menu)
         action.setObjectName(f"page:{page}")
         action.triggered.connect(lambda _=False, page=page: show_page(page))
         menu.addAction(action)
     return menu
+
+
+def _shown(label: str) -> str:
+    return model_name(label, demo=True) if label == DEMO_LABEL else label

@@ -17,6 +17,7 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.session import AssistantSpoke, Event, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
+from helix_desktop.domain.user_text import TextContext
 from helix_desktop.ui.chat.actions import (
     ApplyRemedy,
     ControlTurn,
@@ -34,6 +35,10 @@ from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.next_messages import CONTINUE
 from helix_desktop.words.rewrite_reasons import trigger_text
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Session")
+text = TextContext("Session")
 
 _TURN_ACTIONS: dict[str, Callable[[Conversation], Coroutine[Any, Any, None]]] = {
     "continue": lambda conversation: conversation.continue_turn(CONTINUE),
@@ -142,7 +147,7 @@ class SessionNavigation(QObject):
 
         def show(conversation: Conversation) -> None:
             window, _ = conversation.window.measure()
-            self._views.inspector.show_page("Next request", request_text(window))
+            self._views.inspector.show_page(tr("Next request"), request_text(window))
 
         self._with_conversation(show)
 
@@ -210,14 +215,16 @@ class SessionNavigation(QObject):
         handover = conversation.session.transcript.rewrites.handovers.get(seq) if conversation else None
         if handover is None:
             return
-        place = await pick_save_file(self._window, "Save the handover", f"handover-e{seq}.md")
+        place = await pick_save_file(self._window, tr("Save handover"), f"handover-e{seq}.md")
         if place is None:
             return
         try:
             await asyncio.to_thread(place.write_text, handover_markdown(handover), encoding="utf-8")
         except OSError as error:
             raise HelixError(
-                f"{place} could not be written.", f"{error}.", "Choose another place."
+                text("Couldn't save {file}.", file=str(place)),
+                text("{reason}.", reason=error.strerror or str(error)),
+                text("Choose another folder."),
             ) from error
 
 
@@ -235,8 +242,11 @@ def _event_digests(event: Event) -> tuple[str, ...]:
 
 def handover_markdown(handover: HandoverMade) -> str:
     """Return a handover as a Markdown document."""
-    summary = (
-        f"{handover.messages} messages, {handover.before:,} → {handover.after:,} tokens, {handover.model}"
+    parts = (
+        tr.plural(handover.messages, "%n message", "%n messages"),
+        tr("{before} → {after} tokens", before=handover.before, after=handover.after),
+        handover.model,
+        trigger_text(handover.trigger, handover.threshold),
     )
-    why = trigger_text(handover.trigger, handover.threshold)
-    return f"# Handover\n\n{summary}, {why}\n\n{render_handover(handover, ())}\n"
+    summary = " · ".join(filter(None, parts))
+    return f"# {tr('Handover')}\n\n{summary}\n\n{render_handover(handover, ())}\n"

@@ -1,4 +1,4 @@
-"""User actions on a session's window: undo, redo, hand over, observe, pin, cancel."""
+"""User actions on a session's context: undo, redo, compact, update observations, pin, cancel."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class RewriteController(QObject):
         """Open the dialog of a handover, once."""
         if self.handover_presenter is None:
             self._with_conversation(
-                lambda conversation: self._start(self._run_handover(conversation), "hand over by hand")
+                lambda conversation: self._start(self._run_handover(conversation), "compact")
             )
 
     def _on_chat_action(self, action: SessionAction) -> None:

@@ -25,9 +25,9 @@ from helix_desktop.ui.chat.rows.tool_rows import head_and_tail
 from helix_desktop.ui.design.dialogs import get_text
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
+from helix_desktop.words.translation import Translator, translate
 
-_EXTRACT_TITLE = "What should the extract contain?"
-_EXTRACT_NOTE = "A model reads the whole output and keeps what you name. The original stays in the cache."
+tr = Translator("Session")
 
 
 class ToolCardController(QObject):
@@ -66,7 +66,14 @@ class ToolCardController(QObject):
         instructions: str | None = ""
         if choice.form == "compact":
             instructions = await get_text(
-                self._chat, _EXTRACT_TITLE, choice.instructions, "Extract", _EXTRACT_NOTE
+                self._chat,
+                tr("What should the extract contain?"),
+                choice.instructions,
+                tr("Send extract"),
+                tr(
+                    "A model reads the full output and extracts what you describe. "
+                    "The original stays in the cache."
+                ),
             )
         if instructions is not None:
             await conversation.window.choose_form(choice.seq, choice.form, instructions)
@@ -81,7 +88,7 @@ class ToolCardController(QObject):
             tokens = (await workspace.store.entry(request.digest)).tokens
             original = OriginalOutput(await asyncio.to_thread(_split_ends, data, request.in_full), tokens)
         except HelixError as error:
-            original = OriginalOutput(problem=error.what)
+            original = OriginalOutput(problem=translate(error.what))
         if conversation is self._session_controller.conversation:  # the user may have gone on meanwhile
             self._session_controller.chat.show_original(request.key, original)
 

@@ -20,6 +20,7 @@ from helix_desktop.domain.errors import HelixError, ImagesRejected
 from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent, TurnEnded, TurnRetried
 from helix_desktop.domain.model_spec import ModelSpec, SourcedSpec
 from helix_desktop.domain.todo import TodoItem
+from helix_desktop.ui.chat.composer.attachment_chips import ChipText
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, NoticeRow, Row, ToolRow, UserRow
 from helix_desktop.ui.chat.rows.turn_ends import TurnEnds
 from helix_desktop.ui.design import dialogs
@@ -116,7 +117,7 @@ async def _extras(rig: WindowRig) -> AsyncIterator[QWidget]:
         banners.show_banner(spend_banner(ask))
     CrashNotice(rig.window, rig.context.actions, lambda: "", rig.folder).show(RecoverySummary(1, 2, 1))
     rig.window.jobs.show_jobs((JobRow("j", "Backing up", 0.4, True),), "extras")
-    rig.composer.set_attachments((("k", "a.png"),))
+    rig.composer.set_attachments((ChipText("k", "a.png", "1k tokens"),))
     rig.composer.set_text("words")
     yield rig.window
     for banner in set(banners.banner_ids()) - {*banner_ids, "b"}:

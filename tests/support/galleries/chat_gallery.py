@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
 
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.ui.chat.actions import ApplyRemedy, ControlTurn, Redo, ShowInChat, ShowInTimeline, Undo
+from helix_desktop.ui.chat.composer.attachment_chips import ChipText
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_types import (
@@ -369,7 +370,7 @@ def build_scene(rows: list[Row], theme: Theme, size: tuple[int, int]) -> tuple[Q
     composer = Composer(theme)
     composer.set_model("Opus 4.5")
     composer.set_estimate("≈ 1.2k tokens")
-    composer.set_attachments((("r1", "bash output 9f3a1c · 1.2k"),))
+    composer.set_attachments((ChipText("r1", "bash output 9f3a1c", "1.2k"),))
     layout = QVBoxLayout(window)
     layout.setContentsMargins(0, 0, 0, 0)
     layout.setSpacing(0)

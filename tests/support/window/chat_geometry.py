@@ -10,6 +10,7 @@ from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow, ToolRow
 from helix_desktop.ui.chat.viewport.row_widget import RowWidget
 from helix_desktop.ui.chat.viewport.tool_menu import menu_groups
 from helix_desktop.ui.chat.viewport.view import ChatView
+from helix_desktop.words.action_labels import ActionName
 
 
 def row_key(name: str) -> RowKey:
@@ -48,7 +49,7 @@ def text_point(view: ChatView, key: str, needle: str, after: bool = False) -> QP
     raise AssertionError(f"{needle!r} is not shown")
 
 
-def action_names(row: DividerRow | NoticeRow) -> tuple[str, ...]:
+def action_names(row: DividerRow | NoticeRow) -> tuple[ActionName, ...]:
     """The names of a row's buttons, in their order."""
     return tuple(map(button_name, row.actions))
 

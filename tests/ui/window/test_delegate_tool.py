@@ -140,7 +140,7 @@ async def test_a_click_opens_the_session_and_a_button_returns(qapp: QApplication
         QTest.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=place(rig, 0, button=True))
         await until(lambda: rig.conversation.session.id == first, "the first one's session")
         assert rig.conversation.is_running
-        await until(lambda: "session of a subagent" in rig.banner_text(), "whose session it is")
+        await until(lambda: "Subagent session." in rig.banner_text(), "whose session it is")
         press(rig.window.banners, "back")
         await until(lambda: rig.conversation is parent and len(cards(rig)) == len(TASKS), "back")
         assert [card.subagent_status and card.subagent_status.steps for card in cards(rig)] == [1, 1], (

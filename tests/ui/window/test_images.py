@@ -97,7 +97,7 @@ async def test_a_model_without_vision_is_named_on_the_chip(qapp: QApplication, t
         await rig.use_server(server)
         drop(rig, tmp_path / "lamp.png")
         await until(rig.attachment_labels, "the image stands above the text")
-        assert rig.attachment_labels() == ["lamp.png · the model sees no images"]
+        assert rig.attachment_labels() == ["lamp.png · this model can't see images"]
         rig.type_message("What is this?")
         await until(lambda: rig.events(UserSpoke), "it was sent")
         await rig.wait_for_turn_end()
@@ -114,7 +114,7 @@ async def test_a_file_that_is_no_image_is_reported_or_pasted_as_text(
         drop(rig, tmp_path / "broken.png")
         await until(lambda: "broken.png" in rig.banner_text(), "it is said why")
         drop(rig, tmp_path / "gone.png")
-        await until(lambda: "gone.png could not be read" in rig.banner_text(), "it is said why")
+        await until(lambda: "Couldn't read gone.png." in rig.banner_text(), "it is said why")
         assert rig.attachment_labels() == []
         drop(rig, tmp_path / "notes.txt")
         assert rig.composer.text().endswith("/notes.txt")

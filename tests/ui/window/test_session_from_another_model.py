@@ -36,7 +36,7 @@ async def test_it_displays_its_own_model_and_waits_for_a_choice(qapp: QApplicati
         await answered(tmp_path, qapp, server)
         async with open_window(qapp, tmp_path) as rig:
             await rig.wiring.workspace_controller.restore_last()
-            assert f"{LABEL} answered in this session, and is not set up here." in rig.banner_text()
+            assert f"{LABEL} answered in this session, but isn't set up." in rig.banner_text()
             assert rig.window.top_bar.status() == "Ready · qwen3 · 2 messages"
             assert rig.composer.model_button.text() == "qwen3"
             rig.type_message("Go on")
@@ -48,7 +48,7 @@ async def test_it_displays_its_own_model_and_waits_for_a_choice(qapp: QApplicati
             with pytest.raises(ModelNotChosen):
                 await rig.conversation.continue_turn("Continue.")
 
-            press(rig.window.banners, "go on")
+            press(rig.window.banners, "continue")
             await until(lambda: not rig.conversation.model_choice.pending, "the choice")
             await until(lambda: rig.composer.model_button.text() == "Offline demo model", "the demo")
             assert not is_question_open(rig)
@@ -70,7 +70,7 @@ async def test_with_its_provider_set_up_it_continues(qapp: QApplication, tmp_pat
             await rig.use_server(server)
             await rig.wiring.workspace_controller.open_folder(tmp_path / "project")
             assert rig.conversation.session.id == first
-            assert "this workspace uses the offline demo model" in rig.banner_text()
+            assert "The workspace now uses the offline demo model" in rig.banner_text()
             press(rig.window.banners, "back")
             await until(lambda: rig.conversation.model.label == "box/small", "its own model")
             await until(lambda: not is_question_open(rig), "no question any more")
@@ -90,7 +90,7 @@ async def test_choosing_a_model_for_the_workspace_resolves_it(qapp: QApplication
             assert is_question_open(rig), "whoever sets up another model has not chosen it yet"
             rig.wiring.settings.dialog.providers.editor.use_requested.emit("box")
             await until(lambda: not is_question_open(rig), "the choice")
-            assert rig.window.top_bar.status() == "Ready · qwen3 so far, small next · 2 messages"
+            assert rig.window.top_bar.status() == "Ready · qwen3 → small from the next turn · 2 messages"
             await rig.run_turn("And now?")
             assert [row.text for row in rig.rows(AssistantRow)] == ["Here", "Again"]
             assert rig.window.top_bar.status() == "Ready · small · 4 messages"

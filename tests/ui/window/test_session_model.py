@@ -91,7 +91,7 @@ async def test_a_missing_session_model_blocks_the_session(qapp: QApplication, tm
         before = services.settings
         await services.save_settings(before.with_provider_removed("box"))
         await rig.wiring.session_controller.show_model()
-        assert "box/small is chosen for this session, but isn't set up here." in rig.banner_text()
+        assert "box/small is chosen for this session, but isn't set up." in rig.banner_text()
         assert rig.conversation.model_choice.pending == ModelChange("box/small", True, False)
 
         await services.save_settings(before)
@@ -101,6 +101,6 @@ async def test_a_missing_session_model_blocks_the_session(qapp: QApplication, tm
 
         await services.save_settings(before.with_provider_removed("box"))
         await rig.wiring.session_controller.show_model()
-        press(rig.window.banners, "go on")
+        press(rig.window.banners, "continue")
         await until(lambda: not rig.conversation.model_choice.pending, "the choice")
         assert rig.conversation.model.demo

@@ -51,7 +51,7 @@ async def test_nothing_is_sent_until_the_folder_is_trusted(qapp: QApplication, t
 
         assert rig.chat.trust_strip.isVisible()
         assert not rig.composer.isEnabled()
-        assert "before you trust" in rig.composer.editor.placeholderText()
+        assert "Trust this folder" in rig.composer.editor.placeholderText()
         rig.wiring.session_controller.composer.send("Sent all the same")
         await until(lambda: "not trusted yet" in rig.banner_text(), "it says why not")
         assert server.bodies == []

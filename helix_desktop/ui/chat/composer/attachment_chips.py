@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
@@ -13,9 +14,30 @@ from helix_desktop.ui.chat.style import MEDIUM, SMALL, ChatStyle
 from helix_desktop.ui.design.buttons import EnterActivates
 from helix_desktop.ui.design.layout.flow import FLOW_GAP, flow_height
 from helix_desktop.ui.design.style.icons import icon as icon_of
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Composer")
 
 _HEIGHT, _MAX_WIDTH = 26, 320
-_PRICE_SEPARATOR = " · "
+
+
+@dataclass(frozen=True, slots=True)
+class ChipText:
+    """What a chip shows: a name, which is cut where it has no room, and what is said of it."""
+
+    key: str
+    name: str
+    note: str
+
+    @property
+    def label(self) -> str:
+        """Return both, on one line."""
+        return f"{self.name}{self.suffix}"
+
+    @property
+    def suffix(self) -> str:
+        """Return what follows the name."""
+        return f" · {self.note}"
 
 
 class _RemoveButton(EnterActivates, QToolButton):
@@ -27,19 +49,28 @@ class AttachmentChip(QWidget):
 
     removed = Signal(str)
 
-    def __init__(self, key: str, label: str, style: ChatStyle, parent: QWidget) -> None:
+    def __init__(self, text: ChipText, style: ChatStyle, parent: QWidget) -> None:
         super().__init__(parent)
-        self.key = key
-        self.label = label
+        self._text = text
         self._style = style
         self._button = _RemoveButton(self)
-        self._button.setAccessibleName(f"Remove {label}")
-        self._button.setToolTip("Remove")
+        self._button.setAccessibleName(tr("Remove {attachment}", attachment=self.label))
+        self._button.setToolTip(tr("Remove"))
         self._button.setCursor(Qt.CursorShape.PointingHandCursor)
         self._button.clicked.connect(lambda: self.removed.emit(self.key))
-        self.setToolTip(label)
-        self.setAccessibleName(label)
+        self.setToolTip(self.label)
+        self.setAccessibleName(self.label)
         self.set_style(style)
+
+    @property
+    def key(self) -> str:
+        """Return the key of the attachment."""
+        return self._text.key
+
+    @property
+    def label(self) -> str:
+        """Return the whole label."""
+        return self._text.label
 
     def set_style(self, style: ChatStyle) -> None:
         """Take the colors of a look."""
@@ -76,13 +107,14 @@ class AttachmentChip(QWidget):
         painter.end()
 
     def visible_label(self) -> str:
-        """Return the label as it stands on the chip: where room ends its name is cut, never what it costs."""
-        name, dot, price = self.label.rpartition(_PRICE_SEPARATOR)
+        """Return the label as it stands on the chip: where room ends its name is cut, never its note."""
         font, room = self._style.font(SMALL, MEDIUM), self._label_rect().width()
-        if not dot or self._style.width(self.label, font) <= room:
+        if self._style.width(self.label, font) <= room:
             return self.label
-        room -= self._style.width(dot + price, font)
-        return self._style.metrics(font).elidedText(name, Qt.TextElideMode.ElideMiddle, room) + dot + price
+        suffix = self._text.suffix
+        room -= self._style.width(suffix, font)
+        metrics = self._style.metrics(font)
+        return metrics.elidedText(self._text.name, Qt.TextElideMode.ElideMiddle, room) + suffix
 
     def _label_rect(self) -> QRectF:
         return QRectF(28, 0, self.width() - 54, _HEIGHT)
@@ -104,14 +136,14 @@ class AttachmentBar(QWidget):
         """Keys of the chips, in order."""
         return tuple(chip.key for chip in self._chips)
 
-    def show_chips(self, chips: Sequence[tuple[str, str]]) -> None:
-        """Show these chips, each with its key and label."""
+    def show_chips(self, chips: Sequence[ChipText]) -> None:
+        """Show these chips."""
         for chip in self._chips:
             chip.hide()
             chip.deleteLater()
         self._chips = []
-        for key, label in chips:
-            chip = AttachmentChip(key, label, self._style, self)
+        for text in chips:
+            chip = AttachmentChip(text, self._style, self)
             chip.removed.connect(self.removed)
             chip.show()
             self._chips.append(chip)

@@ -8,13 +8,16 @@ from PySide6.QtCore import QElapsedTimer, QEvent, QObject, QRectF, QSize, Qt, QT
 from PySide6.QtGui import QPainter, QPaintEvent, QPalette
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
-from helix_desktop.ui.chat.composer.attachment_chips import AttachmentBar
+from helix_desktop.ui.chat.composer.attachment_chips import AttachmentBar, ChipText
 from helix_desktop.ui.chat.composer.editor import Editor
 from helix_desktop.ui.chat.items.painting import paint_box
 from helix_desktop.ui.chat.style import BODY, MEDIUM, SMALL, ChatStyle
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Composer")
 
 PAUSE_MS = 500
 _UNSAVED_MS = 2_000  # the longest that typing without a pause stays unsaved
@@ -63,23 +66,23 @@ class Composer(Themed, QWidget):
         self._style = ChatStyle(theme)
         self._frame = ComposerFrame(self)
         self.editor = Editor(self._frame)
-        self.editor.setAccessibleName("Message")
+        self.editor.setAccessibleName(tr("Message", "noun"))
         self._chips = AttachmentBar(self._style, self._frame)
         self.model_button = QPushButton(self._frame)
         self.model_button.setObjectName("model")
         self.model_button.hide()
         self._attach = QPushButton(self._frame)
         self._attach.setObjectName("attach")
-        self._attach.setAccessibleName("Attach images")
-        self._attach.setToolTip("Attach images (or paste or drop them here)")
+        self._attach.setAccessibleName(tr("Attach images"))
+        self._attach.setToolTip(tr("Attach images (or paste or drop them)"))
         self._estimate = QLabel(self._frame)
         self._hint = QLabel(self._frame)
-        self._steer = QPushButton("Steer", self._frame)
+        self._steer = QPushButton(tr("Steer", "verb: send into the running turn"), self._frame)
         self._steer.setObjectName("steer")
-        self._steer.setToolTip("Send it into this turn, after the step under way (Ctrl+Shift+Enter)")
-        self._queue = QPushButton("Queue", self._frame)
+        self._steer.setToolTip(tr("Steer: send after the current step (Ctrl+Shift+Enter)"))
+        self._queue = QPushButton(tr("Queue", "verb: send after this turn"), self._frame)
         self._queue.setObjectName("queue")
-        self._queue.setToolTip("Send it when this turn is over")
+        self._queue.setToolTip(tr("Queue: send after this turn"))
         self._send = QPushButton(self._frame)
         self._send.setObjectName("send")
         self._pause = QTimer(self)
@@ -128,12 +131,14 @@ class Composer(Themed, QWidget):
         """Show the model's name, and in its tooltip for what it was chosen; an empty name hides it."""
         self.model_button.setText(name)
         self.model_button.setToolTip(tip)
-        self.model_button.setAccessibleName(f"Model: {name}")
+        self.model_button.setAccessibleName(tr("Model: {model}", model=name))
         self.model_button.setVisible(bool(name))
-        self.editor.setPlaceholderText(f"Message {name}" if name else "Message")
+        self.editor.setPlaceholderText(
+            tr("Message {model}", "verb: write to", model=name) if name else tr("Message", "noun")
+        )
 
-    def set_attachments(self, chips: Sequence[tuple[str, str]]) -> None:
-        """Show what goes along with the message, each with its key and label."""
+    def set_attachments(self, chips: Sequence[ChipText]) -> None:
+        """Show what goes along with the message."""
         self._chips.show_chips(chips)
         self._refresh()
 
@@ -251,10 +256,12 @@ class Composer(Themed, QWidget):
         ready = bool(self.text().strip() or self._chips.keys)
         for button in (self._queue, self._steer):
             button.setVisible(self._running and ready)
-        keys = "Enter" if self.editor.enter_sends else "Ctrl+Enter"
-        self._hint.setText(f"{keys} to {'queue' if self._running else 'send'}")
+        keys = tr("Enter", "key") if self.editor.enter_sends else tr("Ctrl+Enter", "keys")
+        self._hint.setText(
+            tr("{keys} to queue", keys=keys) if self._running else tr("{keys} to send", keys=keys)
+        )
         self._hint.setVisible(ready or not self._running)
-        name = "Stop" if self._running else "Send"
+        name = tr("Stop") if self._running else tr("Send")
         self._send.setAccessibleName(name)
         self._send.setToolTip(name)
         self._send.setEnabled(self._running or ready)

@@ -8,9 +8,11 @@ from PySide6.QtWidgets import QFrame, QWidget
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import IconLabel, label
 from helix_desktop.ui.design.layout.boxes import card, column, row
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Composer")
 
 _MAX_WIDTH = 788
-_UNTRUSTED_TEXT = "Nothing runs here and nothing is sent to a model. Sessions and cache can be read."
 
 
 class ComposerStrip(QWidget):
@@ -43,13 +45,17 @@ class ComposerStrip(QWidget):
         """Say what is in the way, and what that means."""
         self._title.setText(title)
         self._text.setText(text)
-        self.setAccessibleName(f"{title}. {text}")
+        self.setAccessibleName(title)
+        self.setAccessibleDescription(text)
 
 
 class TrustStrip(ComposerStrip):
     """Shown while the folder is not trusted."""
 
     def __init__(self) -> None:
-        super().__init__("shield-question-mark", "accent_text", "Trust…")
-        self.button.setAccessibleName("Trust this folder…")
-        self.show_text("This folder is not trusted yet", _UNTRUSTED_TEXT)
+        super().__init__("shield-question-mark", "accent_text", tr("Trust…"))
+        self.button.setAccessibleName(tr("Trust this folder…"))
+        self.show_text(
+            tr("This folder isn't trusted"),
+            tr("Restricted mode: nothing runs or is sent. You can view sessions and cache."),
+        )

@@ -15,11 +15,12 @@ from helix_desktop.ui.design.labels import ElidedLabel, IconLabel, label
 from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed, retint
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Composer")
 
 _MAX_HEIGHT = 168  # pixels; more than four lines are scrolled
 _BUTTON_SIZE = 26
-_STEER_TIP = "Steer: goes in as soon as the step under way is done"
-_WAIT_TIP = "Do not steer: wait for the end of the turn"
 
 
 class _EditField(Themed, Editor):
@@ -68,15 +69,15 @@ class QueueLine(QWidget):
             IconLabel("zap", px=14, color_token="accent_text"),
         )
         self._text_label = _MessageLabel(role="muted")
-        self._badge = label("after this step", "faint")
+        self._badge = label(tr("After this step"), "faint")
         self._field = _EditField()
-        self._field.setAccessibleName("Words of the waiting message")
+        self._field.setAccessibleName(tr("Queued message"))
         self._field.hide()
-        self._steer = IconButton("zap", _STEER_TIP, px=14, edge=_BUTTON_SIZE)
-        self._edit = IconButton("pencil", "Change its words", px=14, edge=_BUTTON_SIZE)
-        self.up = IconButton("chevron-up", "Send it earlier", px=14, edge=_BUTTON_SIZE)
-        self.down = IconButton("chevron-down", "Send it later", px=14, edge=_BUTTON_SIZE)
-        self._remove = IconButton("x", "Take it back: it is not sent", px=14, edge=_BUTTON_SIZE)
+        self._steer = IconButton("zap", "", px=14, edge=_BUTTON_SIZE)
+        self._edit = IconButton("pencil", tr("Edit"), px=14, edge=_BUTTON_SIZE)
+        self.up = IconButton("chevron-up", tr("Move up"), px=14, edge=_BUTTON_SIZE)
+        self.down = IconButton("chevron-down", tr("Move down"), px=14, edge=_BUTTON_SIZE)
+        self._remove = IconButton("x", tr("Remove from queue"), px=14, edge=_BUTTON_SIZE)
         named = {"steer": self._steer, "edit": self._edit, "earlier": self.up, "later": self.down}
         for name, button in {**named, "remove": self._remove}.items():
             button.setObjectName(name)
@@ -112,14 +113,18 @@ class QueueLine(QWidget):
         """Show it as it is now; words that are being changed stay."""
         self.message = message
         text = " ".join(message.text.split())
-        self._text_label.set_full_text(text or "(only what goes along with it)")
+        self._text_label.set_full_text(text or tr("(attachments only)"))
         for mark, visible in (
             (self._badge, message.steer),
             (self._steer_icon, message.steer),
             (self._clock_icon, not message.steer),
         ):
             mark.setVisible(visible)
-        self._steer.set_tip(_WAIT_TIP if message.steer else _STEER_TIP)
+        self._steer.set_tip(
+            tr("Don't steer: send after this turn")
+            if message.steer
+            else tr("Steer: send after the current step")
+        )
         self._steer.set_icon("clock" if message.steer else "zap")
         self.up.setEnabled(not first)
         self.down.setEnabled(not last)
@@ -166,7 +171,7 @@ class QueueList(Themed, QFrame):
     removed = Signal(int)
     steered = Signal(int, bool)
     resumed = Signal()
-    """The person wants the waiting messages to be sent."""
+    """The user wants the waiting messages to be sent."""
     edit_orphaned = Signal(str)
     """Words that were being changed when their message was sent as it had been."""
 
@@ -175,7 +180,7 @@ class QueueList(Themed, QFrame):
         super().__init__()
         self._lines: dict[int, QueueLine] = {}
         self._title = ElidedLabel(role="faint")
-        self._send = PushButton("Send now", icon_name="corner-down-left", px=13, name="send_now")
+        self._send = PushButton(tr("Send now"), icon_name="corner-down-left", px=13, name="send_now")
         self._send.clicked.connect(self.resumed)
         inner = QWidget()
         inner.setObjectName("page")
@@ -219,7 +224,7 @@ class QueueList(Themed, QFrame):
             if self._column.indexOf(lines[message.seq]) != place:
                 self._column.insertWidget(place, lines[message.seq])
         self._lines = lines
-        self._title.set_full_text("Waiting for you to go on" if is_paused else "Waiting for the agent")
+        self._title.set_full_text(tr("Queue paused") if is_paused else tr("Queued"))
         self._send.setVisible(is_paused)
         self.setVisible(bool(waiting))
         self._fit_timer.start()

@@ -6,7 +6,7 @@ from PySide6.QtCore import QRectF, Qt, Signal
 from PySide6.QtGui import QAccessible, QColor, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 
-from helix_desktop.domain.todo import TodoItem, current_item, progress_text
+from helix_desktop.domain.todo import TodoItem, current_item
 from helix_desktop.ui.chat.items.todo import ITEM_ICONS, done_ratio, item_color, item_text
 from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_types import ToolRow
@@ -17,6 +17,9 @@ from helix_desktop.ui.design.safe_text import escape_invisible
 from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import TextRole, Themed, retint
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Composer")
 
 _MAX_WIDTH = 760  # pixels, as the conversation above
 _MAX_HEIGHT = 190
@@ -73,7 +76,7 @@ class _ItemList(QScrollArea):
     def __init__(self, inside: QWidget) -> None:
         super().__init__()
         self.setObjectName("todo_items")
-        self.setAccessibleName("To do")
+        self.setAccessibleName(tr("To do"))
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setWidget(inside)
@@ -97,7 +100,7 @@ class TodoPanel(Themed, QWidget):
             TextLine("", 12, 600),
             TextLine("", 12, role="muted"),
         )
-        self._arrow = IconButton("chevron-up", "Show the whole list")
+        self._arrow = IconButton("chevron-up", tr("Show full list"))
         self._arrow.clicked.connect(self._toggle)
         self._list = QVBoxLayout()
         self._list.setSpacing(5)
@@ -163,7 +166,10 @@ class TodoPanel(Themed, QWidget):
 
     def _show_items(self) -> None:
         self._ring.set_share(done_ratio(self.items))
-        self._done.set_text(f"{progress_text(self.items)} done" if self.items else "")
+        done = sum(item.status == "done" for item in self.items)
+        self._done.set_text(
+            tr("{done} of {total} done", done=done, total=len(self.items)) if self.items else ""
+        )
         self._now.set_text(escape_invisible(current_item(self.items)))
         clear_layout(self._list)
         for item in self.items:
@@ -183,7 +189,7 @@ class TodoPanel(Themed, QWidget):
 
     def _toggle(self) -> None:
         self._open = not self._open
-        self._arrow.set_tip("Show one line" if self._open else "Show the whole list")
+        self._arrow.set_tip(tr("Show only the current item") if self._open else tr("Show full list"))
         self._arrow.set_icon("chevron-down" if self._open else "chevron-up")
         self._fit_height()
 

@@ -11,7 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.ui.chat.composer.attachment_chips import AttachmentChip
+from helix_desktop.ui.chat.composer.attachment_chips import AttachmentChip, ChipText
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.design.style.theme import DARK, LIGHT
 from tests.support.window.buttons import find_button, find_buttons, press
@@ -80,7 +80,7 @@ def test_an_empty_text_is_not_sent_but_an_attachment_is(qtbot: QtBot, composer: 
     QTest.keyClick(composer.editor, Qt.Key.Key_Return)
     assert sent == []
     assert not find_button(composer, "send").isEnabled()
-    composer.set_attachments((("k", "bash output 9f3a1c"),))
+    composer.set_attachments((ChipText("k", "bash output 9f3a1c", "9 tokens"),))
     press(composer, "send")
     assert len(sent) == 1
 
@@ -114,7 +114,7 @@ def test_grows_to_eight_lines_and_no_further(composer: Composer) -> None:
 
 
 def test_chips_can_be_removed(qtbot: QtBot, composer: Composer) -> None:
-    composer.set_attachments((("k1", "one"), ("k2", "two")))
+    composer.set_attachments((ChipText("k1", "one", "1 token"), ChipText("k2", "two", "2 tokens")))
     chips = composer._chips
     with qtbot.waitSignal(composer.attachment_removed) as removed:
         QTest.mouseClick(chips._chips[1]._button, Qt.MouseButton.LeftButton)
@@ -125,7 +125,7 @@ def test_chips_can_be_removed(qtbot: QtBot, composer: Composer) -> None:
 
 def test_a_long_name_never_hides_the_cost_on_a_chip(composer: Composer) -> None:
     name = "config/very/deep/folder/with/a/long/name/settings.production.toml, lines 1–80"
-    composer.set_attachments([("a", f"{name} · 12.4k tokens"), ("b", "a.txt · 9 tokens")])
+    composer.set_attachments([ChipText("a", name, "12.4k tokens"), ChipText("b", "a.txt", "9 tokens")])
 
     long, short = composer.findChildren(AttachmentChip)
     assert "…" in long.visible_label()

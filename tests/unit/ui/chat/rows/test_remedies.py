@@ -30,7 +30,7 @@ KINDS = [
 
 
 @pytest.mark.parametrize("remedy", get_args(Remedy))
-def test_a_button_is_a_verb_or_a_place_in_three_words(remedy: str) -> None:
+def test_a_button_is_a_verb_or_a_place_in_three_words(remedy: Remedy) -> None:
     label = action_label(remedy)
     assert len(label.split()) <= 3
     assert label[0].isupper()
@@ -44,10 +44,10 @@ def test_an_error_names_known_remedies(kind: type[HelixError]) -> None:
 @pytest.mark.parametrize(
     ("error", "labels"),
     [
-        (AuthenticationFailed("box refused the key."), ["Provider settings"]),
-        (ContextWindowExceeded("It does not fit."), ["Compact", "Provider settings"]),
-        (WorkspaceUntrusted("This folder is not trusted yet."), ["Trust folder"]),
-        (ImagesRejected("box refused an image."), ["Send without images", "Choose model"]),
+        (AuthenticationFailed("box refused the key."), ["Open provider settings"]),
+        (ContextWindowExceeded("It does not fit."), ["Compact…", "Open provider settings"]),
+        (WorkspaceUntrusted("This folder is not trusted yet."), ["Trust folder…"]),
+        (ImagesRejected("box refused an image."), ["Send without images", "Choose model…"]),
         (HelixError("It broke.", remedies=("open_log",)), ["Open log"]),
         (HelixError("It broke."), []),
     ],
