@@ -62,10 +62,9 @@ class ApprovalItem(RowItem):
         theme, writer = self.style.theme, tools.writer
         self._summary = paragraph_layout(escape_invisible(row.summary), tools, theme.text, BODY)
         self._detail = writer.write_plain(self._visible_detail(), mono=True)
-        self._offers = [
-            writer.write_plain(escape_invisible(offer), mono=True, size=SMALL) for offer in row.offers
-        ]
-        required = tr("Approval required by rule: {rule}", rule=escape_invisible(row.matched_rule))
+        self._rules = [escape_invisible(translate(rule)) for rule in row.offers]
+        self._offers = [writer.write_plain(rule, mono=True, size=SMALL) for rule in self._rules]
+        required = tr("Approval required by rule: {rule}", rule=escape_invisible(translate(row.matched_rule)))
         self._rule_text = [paragraph_layout(required, tools, theme.muted, UI)] if row.matched_rule else []
         self._color_diff()
         self._set_texts([self._summary, *self._rule_text, self._detail, *self._offers])
@@ -144,7 +143,7 @@ class ApprovalItem(RowItem):
                 side = style.px(13)
                 self._marks.append(QRectF(pad + 1, y + style.px(2), side, side))
                 place = QRectF(pad - 4, y - style.px(3), inner + 8, tall + style.px(6))
-                rule, is_selected = self._approval.offers[number], number == self._selected_offer
+                rule, is_selected = self._rules[number], number == self._selected_offer
                 label = (
                     tr("Rule: {rule}, selected", rule=rule) if is_selected else tr("Rule: {rule}", rule=rule)
                 )

@@ -77,7 +77,7 @@ def source_text(row: Row) -> str:
             lines = row.original.head_and_tail if row.original is not None else row.shown_lines
             return _join_lines(f"{row.tool} {row.target}".strip(), lines.head, lines.tail)
         case ApprovalRow():
-            return _join_lines(row.summary, row.detail, *row.offers)
+            return _join_lines(row.summary, row.detail, *map(translate, row.offers))
         case DividerRow():
             return _join_lines(row.text, *row.details)
         case NoticeRow():
