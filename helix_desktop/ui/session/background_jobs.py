@@ -8,28 +8,21 @@ from helix_desktop.agent.session_updates import (
     CompactionProgress,
     IntakeProgress,
     ObservationProgress,
+    SubagentActivity,
     SubagentProgress,
     Update,
 )
+from helix_desktop.ui.chat.rows.subagent_status import RUNNING_PHASE_TEXTS
 from helix_desktop.ui.design.window_state import JobRow
 from helix_desktop.ui.timeline.card_data import Phase, RunningCard
 from helix_desktop.words.costs import estimate_text
 from helix_desktop.words.numbers import format_tokens
+from helix_desktop.words.translation import Translator, translate
+
+tr = Translator("Session")
 
 _PHASES: dict[str, Phase] = {"read": "Read", "summarise": "Summarise", "check": "Check", "write": "Write"}
-_PHASE_TEXT = {
-    "queued": "waits for a place",
-    "thinking": "asks its model",
-    "working": "runs tools",
-    "waiting": "waits for you",
-}
-
-_PHASE_COUNT_TEXT = {
-    "waiting": "waiting for you",
-    "working": "working",
-    "thinking": "thinking",
-    "queued": "to come",
-}
+_BY_URGENCY: tuple[SubagentActivity, ...] = ("waiting", "working", "thinking", "queued")
 
 
 class BackgroundJobs:
@@ -51,7 +44,7 @@ class BackgroundJobs:
                 self._intake = update
             case SubagentProgress(session_id=child, phase=phase):
                 self._subagents.pop(child, None)
-                if phase in _PHASE_TEXT:
+                if phase in RUNNING_PHASE_TEXTS:
                     self._subagents[child] = update
             case _:
                 return False
@@ -76,7 +69,7 @@ class BackgroundJobs:
             jobs.append(JobRow("observation", _job_text("Observing", self._observation), None, True))
         jobs += self._subagent_jobs()
         if self._intake.text:
-            jobs.append(JobRow("intake", self._intake.text, None, False))
+            jobs.append(JobRow("intake", translate(self._intake.text), None, False))
         return jobs
 
     def _subagent_jobs(self) -> list[JobRow]:
@@ -86,8 +79,10 @@ class BackgroundJobs:
                 JobRow(child, _subagent_text(moved), None, False) for child, moved in self._subagents.items()
             ]
         doing = Counter[str](moved.phase for moved in self._subagents.values())
-        parts = [f"{doing[phase]} {words}" for phase, words in _PHASE_COUNT_TEXT.items() if phase in doing]
-        return [JobRow("subagents", f"{len(self._subagents)} subagents · {' · '.join(parts)}", None, False)]
+        count = len(self._subagents)
+        parts = [tr.plural(count, "%n subagent", "%n subagents")]
+        parts += [_activity_text(phase, doing[phase]) for phase in _BY_URGENCY if phase in doing]
+        return [JobRow("subagents", " · ".join(parts), None, False)]
 
 
 def _job_text(action: str, progress: CompactionProgress | ObservationProgress) -> str:
@@ -100,7 +95,25 @@ def _estimate_of(progress: CompactionProgress | ObservationProgress) -> str:
 
 
 def _subagent_text(progress: SubagentProgress) -> str:
-    """Return what a subagent does now, and how full its window is."""
-    steps = f"{progress.steps} step{'s' if progress.steps != 1 else ''}"
-    use = f"{format_tokens(progress.used)} of {format_tokens(progress.window)} tokens"
-    return f"Subagent {progress.title or 'at work'} · {_PHASE_TEXT[progress.phase]} · {steps} · {use}"
+    """Return what a subagent does now, and how full its context is."""
+    used, window = format_tokens(progress.used), format_tokens(progress.window)
+    parts = (
+        tr("Subagent: {title}", title=progress.title) if progress.title else tr("Subagent"),
+        translate(RUNNING_PHASE_TEXTS[progress.phase]),
+        tr.plural(progress.steps, "%n step", "%n steps"),
+        tr("{used} of {window} tokens", used=used, window=window),
+    )
+    return " · ".join(parts)
+
+
+def _activity_text(activity: SubagentActivity, count: int) -> str:
+    """Return how many subagents do something."""
+    match activity:
+        case "waiting":
+            return tr.plural(count, "%n waiting for you", "%n waiting for you")
+        case "working":
+            return tr.plural(count, "%n working", "%n working")
+        case "thinking":
+            return tr.plural(count, "%n thinking", "%n thinking")
+        case "queued":
+            return tr.plural(count, "%n queued", "%n queued")
