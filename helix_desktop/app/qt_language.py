@@ -6,7 +6,16 @@ import re
 from datetime import datetime
 from pathlib import Path
 
-from PySide6.QtCore import QCoreApplication, QDate, QLibraryInfo, QLocale, QTime, QTranslator
+from PySide6.QtCore import (
+    QCollator,
+    QCollatorSortKey,
+    QCoreApplication,
+    QDate,
+    QLibraryInfo,
+    QLocale,
+    QTime,
+    QTranslator,
+)
 
 from helix_desktop.domain.errors import SettingsDamaged
 from helix_desktop.domain.user_text import ByteSize, TextContext, UserText, english_fact
@@ -22,6 +31,7 @@ class QtLanguage:
         self.code = code
         self._translator = translator
         self._locale = QLocale(code)
+        self._collator = QCollator(self._locale)
         self._day_format = _without_year(self._locale.dateFormat(QLocale.FormatType.ShortFormat))
 
     def find(self, text: UserText) -> str:
@@ -58,6 +68,10 @@ class QtLanguage:
     def show_clock(self, moment: datetime) -> str:
         """Return a time of day without its seconds."""
         return self._locale.toString(QTime(moment.hour, moment.minute), QLocale.FormatType.ShortFormat)
+
+    def sort_key(self, name: str) -> QCollatorSortKey:
+        """Return what names are sorted by: the order of the locale."""
+        return self._collator.sortKey(name)
 
 
 def _without_year(date_format: str) -> str:

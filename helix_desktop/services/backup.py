@@ -11,12 +11,15 @@ from pathlib import Path
 from helix_desktop.domain.errors import ArchiveWriteFailed
 from helix_desktop.domain.progress import OnProgress, no_progress
 from helix_desktop.domain.store.archive_report import ArchiveInfo, ExportResult, ImportResult
+from helix_desktop.domain.user_text import TextContext
 from helix_desktop.store.archive.archive_format import file_name
 from helix_desktop.store.archive.reader import read_info
 from helix_desktop.store.remote.client import RemoteStore
 from helix_desktop.store.remote.shared_store import SharedStore
 from helix_desktop.workspaces.record import WorkspaceRecord
 from helix_desktop.workspaces.registry import WorkspaceRegistry
+
+text = TextContext("Services")
 
 BorrowStore = Callable[[str], AbstractAsyncContextManager[SharedStore | RemoteStore]]
 """The store of a workspace, open as long as it is used."""
@@ -62,7 +65,9 @@ class BackupService:
             await asyncio.to_thread(folder.mkdir, mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise ArchiveWriteFailed(
-                f"The folder {folder} cannot be made.", f"{error.strerror}.", "Choose another place."
+                text("Couldn't create the folder {folder}.", folder=folder),
+                text("{reason}.", reason=error.strerror),
+                text("Choose another folder."),
             ) from error
         now = datetime.fromtimestamp(self._clock() / 1000)
         stamp = f"{record.id[:8]}-{now:%Y%m%d-%H%M%S}"

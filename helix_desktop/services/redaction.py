@@ -15,10 +15,12 @@ from helix_desktop.domain.errors import StoreLocked
 from helix_desktop.domain.mcp_server import McpServerConfig
 from helix_desktop.domain.progress import OnProgress, no_progress
 from helix_desktop.domain.redaction.redaction import Redaction, RedactionMatches, RedactionRequest
+from helix_desktop.domain.user_text import TextContext
 from helix_desktop.store.remote.client import RemoteStore
 from helix_desktop.workspaces.registry import WorkspaceRegistry
 
 log = logging.getLogger(__name__)
+text = TextContext("Services")
 
 
 class WorkspaceRedaction:
@@ -46,10 +48,10 @@ class WorkspaceRedaction:
         redaction = Redaction(request, workspace.clock())
         if isinstance(workspace.store, RemoteStore):  # its owner's open conversations would write it again
             raise StoreLocked(
-                "Nothing was forgotten: this workspace is open in another Helix Desktop.",
+                text("Nothing was removed."),
                 workspace.store.owner_pid,
-                "What it holds in memory would be written again.",
-                "Forget it in that window, or close that and try again.",
+                text("This workspace is open in another Helix Desktop, which would write it again."),
+                text("Remove it in that window, or close that window and try again."),
             )
         outside = await self._add_outside_store(redaction, RedactionMatches())
         matches = await redact(workspace, request, on_progress)

@@ -39,3 +39,7 @@ class English:
     def show_clock(self, moment: datetime) -> str:
         """Return a time of day: `14:02`."""
         return f"{moment:%H:%M}"
+
+    def sort_key(self, name: str) -> str:
+        """Return what names are sorted by: their letters, large or small."""
+        return name.casefold()

@@ -2,38 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from helix_desktop.domain.errors import StoreRepaired
 from helix_desktop.domain.redaction.redaction import RedactionMatches
 from helix_desktop.domain.store.archive_report import ExportResult, ImportResult
 from helix_desktop.domain.store.entries import CacheEntry
 from helix_desktop.domain.store.repair_report import LostContent, RepairReport, TruncatedSession
 from helix_desktop.domain.store.retention import CleanupPlan
-from helix_desktop.domain.text_format import format_bytes, pluralize
 from helix_desktop.domain.unicode_safety import escape_hidden_name
+from helix_desktop.domain.user_text import ByteSize, TextContext, UserText, join_sentences
+from helix_desktop.words.numbers import format_size
+from helix_desktop.words.translation import Translator, translate
+
+text = TextContext("Store reports")
+tr = Translator("Store reports")
 
 _MAX_LISTED = 5  # lost contents and truncated sessions that are listed by name
-_PLURALS = {
-    "index entry": "index entries",
-    "entry's description": "entries' descriptions",
-    "event of a session": "events of sessions",
-    "log of the app": "logs of the app",
-    "damaged row kept aside": "damaged rows kept aside",
-    "copy of the store kept aside": "copies of the store kept aside",
-}
 
 
 def repair_notice(report: RepairReport) -> StoreRepaired:
     """Return the notice for the user: what happened, what was lost, what to do."""
     readable = (
-        f"{pluralize(report.entries, 'cached output')}, {pluralize(report.sessions, 'session')} and "
-        f"{pluralize(report.events, 'event')} could be read"
+        text.plural(report.entries, "%n cached output", "%n cached outputs"),
+        text.plural(report.sessions, "%n session", "%n sessions"),
+        text.plural(report.events, "%n event", "%n events"),
     )
     return StoreRepaired(
-        "This workspace's store was damaged and has been mended."
+        text("Workspace data was damaged and has been repaired.")
         if report.copy
-        else "This workspace's store lost its newest writes.",
-        f"{'; '.join(report.wrong)}. {readable}. {_losses(report)}",
-        _advice(report),
+        else text("The newest data of this workspace is missing."),
+        join_sentences(
+            *(text("{problem}.", problem=problem) for problem in report.wrong),
+            text("Still readable: {items}.", items=readable),
+            *_losses(report),
+        ),
+        join_sentences(*_advice(report)),
     )
 
 
@@ -44,131 +48,220 @@ def lost_content_text(content: LostContent) -> str:
     )
 
 
-def truncated_session_text(session: TruncatedSession) -> str:
-    """Return the name of a session, and where its log now ends."""
-    name = escape_hidden_name(session.title) or session.session[:8]
-    return f"{name} ends at event {session.kept} of {session.total}"
+def truncated_session_text(session: TruncatedSession) -> UserText:
+    """Return the name of a session, and how much of its log is left."""
+    title = escape_hidden_name(session.title) or session.session[:8]
+    return text(
+        "{title} ({kept} of {total} events left)", title=title, kept=session.kept, total=session.total
+    )
 
 
-def _losses(report: RepairReport) -> str:
+def _losses(report: RepairReport) -> list[UserText]:
     if report.is_lossless:
-        return "Nothing was lost."
+        return [text("Nothing was lost.")]
     sentences = []
     if report.contents:
-        names = _list_some([lost_content_text(content) for content in report.contents])
         sentences.append(
-            f"The bytes of {pluralize(len(report.contents), 'cached output')} are lost: {names}."
+            text.plural(
+                len(report.contents),
+                "%n cached output could not be recovered: {names}.",
+                "%n cached outputs could not be recovered: {names}.",
+                names=_first_few([lost_content_text(content) for content in report.contents]),
+            )
         )
     if report.cut:
-        names = _list_some([truncated_session_text(session) for session in report.cut])
-        sentences.append(f"Sessions that end early: {names}.")
+        names = _first_few([truncated_session_text(session) for session in report.cut])
+        sentences.append(text("Shortened sessions: {names}.", names=names))
     if report.writes:
-        last = "last write is" if report.writes == 1 else f"last {report.writes:,} writes are"
-        sentences.append(f"The {last} missing.")
-    if report.vanished:
-        count = pluralize(report.vanished, "cached output")
-        sentences.append(f"Of {count} nothing is left, not even the hash.")
-    if report.uncounted:
         sentences.append(
-            "What the missing parts held beyond that is lost, and nobody can say how much it was."
+            text.plural(report.writes, "The last change is missing.", "The last %n changes are missing.")
         )
+    if report.vanished:
+        sentences.append(
+            text.plural(
+                report.vanished,
+                "%n cached output is gone, with its digest.",
+                "%n cached outputs are gone, with their digests.",
+            )
+        )
+    if report.uncounted:
+        sentences.append(text("Other data was lost; how much is unknown."))
     if report.rows:
-        sentences.append(f"{pluralize(report.rows, 'row')} could not be read.")
-    return " ".join(sentences)
+        sentences.append(
+            text.plural(report.rows, "%n record could not be read.", "%n records could not be read.")
+        )
+    return sentences
 
 
-def _advice(report: RepairReport) -> str:
+def _advice(report: RepairReport) -> list[UserText]:
     sentences = []
     if report.contents:
-        sentences.append("Run again what made a lost output: storing the same bytes heals the entry.")
+        sentences.append(text("Run the tool again to restore a lost output."))
     if any(session.aside for session in report.cut):
-        sentences.append(f"Events behind a gap are kept as text in {report.aside}.")
+        sentences.append(text("Events after a gap are kept as text in {folder}.", folder=report.aside))
     if report.copy:
-        sentences.append(f"The damaged files are kept in {report.copy}; delete them when you miss nothing.")
-    sentences.append("If this comes again, check the disk.")
-    return " ".join(sentences)
+        sentences.append(
+            text(
+                "The damaged files are kept in {folder}. Delete them once you miss nothing.",
+                folder=report.copy,
+            )
+        )
+    return [*sentences, text("If this happens again, check the disk.")]
 
 
-def _list_some(texts: list[str]) -> str:
-    more = len(texts) - _MAX_LISTED
-    return "; ".join(texts[:_MAX_LISTED]) + (f"; and {more} more" if more > 0 else "")
+def _first_few(names: Sequence[str]) -> tuple[str, ...]:
+    more = len(names) - _MAX_LISTED
+    shown = tuple(names[:_MAX_LISTED])
+    return (*shown, text.plural(more, "%n more", "%n more", "things in a list")) if more > 0 else shown
 
 
 def export_summary(result: ExportResult) -> str:
     """Return a text of what the file holds and lacks."""
     totals = result.totals
-    counts = f"{pluralize(totals.entries, 'entry', 'entries')}, {pluralize(totals.sessions, 'session')}."
-    lacking = [
-        (len(totals.missing), "damaged or lost entries are"),
-        (len(totals.left_out), "sessions with damaged logs are"),
-    ]
-    return " ".join([counts, *(f"{count} {what} not in the file." for count, what in lacking if count)])
+    missing, left_out = len(totals.missing), len(totals.left_out)
+    return translate(
+        join_sentences(
+            tr(
+                "Contains {entries} and {sessions}.",
+                entries=tr.plural(totals.entries, "%n entry", "%n entries"),
+                sessions=tr.plural(totals.sessions, "%n session", "%n sessions"),
+            ),
+            tr.plural(
+                missing,
+                "%n damaged or lost entry is not in the file.",
+                "%n damaged or lost entries are not in the file.",
+            )
+            if missing
+            else "",
+            tr.plural(
+                left_out,
+                "%n session with a damaged log is not in the file.",
+                "%n sessions with damaged logs are not in the file.",
+            )
+            if left_out
+            else "",
+        )
+    )
 
 
 def import_summary(result: ImportResult) -> str:
     """Return a text of what an import added."""
+    new, extended, unchanged = len(result.new), len(result.extended), len(result.unchanged)
+    apart, busy = len(result.apart), len(result.busy)
     sessions = [
-        (len(result.new), "new"),
-        (len(result.extended), "extended"),
-        (len(result.unchanged), "known"),
-        (len(result.apart), "beside those that went another way"),
-        (len(result.busy), "left because they are open"),
+        (new, tr.plural(new, "%n new", "%n new", "sessions")),
+        (extended, tr.plural(extended, "%n extended", "%n extended", "sessions")),
+        (unchanged, tr.plural(unchanged, "%n unchanged", "%n unchanged", "sessions")),
+        (apart, tr.plural(apart, "%n added as a separate session", "%n added as separate sessions")),
+        (busy, tr.plural(busy, "%n skipped because it is open", "%n skipped because they are open")),
     ]
-    listed = ", ".join(f"{count} {word}" for count, word in sessions if count) or "none"
-    return (
-        f"{pluralize(result.added, 'entry', 'entries')} added, {result.existing:,} known. Sessions: {listed}."
-    )
+    listed = tuple(change for count, change in sessions if count)
+    return translate(
+        join_sentences(
+            tr.plural(
+                result.added,
+                "%n entry added, {known} already present.",
+                "%n entries added, {known} already present.",
+                known=result.existing,
+            ),
+            tr("Sessions: {changes}.", changes=listed) if listed else tr("No sessions."),
+        )
+    )  # fmt: skip
 
 
 def shortfall_text(plan: CleanupPlan) -> str:
-    """Return why the quota cannot be met; empty if it can, or none was set."""
+    """Return why the maximum size cannot be met, to be translated; empty if it can, or none was set."""
     if not plan.short:
         return ""
-    stays = (
-        ("named by sessions", plan.referenced),
-        ("reached through index entries", plan.indexed),
-        ("pinned", plan.pinned),
-        ("used within the time of grace", plan.young),
+    kept = (
+        (plan.referenced, text("{size} used by sessions", size=ByteSize(plan.referenced.stored_size))),
+        (plan.indexed, text("{size} used by notes and summaries", size=ByteSize(plan.indexed.stored_size))),
+        (plan.pinned, text("{size} pinned", size=ByteSize(plan.pinned.stored_size))),
+        (plan.young, text("{size} used in the last 24 hours", size=ByteSize(plan.young.stored_size))),
     )
-    reasons = ", ".join(
-        f"{format_bytes(totals.stored_size)} {why}" for why, totals in stays if totals.entries
+    return join_sentences(
+        text(
+            "The cache is {size} over its maximum of {quota}.",
+            size=ByteSize(plan.short),
+            quota=ByteSize(plan.quota),
+        ),
+        text("Always kept: {reasons}.", reasons=tuple(reason for totals, reason in kept if totals.entries)),
+        text("Delete sessions, unpin entries or raise the maximum size."),
     )
-    return (
-        f"The quota of {format_bytes(plan.quota)} cannot be met, {format_bytes(plan.short)} are too many: "
-        f"{reasons}. What a session names never goes: delete sessions, take pins off, or raise the quota."
+
+
+def kept_lines(plan: CleanupPlan) -> tuple[str, ...]:
+    """Return what stays in the cache and why, one line for each reason."""
+    reasons = (
+        (plan.referenced, tr("Kept: used by sessions")),
+        (plan.indexed, tr("Kept: used by notes and summaries")),
+        (plan.pinned, tr("Kept: pinned")),
+        (plan.young, tr("Kept: used in the last 24 hours")),
+        (plan.spared, tr("Kept: eligible, but excluded by these settings")),
+        (plan.trashed, tr("Already in the trash")),
+    )
+    return tuple(
+        " · ".join(
+            (
+                reason,
+                tr.plural(totals.entries, "%n entry", "%n entries"),
+                tr("{size} on disk", size=format_size(totals.stored_size)),
+            )
+        )
+        for totals, reason in reasons
+        if totals.entries
     )
 
 
 def retention_reason(entry: CacheEntry) -> tuple[str, str]:
     """Return why an entry cannot go to the trash even on the user's request, and what to do about it."""
     if entry.references:
-        events = (
-            "1 event of a session names" if entry.references == 1 else f"{entry.references:,} events name"
-        )
         return (
-            f"{events} it.",
-            "It can go once no session names it. What must not stay can be forgotten.",
+            tr.plural(entry.references, "Used by %n message.", "Used by %n messages."),
+            tr("It can be removed when no session uses it. For secrets, use Remove a secret."),
         )
     if entry.pinned:
-        return "It is pinned.", "Unpin it first."
-    return "An index entry that stays leads to it.", "It can go with the session that the index belongs to."
+        return tr("It is pinned."), tr("Unpin it first.")
+    return (
+        tr("Used by a note or summary."),
+        tr("It can be removed with the session of that note or summary."),
+    )
 
 
 def summary_lines(matches: RedactionMatches) -> tuple[str, ...]:
-    """Return what would be done, one line for each kind of place."""
+    """Return what would be done, or was, one line for each kind of place."""
     counts = (
-        (len(matches.contents), "cached output", "removed for good"),
-        (len(matches.indexes), "index entry", "written anew without it"),
-        (len(matches.labels), "entry's description", "rewritten"),
-        (len(matches.events), "event of a session", "rewritten"),
-        (len(matches.titles), "session title", "rewritten"),
-        (len(matches.drafts), "unsent message", "rewritten"),
-        (len(matches.damaged), "damaged row kept aside", "deleted"),
-        (len(matches.store_copies), "copy of the store kept aside", "deleted"),
-        (len(matches.rules), "saved approval", "revoked"),
-        (len(matches.logs), "log of the app", "cleaned"),
-        (len(matches.servers), "MCP server", "rewritten, and to be agreed to anew"),
-    )
-    return tuple(
-        f"{pluralize(count, what, _PLURALS.get(what, ''))}: {done}" for count, what, done in counts if count
-    )
+        (n := len(matches.contents), tr.plural(
+            n, "%n cached output: removed permanently", "%n cached outputs: removed permanently"
+        )),
+        (n := len(matches.indexes), tr.plural(
+            n, "%n index entry: rewritten without it", "%n index entries: rewritten without it"
+        )),
+        (n := len(matches.labels), tr.plural(
+            n, "%n entry description: rewritten", "%n entry descriptions: rewritten"
+        )),
+        (n := len(matches.events), tr.plural(
+            n, "%n session event: rewritten", "%n session events: rewritten"
+        )),
+        (n := len(matches.titles), tr.plural(
+            n, "%n session title: rewritten", "%n session titles: rewritten"
+        )),
+        (n := len(matches.drafts), tr.plural(
+            n, "%n unsent message: rewritten", "%n unsent messages: rewritten"
+        )),
+        (n := len(matches.damaged), tr.plural(
+            n, "%n damaged record: deleted", "%n damaged records: deleted"
+        )),
+        (n := len(matches.store_copies), tr.plural(
+            n, "%n data copy kept by a repair: deleted", "%n data copies kept by a repair: deleted"
+        )),
+        (n := len(matches.rules), tr.plural(
+            n, "%n permission rule: removed", "%n permission rules: removed"
+        )),
+        (n := len(matches.logs), tr.plural(n, "%n app log: rewritten", "%n app logs: rewritten")),
+        (n := len(matches.servers), tr.plural(
+            n, "%n MCP server: rewritten, needs your approval again",
+            "%n MCP servers: rewritten, need your approval again",
+        )),
+    )  # fmt: skip
+    return tuple(line for count, line in counts if count)

@@ -7,7 +7,7 @@ and what `--json` prints never comes through here.
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Protocol
+from typing import Any, Protocol
 
 from helix_desktop.domain.user_text import TextContext, UserText, fill
 from helix_desktop.words.english import English
@@ -43,6 +43,10 @@ class Language(Protocol):
 
     def show_clock(self, moment: datetime) -> str:
         """Return a time of day: `14:02`."""
+        ...
+
+    def sort_key(self, name: str) -> Any:
+        """Return what names are sorted by, as its readers expect them in a list."""
         ...
 
 

@@ -223,8 +223,8 @@ async def test_a_quota_never_collects_referenced_content_and_reports_it(
     plan = await store.retention.plan(RetentionRule(quota=1))
     assert [entry.digest for entry in plan.to_trash] == [free.digest]
     assert plan.short == (await store.entry(referenced.digest)).stored_size - 1
-    assert "cannot be met" in shortfall_text(plan)
-    assert "named by sessions" in shortfall_text(plan)
+    assert "over its maximum of" in shortfall_text(plan)
+    assert "used by sessions" in shortfall_text(plan)
 
 
 async def test_an_index_entry_that_stays_keeps_its_targets(store: Store, clock: TickingClock) -> None:

@@ -153,7 +153,7 @@ async def test_cached_outputs_are_listed_printed_byte_for_byte_and_verified(cli:
     assert "block" in damaged.json["problems"][0]
     gone = await cli("cache", "show", blob, "--workspace", "ws")
     assert gone.code == 1
-    assert "has been mended" in gone.err
+    assert "has been repaired" in gone.err
     (await cli("cache", "show", blob, "--workspace", "ws")).assert_refused(1, "bytes are missing")
     assert (await cli("cache", "verify", entries["read_file"]["digest"], "--workspace", "ws")).code == 0
 
@@ -218,7 +218,7 @@ async def test_a_damaged_store_is_repaired_and_the_loss_is_reported(cli: Cli) ->
     assert again.code == 1
     assert f"{blob}  LOST  run_command cat blob.bin" in again.out.decode()
     result = await cli("cache", "list", "--workspace", "ws")
-    assert "mended" not in result.err  # it was reported already
+    assert "repaired" not in result.err  # it was reported already
 
 
 async def test_a_repair_that_a_guest_cannot_do_is_explained(cli: Cli) -> None:
@@ -239,7 +239,7 @@ async def test_a_repair_that_a_guest_cannot_do_is_explained(cli: Cli) -> None:
     await owner.close()
     mended = await cli("cache", "repair", "--workspace", "ws")
     assert mended.code == 0
-    assert b"has been mended" in mended.out
+    assert b"has been repaired" in mended.out
 
 
 async def test_the_timeline_lists_handovers_in_text_and_json(cli: Cli) -> None:

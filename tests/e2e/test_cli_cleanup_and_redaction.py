@@ -89,15 +89,15 @@ async def test_a_secret_is_previewed_and_removed_after_confirmation(cli: Cli) ->
     (await cli("cache", "forget", *here)).assert_refused(2, "Nothing to forget was named")
     preview = await cli.run_with_stdin(SECRET.encode() + b"\n", "cache", "forget", "--stdin", *here)
     assert preview.code == 0
-    assert b"1 cached output: removed for good" in preview.out
     assert "pass --yes to remove permanently" in preview.err
+    assert b"1 cached output: removed permanently" in preview.out
     digest = next(
         entry["digest"] for entry in (await cli("cache", "list", *here, "--json")).json
         if entry["target"] == "env.txt"
     )  # fmt: skip
     owner = await SharedStore.open(cli.store, cli.store.parent.name)
     unrelated = await cli.run_with_stdin(SECRET.encode(), "cache", "forget", "--stdin", "--yes", *here)
-    unrelated.assert_refused(3, "open in another Helix Desktop", "Forget it in that window")
+    unrelated.assert_refused(3, "open in another Helix Desktop", "Remove it in that window")
     assert (await owner.entry(digest)).size
     await owner.close()
     done = await cli.run_with_stdin(SECRET.encode(), "cache", "forget", "--stdin", "--yes", *here, "--json")

@@ -19,6 +19,7 @@ from helix_desktop.services.cache_server.lazy_store import AnyStore, LazyStore
 from helix_desktop.services.cache_server.tools import CacheServerTools
 from helix_desktop.services.own_command import own_command
 from helix_desktop.system.task_scope import TaskScope
+from helix_desktop.words.errors import error_text
 from helix_desktop.workspaces.registry import WorkspaceRegistry
 
 BorrowStore = Callable[[str], AbstractAsyncContextManager[AnyStore]]
@@ -116,7 +117,7 @@ class CacheEndpoints:
                 server, token, port, lambda url: ready.set_result(SharingState(True, url, token))
             )
         except HelixError as error:
-            ready.set_result(SharingState(True, error=str(error)))
+            ready.set_result(SharingState(True, error=error_text(error)))
         finally:
             if not ready.done():
                 ready.set_result(SharingState())

@@ -8,6 +8,9 @@ from PySide6.QtWidgets import QMenu, QTableView
 
 from helix_desktop.ui.cache.columns import COLUMN_INDEX, COLUMNS, ColumnKey, column_widths, fitting_columns
 from helix_desktop.ui.design.style.fonts import scaled
+from helix_desktop.words.translation import Translator, translate
+
+tr = Translator("Cache")
 
 
 class ColumnLayout(QObject):
@@ -23,13 +26,13 @@ class ColumnLayout(QObject):
         """Return a menu of all columns: shown ones are checked; the first item lets them follow the width."""
         menu = QMenu(self._table)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        auto = QAction("Fit columns to the width", menu, checkable=True, checked=not self._overrides)
+        auto = QAction(tr("Fit columns to window"), menu, checkable=True, checked=not self._overrides)
         auto.triggered.connect(self._clear_overrides)
         menu.addAction(auto)
         menu.addSeparator()
         for column in COLUMNS:
             visible = not self._table.isColumnHidden(COLUMN_INDEX[column.key])
-            action = QAction(column.title, menu, checkable=True, checked=visible)
+            action = QAction(translate(column.title), menu, checkable=True, checked=visible)
             action.setEnabled(column.rank > 0)
             action.toggled.connect(lambda on, key=column.key: self.override(key, on))
             menu.addAction(action)

@@ -6,10 +6,15 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from helix_desktop.domain.text_format import format_bytes
+from helix_desktop.domain.user_text import TextContext, UserText
 from helix_desktop.ui.cache.rows import CacheColumn, CacheRow, short_digest
-from helix_desktop.words.numbers import format_tokens
+from helix_desktop.ui.cache.state_labels import STATE_LABELS
+from helix_desktop.words.numbers import format_integer, format_size, format_tokens
 from helix_desktop.words.times import format_relative_time
+from helix_desktop.words.translation import Translator, translate
+
+text = TextContext("Cache")
+tr = Translator("Cache")
 
 ColumnKey: TypeAlias = Literal[
     "state",
@@ -33,13 +38,13 @@ class Column:
     """One column; widths in pixels at 100 %. The highest `rank` gives way first, rank 0 never."""
 
     key: ColumnKey
-    title: str
+    title: UserText
     width: int
     rank: int
     style: CellStyle
     text: Callable[[CacheRow, int], str]  # of a row, at a time in milliseconds since 1970
     stretch: int = 0
-    tip: str = ""
+    tip: UserText | None = None
 
     @property
     def sort_column(self) -> CacheColumn:
@@ -52,31 +57,39 @@ class Column:
         return self.style in ("number", "muted", "pill")
 
 
+def tool_name(row: CacheRow) -> str:
+    """Return a row's tool as the table writes it."""
+    return tr("Argument") if row.tool == "argument" else row.tool
+
+
 COLUMNS: tuple[Column, ...] = (
-    Column("state", "State", 112, 0, "pill", lambda row, _: row.state.replace("_", " "),
-           tip="Where the content is now"),
-    Column("tool", "Tool", 108, 3, "text", lambda row, _: row.tool),
-    Column("target", "Target", 160, 0, "path", lambda row, _: row.target, stretch=3),
-    Column("line", "First line", 170, 8, "mono-muted", lambda row, _: row.hit or row.first_line, stretch=4),
-    Column("size", "Size", 72, 1, "number", lambda row, _: format_bytes(row.size)),
-    Column("tokens", "Tokens", 66, 4, "number", lambda row, _: format_tokens(row.tokens)),
+    Column("state", text("State"), 112, 0, "pill", lambda row, _: translate(STATE_LABELS[row.state]),
+            tip=text("Where the content is now")),
+    Column("tool", text("Tool"), 108, 3, "text", lambda row, _: tool_name(row)),
+    Column("target", text("Target"), 160, 0, "path", lambda row, _: row.target, stretch=3),
+    Column("line", text("First line"), 170, 8, "mono-muted",
+            lambda row, _: row.hit or row.first_line, stretch=4),
+    Column("size", text("Size"), 72, 1, "number", lambda row, _: format_size(row.size)),
+    Column("tokens", text("Tokens"), 66, 4, "number", lambda row, _: format_tokens(row.tokens)),
     Column(
-        "saved", "Saved", 64, 6, "number", lambda row, _: format_tokens(row.saved) if row.saved else "–",
-        tip="Tokens that its marker keeps out of the window",
+        "saved", text("Saved"), 64, 6, "number",
+        lambda row, _: format_tokens(row.saved) if row.saved else "–",
+        tip=text("Tokens saved in the context window"),
     ),
-    Column("recalls", "Recalls", 68, 9, "number", lambda row, _: str(row.recalls or "–")),
-    Column("refs", "Refs", 52, 10, "number",
-            lambda row, _: str(row.references), tip="Events that refer to it"),
-    Column("created", "Created", 96, 5, "muted",
+    Column("recalls", text("Recalls"), 68, 9, "number",
+            lambda row, _: format_integer(row.recalls) if row.recalls else "–"),
+    Column("refs", text("Refs"), 52, 10, "number",
+            lambda row, _: format_integer(row.references), tip=text("Messages that use it")),
+    Column("created", text("Created"), 96, 5, "muted",
             lambda row, now: format_relative_time(row.created_at_ms, now)),
-    Column("used", "Last used", 96, 11, "muted",
+    Column("used", text("Last used"), 96, 11, "muted",
             lambda row, now: format_relative_time(row.last_used_at_ms, now)),
-    Column("digest", "SHA-256", 166, 2, "mono", lambda row, _: short_digest(row.digest)),
+    Column("digest", text("SHA-256"), 166, 2, "mono", lambda row, _: short_digest(row.digest)),
 )  # fmt: skip
 
 COLUMN_BY_KEY: dict[ColumnKey, Column] = {column.key: column for column in COLUMNS}
 _HIT_LINE_PX = 300  # that the line of a hit wants at 100 %
-_SEARCH_DIGEST_RANK = 7  # rank of the hash while somebody is searching: words were asked for, not a hash
+_SEARCH_DIGEST_RANK = 7  # rank of the digest while somebody is searching: words were asked for, not a digest
 COLUMN_INDEX: dict[ColumnKey, int] = {column.key: at for at, column in enumerate(COLUMNS)}
 
 

@@ -9,7 +9,6 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QProgressBar, QVBoxLayout, QWidget
 
-from helix_desktop.domain.text_format import format_bytes
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.ui.cache.chip_row import ChipRow
 from helix_desktop.ui.cache.columns import COLUMNS, Column
@@ -21,6 +20,10 @@ from helix_desktop.ui.design.fields import SearchField
 from helix_desktop.ui.design.labels import TextLine
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
+from helix_desktop.words.numbers import format_size
+from helix_desktop.words.translation import Translator, translate
+
+tr = Translator("Cache")
 
 _DEBOUNCE_MS = 150  # after the last key, before the table is filtered
 _MIN_FIELD_PX = 96  # pixels: what is left in the narrowest window at the largest text
@@ -42,17 +45,17 @@ class CacheFilterBar(Themed, QWidget):
         self._options: dict[OptionSlot, FilterOption] = {}
         self._tools: Sequence[str] = ()
         self._sessions: Sequence[tuple[str, str]] = ()
-        self.field = SearchField("Search contents, files, tools or a hash")
+        self.field = SearchField(tr("Search contents, files, tools or a digest"))
         self.field.setMinimumWidth(_MIN_FIELD_PX)
         self.field.setMaximumWidth(420)
-        self.filters = PushButton(" Filter", "", "funnel", name="filters")
-        self.filters.setToolTip("By state, tool, session, size, age and use")
+        self.filters = PushButton(f" {tr('Filter')}", "", "funnel", name="filters")
+        self.filters.setToolTip(tr("Filter by state, tool, session, size, age or use"))
         self.chips = ChipRow()
-        self.session = PushButton("This session", name="this_session")
+        self.session = PushButton(tr("This session"), name="this_session")
         self.session.setCheckable(True)
-        self.session.setToolTip("Only what this session refers to")
+        self.session.setToolTip(tr("Used by this session"))
         self.counter = TextLine("", 12, role="muted")
-        self.more = IconButton("ellipsis", "More")
+        self.more = IconButton("ellipsis", tr("More actions"))
         self.session.toggled.connect(lambda _: self.changed.emit())
         self.more.clicked.connect(lambda: self.menu_requested.emit(self.more))
         self._debounce = QTimer(self, singleShot=True, interval=_DEBOUNCE_MS)
@@ -92,9 +95,9 @@ class CacheFilterBar(Themed, QWidget):
         self._tools, self._sessions = tools, sessions
 
     def toggle(self, option: FilterOption) -> None:
-        """Narrow the table to a choice, in place of another of its kind; let go of it when it holds."""
+        """Narrow the table to a choice, in place of another of its kind; drop it if it is chosen already."""
         previous = self._options.pop(option.slot, None)
-        if previous is None or previous.label != option.label:
+        if not option.is_same(previous):
             self._options[option.slot] = option
         self._show_chips()
         self.changed.emit()
@@ -115,10 +118,10 @@ class CacheFilterBar(Themed, QWidget):
 
     def sort_menu(self, parent: QMenu) -> QMenu:
         """Return every column, to sort by without the mouse; the one in force is checked."""
-        menu = QMenu("Sort by", parent)
+        menu = QMenu(tr("Sort by"), parent)
         for column in COLUMNS:
             is_current = self._sort.column == column.sort_column
-            action = QAction(column.title, menu, checkable=True, checked=is_current)
+            action = QAction(translate(column.title), menu, checkable=True, checked=is_current)
             action.triggered.connect(lambda _, clicked_column=column: self.sort_by(clicked_column))
             menu.addAction(action)
         return menu
@@ -137,26 +140,35 @@ class CacheFilterBar(Themed, QWidget):
 
     def show_totals(self, totals: CacheTotals, listed_count: int, search_status: str = "") -> None:
         """Say how much there is and how much of it is listed; `search_status` says how far a search is."""
-        noun = "entry" if totals.entries == 1 else "entries"
-        short = (
-            f"{listed_count:,} of {totals.entries:,}"
-            if listed_count != totals.entries
-            else f"{listed_count:,} {noun}"
-        )
-        if search_status:
-            self._counter_texts = (search_status, search_status)
-            self._update_counter()
-            return
-        some = f"{listed_count:,} of " if listed_count != totals.entries else ""
-        sizes = f"{format_bytes(totals.size)} ({format_bytes(totals.stored_size)} on disk)"
-        self._counter_texts = (f"{some}{totals.entries:,} {noun} · {sizes}", short)
+        full = short = search_status
+        if not search_status:
+            sizes = tr(
+                "{size} ({stored} on disk)",
+                size=format_size(totals.size),
+                stored=format_size(totals.stored_size),
+            )
+            count = short = tr.plural(totals.entries, "%n entry", "%n entries")
+            if listed_count != totals.entries:
+                short = tr("{listed} of {total}", listed=listed_count, total=totals.entries)
+                count = tr.plural(
+                    totals.entries, "{listed} of %n entry", "{listed} of %n entries", listed=listed_count
+                )
+            full = f"{count} · {sizes}"
+        self._counter_texts = full, short
         self._update_counter()
 
     def show_progress(self, progress: CacheProgress | None) -> None:
         """Show how far a long work is; None: it is over."""
         self.progress_row.setVisible(progress is not None)
         if progress is not None:
-            self._progress_text.set_text(f"{progress.verb} {progress.done:,} of {progress.total:,}")
+            self._progress_text.set_text(
+                tr.plural(
+                    progress.total,
+                    "Verifying {done} of %n entry",
+                    "Verifying {done} of %n entries",
+                    done=progress.done,
+                )
+            )
             self._progress_bar.setRange(0, max(1, progress.total))
             self._progress_bar.setValue(progress.done)
             self._progress_bar.setAccessibleName(self._progress_text.text)
@@ -182,7 +194,7 @@ class CacheFilterBar(Themed, QWidget):
     def _show_chips(self) -> None:
         self.chips.show_chips(
             [
-                ("x", choice.label, "Click to let go of this filter", partial(self.toggle, choice))
+                ("x", choice.label, tr("Remove filter"), partial(self.toggle, choice))
                 for choice in self._options.values()
             ]
         )
@@ -194,7 +206,7 @@ class CacheFilterBar(Themed, QWidget):
         row.setSpacing(12)
         self._progress_text, self._progress_bar = TextLine("", 12, role="muted"), QProgressBar()
         self._progress_bar.setTextVisible(False)
-        cancel = PushButton("Cancel", "link", name="cancel")
+        cancel = PushButton(tr("Cancel"), "link", name="cancel")
         cancel.clicked.connect(self.cancel_requested)
         row.addWidget(self._progress_text)
         row.addWidget(self._progress_bar, 1)

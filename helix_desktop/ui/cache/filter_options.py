@@ -12,7 +12,13 @@ from PySide6.QtWidgets import QMenu, QWidget
 
 from helix_desktop.domain.store.entries import DEFAULT_FILTER, EntryFilter
 from helix_desktop.domain.text_format import ellipsize
+from helix_desktop.domain.user_text import ByteSize, TextContext
 from helix_desktop.ui.cache.rows import CACHE_STATES, CacheState
+from helix_desktop.ui.cache.state_labels import STATE_LABELS
+from helix_desktop.words.translation import Translator, current_language, translate
+
+text = TextContext("Cache")
+tr = Translator("Cache")
 
 _KB, _HOUR_MS = 1024, 3_600_000
 _DAY_MS = 24 * _HOUR_MS
@@ -26,55 +32,76 @@ OptionSlot: TypeAlias = Literal[
 
 @dataclass(frozen=True, slots=True)
 class FilterOption:
-    """One condition: its slot, which holds one at a time, its words, and what it asks of the store."""
+    """One condition: its slot, which holds one at a time, its key, its name, what it asks of the store."""
 
     slot: OptionSlot
-    label: str
+    key: str
+    name: str  # to be translated
     criteria: Mapping[str, Any]
     state: CacheState | None = None  # asked of the session's window, which the store does not know
 
+    @property
+    def label(self) -> str:
+        """Return its words on a chip."""
+        name = translate(self.name)
+        match self.slot:
+            case "state":
+                return tr("State: {state}", state=name)
+            case "tool":
+                return tr("Tool: {tool}", tool=name)
+            case "path":
+                return tr("Target: {target}", target=name)
+            case "session":
+                return tr("Session: {session}", session=name)
+        return name
+
+    def is_same(self, other: FilterOption | None) -> bool:
+        """Return True if it is the same condition, possibly asked at another time."""
+        return other is not None and (self.slot, self.key) == (other.slot, other.key)
+
 
 SIZE_OPTIONS = (
-    FilterOption("size", "10 KB and more", {"min_size": 10 * _KB}),
-    FilterOption("size", "100 KB and more", {"min_size": 100 * _KB}),
-    FilterOption("size", "1 MB and more", {"min_size": _KB * _KB}),
-    FilterOption("size", "Less than 10 KB", {"max_size": 10 * _KB - 1}),
+    FilterOption("size", "10-", text("{size} or more", size=ByteSize(10 * _KB)), {"min_size": 10 * _KB}),
+    FilterOption("size", "100-", text("{size} or more", size=ByteSize(100 * _KB)), {"min_size": 100 * _KB}),
+    FilterOption("size", "1000-", text("{size} or more", size=ByteSize(_KB * _KB)), {"min_size": _KB * _KB}),
+    FilterOption(
+        "size", "-10", text("Less than {size}", size=ByteSize(10 * _KB)), {"max_size": 10 * _KB - 1}
+    ),
 )
-UNUSED_OPTION = FilterOption("unused", "Never recalled", {"unused": True})
-PINNED_OPTION = FilterOption("pinned", "Pinned", {"pinned": True})
-ORPHAN_OPTION = FilterOption("orphan", "Nothing refers to it", {"orphan": True})
+UNUSED_OPTION = FilterOption("unused", "", text("Never recalled"), {"unused": True})
+PINNED_OPTION = FilterOption("pinned", "", text("Pinned"), {"pinned": True})
+ORPHAN_OPTION = FilterOption("orphan", "", text("Unreferenced"), {"orphan": True})
 
 
 def age_options(now_ms: int) -> tuple[FilterOption, ...]:
     """Return the choices of age at a time in milliseconds since 1970."""
     return (
-        FilterOption("age", "Last hour", {"since": now_ms - _HOUR_MS}),
-        FilterOption("age", "Last 24 hours", {"since": now_ms - _DAY_MS}),
-        FilterOption("age", "Last 7 days", {"since": now_ms - 7 * _DAY_MS}),
-        FilterOption("age", "Older than 30 days", {"until": now_ms - 30 * _DAY_MS}),
+        FilterOption("age", "hour", text("Last hour"), {"since": now_ms - _HOUR_MS}),
+        FilterOption("age", "day", text("Last 24 hours"), {"since": now_ms - _DAY_MS}),
+        FilterOption("age", "week", text("Last 7 days"), {"since": now_ms - 7 * _DAY_MS}),
+        FilterOption("age", "older", text("Older than 30 days"), {"until": now_ms - 30 * _DAY_MS}),
     )
 
 
 def state_option(state: CacheState) -> FilterOption:
-    """Only what stands so in the session's window."""
-    return FilterOption("state", f"State: {state.replace('_', ' ')}", {}, state)
+    """Only what has this state in the session's context."""
+    return FilterOption("state", state, STATE_LABELS[state], {}, state)
 
 
 def tool_option(tool: str) -> FilterOption:
     """Only what one tool gave."""
-    return FilterOption("tool", f"Tool: {_shorten(tool)}", {"tool": tool})
+    return FilterOption("tool", tool, _shorten(tool), {"tool": tool})
 
 
 def target_option(target: str) -> FilterOption:
     """Only what has these words in its target."""
-    return FilterOption("path", f"Target: {_shorten(target)}", {"target": target})
+    return FilterOption("path", target, _shorten(target), {"target": target})
 
 
 def session_option(session: str, title: str) -> FilterOption:
     """Only what one session stored first."""
-    return FilterOption(
-        "session", f"Session: {ellipsize(title or session[:8], _MAX_NAME_CHARS)}", {"session": session}
-    )
+    name = ellipsize(title or session[:8], _MAX_NAME_CHARS)
+    return FilterOption("session", session, name, {"session": session})
 
 
 def build_entry_filter(options: Iterable[FilterOption]) -> EntryFilter:
@@ -95,12 +122,13 @@ def filter_menu(
 ) -> QMenu:
     """Return a menu of all options; active ones are checked, and removed by choosing them again."""
     menu = QMenu(parent)
+    by_name = sorted(tools, key=current_language().sort_key)
     titled: tuple[tuple[str, Sequence[FilterOption]], ...] = (
-        ("State", [state_option(state) for state in CACHE_STATES]),
-        ("Tool", [tool_option(tool) for tool in tools]),
-        ("Session", [session_option(*session) for session in sessions[:_MAX_SESSIONS]]),
-        ("Size", SIZE_OPTIONS),
-        ("Age", age_options(now_ms)),
+        (tr("State"), [state_option(state) for state in CACHE_STATES]),
+        (tr("Tool"), [tool_option(tool) for tool in by_name]),
+        (tr("Session"), [session_option(*session) for session in sessions[:_MAX_SESSIONS]]),
+        (tr("Size"), SIZE_OPTIONS),
+        (tr("Age"), age_options(now_ms)),
     )
     for title, offered in titled:
         part = menu.addMenu(title)
@@ -119,14 +147,8 @@ def _action(
     active: Mapping[OptionSlot, FilterOption],
     toggle: Callable[[FilterOption], None],
 ) -> QAction:
-    current = active.get(option.slot)
-    words = option.label.partition(": ")[2] or option.label
-    action = QAction(
-        words.replace("&", "&&"),
-        menu,
-        checkable=True,
-        checked=current is not None and current.label == option.label,
-    )
+    name = translate(option.name).replace("&", "&&")
+    action = QAction(name, menu, checkable=True, checked=option.is_same(active.get(option.slot)))
     action.triggered.connect(lambda _: toggle(option))
     return action
 

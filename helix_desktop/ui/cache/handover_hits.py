@@ -13,6 +13,9 @@ from helix_desktop.ui.cache.chip_row import ChipRow
 from helix_desktop.ui.cache.rows import HandoverLink
 from helix_desktop.ui.design.labels import TextLine
 from helix_desktop.ui.design.style.fonts import scaled
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Cache")
 
 _MAX_TITLE_CHARS = 32  # characters of a session's title on a chip
 
@@ -41,15 +44,13 @@ class HandoverHits(QWidget):
         if links == self._links:
             return
         self._links = links
-        self.caption.set_text(
-            "Also in a handover:" if len(links) == 1 else f"Also in {len(links)} handovers:"
-        )
+        self.caption.set_text(tr.plural(len(links), "Also in a handover:", "Also in %n handovers:"))
         self.chips.show_chips(
             [
                 (
                     "git-compare",
                     f"{ellipsize(link.title or link.session[:8], _MAX_TITLE_CHARS)} · e{link.seq}",
-                    f"{link.excerpt}\nClick to see it in the timeline",
+                    f"{link.excerpt}\n{tr('Show in timeline')}",
                     partial(self.handover_clicked.emit, link.session, link.seq),
                 )
                 for link in links

@@ -11,13 +11,18 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ContentDamaged, HelixError
 from helix_desktop.domain.store.entries import CacheEntry
-from helix_desktop.domain.text_format import pluralize
+from helix_desktop.domain.user_text import TextContext
 from helix_desktop.ui.cache.rows import DIGEST_BYTES, CacheFilter, CacheProgress, PreviewState
 from helix_desktop.ui.cache.source import WorkspaceCacheSource
 from helix_desktop.ui.cache.view import CacheBrowser
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.dialogs import pick_folder, pick_save_file
 from helix_desktop.ui.design.window_state import Banner
+from helix_desktop.words.errors import error_text
+from helix_desktop.words.translation import Translator, translate
+
+text = TextContext("Cache")
+tr = Translator("Cache")
 
 _PROGRESS_STEP = 25  # entries between two steps of the progress bar
 _VERIFIED = "verified"
@@ -66,7 +71,7 @@ class CachePresenter:
             data = await workspace.store.get(digest)
         except ContentDamaged as error:
             source.damaged.add(digest)
-            self._view.show_preview(PreviewState(rows[0], None, str(error)))
+            self._view.show_preview(PreviewState(rows[0], None, error_text(error)))
             return
         if workspace is self._workspace:
             self._view.show_preview(PreviewState(rows[0], data))
@@ -83,7 +88,7 @@ class CachePresenter:
                 damaged += 1
                 source.damaged.add(digest)
             if len(digests) == 1:
-                self._view.set_verified(digest, verdict.is_valid, verdict.text)
+                self._view.set_verified(digest, verdict.is_valid, translate(verdict.text))
         if len(digests) > 1:
             self._notify_result(workspace.id, len(digests), damaged)
 
@@ -116,7 +121,7 @@ class CachePresenter:
             digests = [ids[at : at + DIGEST_BYTES].hex() for at in range(0, len(ids), DIGEST_BYTES)]
             for done, digest in enumerate(digests):
                 if done % _PROGRESS_STEP == 0:
-                    self._view.set_progress(CacheProgress("Verifying", done, len(digests)))
+                    self._view.set_progress(CacheProgress(done, len(digests)))
                 verdict = await workspace.contents.verify(digest)
                 if not verdict.is_valid:
                     source.damaged.add(digest)
@@ -127,17 +132,22 @@ class CachePresenter:
 
     def _notify_result(self, workspace_id: str, verified: int, damaged: int) -> None:
         if not damaged:
-            why = "The bytes of each have the SHA-256 they are stored under."
-            text = "The one entry is sound." if verified == 1 else f"All {verified:,} entries are sound."
-            self._notify(Banner(_VERIFIED, "info", text, why, workspace=workspace_id))
+            what = tr.plural(verified, "%n entry verified.", "%n entries verified.")
+            why = tr("Their bytes match their SHA-256.")
+            self._notify(Banner(_VERIFIED, "info", what, why, workspace=workspace_id))
             return
         self._notify(
             Banner(
                 _VERIFIED,
                 "error",
-                f"{damaged:,} of {verified:,} entries are damaged.",
-                "Their bytes no longer have the SHA-256 they are stored under.",
-                "Filter by the state damaged to see them; running the tool again heals an entry.",
+                tr.plural(
+                    damaged,
+                    "%n of {total} entries is damaged.",
+                    "%n of {total} entries are damaged.",
+                    total=verified,
+                ),
+                tr("Their bytes no longer match their SHA-256."),
+                tr("Filter by Damaged to see them. Run the tool again to restore an entry."),
                 workspace=workspace_id,
             )
         )
@@ -151,18 +161,18 @@ class CachePresenter:
         if self._workspace is None:
             return
         entry = await self._workspace.store.entry(digest)
-        place = await pick_save_file(self._view, "Save the cached output", _file_name(entry))
+        place = await pick_save_file(self._view, tr("Save cached output"), _file_name(entry))
         if place is None:
             return
         data = await self._workspace.store.get(digest)
         await _write(place, data)
         content = await asyncio.to_thread(place.read_bytes)
-        self._view.set_verified(digest, digest_of(content) == digest, f"saved as {place.name}")
+        self._view.set_verified(digest, digest_of(content) == digest, tr("Saved as {file}", file=place.name))
 
     async def _export_all(self, digests: Sequence[str]) -> None:
         """Save several contents into a folder that the user chooses; none takes the place of a file there."""
         workspace = self._workspace
-        folder = await pick_folder(self._view, "Save the cached outputs to a folder")
+        folder = await pick_folder(self._view, tr("Save cached outputs to a folder"))
         if workspace is None or folder is None:
             return
         for digest in digests:
@@ -171,8 +181,10 @@ class CachePresenter:
             if await asyncio.to_thread(place.exists):
                 place = folder / f"{digest[:12]}-{place.name}"
             await _write(place, await workspace.store.get(digest))
-        text = f"{pluralize(len(digests), 'entry', 'entries')} saved to {folder}."
-        self._notify(Banner(_SAVED, "info", text, workspace=workspace.id))
+        what = tr.plural(
+            len(digests), "%n entry saved to {folder}.", "%n entries saved to {folder}.", folder=folder
+        )
+        self._notify(Banner(_SAVED, "info", what, workspace=workspace.id))
 
 
 def _file_name(entry: CacheEntry) -> str:
@@ -183,4 +195,8 @@ async def _write(path: Path, data: bytes) -> None:
     try:
         await asyncio.to_thread(path.write_bytes, data)
     except OSError as error:
-        raise HelixError(f"{path} could not be written.", f"{error}.", "Choose another place.") from error
+        raise HelixError(
+            text("Couldn't save {file}.", file=path),
+            text("{reason}.", reason=error.strerror or error),
+            text("Choose another folder."),
+        ) from error

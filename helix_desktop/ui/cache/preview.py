@@ -6,8 +6,8 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QGuiApplication, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QStackedLayout, QVBoxLayout, QWidget
 
-from helix_desktop.domain.text_format import format_bytes
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
+from helix_desktop.ui.cache.columns import tool_name
 from helix_desktop.ui.cache.rows import CacheRow, PreviewState
 from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.buttons import IconButton, PushButton
@@ -17,21 +17,18 @@ from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
-from helix_desktop.words.numbers import format_tokens
+from helix_desktop.words.numbers import format_size, format_tokens
 from helix_desktop.words.times import format_relative_time
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Cache")
 
 _COPIED_MS = 1_200  # how long a button says that it has copied
 _FILE_TOOLS = {"read_file", "write_file", "edit_file"}
 _MARGINS_PX = (18, 10, 14, 14)
 _TITLE_PX = 150  # room that the title keeps, as far as it needs it, before a button loses its words
-_COMPACT_STEPS = (
-    (True, True, " {words} · {cost}"),
-    (False, True, " {words} · {cost}"),
-    (False, False, " Recall · {cost}"),
-    (False, False, " {cost}"),
-    (False, False, ""),
-)
-"""How words give way: whether the lesser buttons have theirs, the tool's name shows, and Recall's words."""
+_COMPACT_STEPS = ((True, True, 0), (False, True, 0), (False, False, 1), (False, False, 2), (False, False, 3))
+"""How words give way: if the lesser buttons have theirs, if the tool's name shows, how short Recall is."""
 _TOOL_ICONS = {
     "read_file": "file-text",
     "list_directory": "folder-tree",
@@ -62,7 +59,7 @@ class Preview(Themed, QWidget):
         self.content = ContentViewer(start)
         self._build_parts()
         self._stack = QStackedLayout(self)
-        self.empty = EmptyState("database", "Select an entry to see what is stored.")
+        self.empty = EmptyState("database", tr("Select an entry to preview it."))
         content = QWidget()
         column = QVBoxLayout(content)
         column.setContentsMargins(*_MARGINS_PX)
@@ -100,9 +97,9 @@ class Preview(Themed, QWidget):
         self._show_row(state.row)
         if not again:
             self._lines = (0, 0)
-            self.set_verified("shield", "not checked yet", "muted")
+            self.set_verified("shield", tr("Not verified yet"), "muted")
         if state.row.state == "damaged":
-            self.set_verified("shield-alert", "damaged", "error")
+            self.set_verified("shield-alert", tr("Damaged"), "error")
         # Only a file's name says which language its text is in.
         name = state.row.target if state.row.tool in _FILE_TOOLS else ""
         self.content.show_data(state.data, name, state.error)
@@ -154,15 +151,14 @@ class Preview(Themed, QWidget):
         self._shield = IconLabel("shield", px=15, color_token="muted")
         self.verified = TextLine("", 12, role="muted")
         self.verified.is_fixed_width = True
-        self.recall_button = PushButton(" Recall into chat", "primary", "corner-down-left", name="recall")
-        self.recall_button.setToolTip("Put it into the next message (Ctrl+Enter)")
-        self.verify_button = PushButton(" Verify", "", "shield-check", name="verify")
-        self.verify_button.setToolTip("Compute the SHA-256 again and compare (V)")
-        self.verify_button.setAccessibleName("Verify")
-        self.export_button = PushButton(" Save as…", "", "download", name="save_as")
-        self.export_button.setToolTip("Save the exact bytes to a file (Ctrl+S)")
-        self.export_button.setAccessibleName("Save as…")
-        self.copy_hash_button = IconButton("copy", "Copy the hash (Ctrl+C)", px=13, edge=22)
+        self.recall_button = PushButton("", "primary", "corner-down-left", name="recall")
+        self.verify_button = PushButton("", "", "shield-check", name="verify")
+        self.verify_button.setToolTip(tr("Compute the SHA-256 again and compare (V)"))
+        self.verify_button.setAccessibleName(tr("Verify"))
+        self.export_button = PushButton("", "", "download", name="save_as")
+        self.export_button.setToolTip(tr("Save the exact bytes to a file (Ctrl+S)"))
+        self.export_button.setAccessibleName(tr("Save as…"))
+        self.copy_hash_button = IconButton("copy", tr("Copy digest (Ctrl+C)"), px=13, edge=22)
         for button in (self.recall_button, self.verify_button, self.export_button):
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.recall_button.clicked.connect(self.recall)
@@ -193,22 +189,18 @@ class Preview(Themed, QWidget):
 
     def _show_row(self, row: CacheRow) -> None:
         self._tool_icon.show_icon(tool_icon(row.tool), "muted")
-        self._target.set_text(row.target or row.first_line or "Output")
-        self._tool.set_text(row.tool or "output")
+        self._target.set_text(row.target or row.first_line or tr("Output"))
+        self._tool.set_text(tool_name(row) or tr("Output"))
         self._sha.set_text(f"sha256 {row.digest}")
-        recalls = (
-            f" · recalled {row.recalls} times"
-            if row.recalls > 1
-            else " · recalled once"
-            if row.recalls
-            else ""
+        parts = (
+            format_size(row.size),
+            tr("{tokens} tokens", tokens=format_tokens(row.tokens)),
+            tr.plural(row.recalls, "recalled once", "recalled %n times") if row.recalls else "",
+            tr.plural(row.references, "%n reference", "%n references"),
+            format_relative_time(row.created_at_ms, self._now(), with_time=True),
+            tr("pinned") if row.is_pinned else "",
         )
-        refs = "1 reference" if row.references == 1 else f"{row.references} references"
-        at = format_relative_time(row.created_at_ms, self._now(), with_time=True)
-        self.content.meta.set_text(
-            f"{format_bytes(row.size)} · {format_tokens(row.tokens)} tokens{recalls} · {refs} · {at}"
-            f"{' · pinned' if row.is_pinned else ''}"
-        )
+        self.content.meta.set_text(" · ".join(filter(None, parts)))
 
     def _on_lines_selected(self, first: int, last: int) -> None:
         self._lines = (first, last)
@@ -219,29 +211,32 @@ class Preview(Themed, QWidget):
             return
         words, cost = self._recall_texts()
         self.recall_button.setAccessibleName(f"{words}, {cost}")
-        self.recall_button.setToolTip(f"{words} · {cost}\nPut it into the next message (Ctrl+Enter)")
+        self.recall_button.setToolTip(f"{words} · {cost}\n{tr('Adds it to the next message (Ctrl+Enter)')}")
         self.recall_button.setEnabled(self._state.data is not None)
         self._fit()
 
     def _recall_texts(self) -> tuple[str, str]:
         """Return what would be recalled, and what it costs, as text."""
         tokens, (first, last) = self._state.row.tokens if self._state else 0, self._lines
-        words = "Recall into chat"
+        words = tr("Recall into chat")
         if last:
             tokens = max(1, round(tokens * self.content.text.content.byte_share(first, last)))
-            words = f"Recall lines {first}–{last}" if last > first else f"Recall line {first}"
-        return words, f"≈ {format_tokens(tokens)} tokens"
+            words = tr("Recall line {line}", line=first)
+            if last > first:
+                words = tr("Recall lines {first}–{last}", first=first, last=last)
+        return words, tr("≈ {tokens} tokens", tokens=format_tokens(tokens))
 
     def _fit(self) -> None:
         """Shorten the buttons' texts, the least needed first, until the title fits."""
         words, cost = self._recall_texts()
+        recall_texts = (f" {words} · {cost}", f" {tr('Recall')} · {cost}", f" {cost}", "")
         for button in (self.verify_button, self.export_button, self.recall_button):
             button.ensurePolished()  # what was never on screen would tell a width without its style
         for lesser, tool, recall in _COMPACT_STEPS:
-            self.verify_button.setText(" Verify" if lesser else "")
-            self.export_button.setText(" Save as…" if lesser else "")
+            self.verify_button.setText(f" {tr('Verify')}" if lesser else "")
+            self.export_button.setText(f" {tr('Save as…')}" if lesser else "")
             self._tool.setVisible(tool)
-            self.recall_button.setText(recall.format(words=words, cost=cost))
+            self.recall_button.setText(recall_texts[recall])
             rest = sum(
                 widget.sizeHint().width() + self._head.spacing()
                 for widget in (self._tool_icon, self._tool, self.verify_button, self.export_button)

@@ -13,8 +13,7 @@ CacheState: TypeAlias = Literal[
     "pinned",
     "in_part",
     "marker",
-    "folded",
-    "observed",
+    "noted",
     "handed_over",
     "left_out",
     "stored",
@@ -110,9 +109,8 @@ class CacheTotals:
 
 @dataclass(frozen=True, slots=True)
 class CacheProgress:
-    """A long work on the cache: its verb, and how many of `total` entries are done."""
+    """The progress of verifying: how many of `total` entries are done."""
 
-    verb: str
     done: int
     total: int
 

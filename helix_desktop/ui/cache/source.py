@@ -11,7 +11,7 @@ import msgspec
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
-from helix_desktop.context.window.message_states import MessageStates, is_in_full
+from helix_desktop.context.window.message_states import MessageState, MessageStates, is_in_full
 from helix_desktop.domain.digest import MIN_PREFIX, is_digest_prefix
 from helix_desktop.domain.errors import DigestUnknown
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
@@ -38,6 +38,10 @@ from helix_desktop.ui.cache.rows import (
     CacheTotals,
     HandoverLink,
 )
+from helix_desktop.words.numbers import format_integer
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Cache")
 
 _SEARCH_PART_S = 0.25  # seconds that one part of a search takes at most, so that typing is answered
 _MAX_HITS = 100  # in one part of a search
@@ -45,13 +49,21 @@ _MAX_HANDOVERS = 6
 _CONTEXT_CHARS = 16  # characters of a line that are shown before the word that was found
 _STORE_STATES = ("index", "in_trash")  # states that it lists by itself
 _STORED: tuple[CacheState, int] = ("stored", 0)
+_STATE_OF: dict[MessageState, CacheState] = {
+    "in_window": "in_window",
+    "pinned": "pinned",
+    "cached": "marker",
+    "folded": "noted",
+    "observed": "noted",
+    "handed_over": "handed_over",
+    "left_out": "left_out",
+}
 _RANK: dict[CacheState, int] = {
-    "pinned": 7,
-    "in_window": 6,
-    "in_part": 5,
-    "marker": 4,
-    "folded": 3,
-    "observed": 2,
+    "pinned": 6,
+    "in_window": 5,
+    "in_part": 4,
+    "marker": 3,
+    "noted": 2,
     "handed_over": 1,
     "left_out": 0,
 }
@@ -217,9 +229,9 @@ class WorkspaceCacheSource:
         if hit is None:
             return ""
         if not hit.matches.lines:
-            return "in its name"
+            return tr("matches name")
         spot = hit.matches.best[0]
-        return f"{spot.line:,}: {_excerpt_from_match(spot.excerpt, self._terms)}"
+        return f"{format_integer(spot.line)}: {_excerpt_from_match(spot.excerpt, self._terms)}"
 
 
 def _first_line(entry: CacheEntry) -> str:
@@ -278,27 +290,22 @@ def _item_states(
     item: LogItem, transcript: Transcript, window_states: MessageStates
 ) -> Iterator[tuple[str, CacheState, int]]:
     """Digest, state and saving of each content of a message."""
-    standing = window_states.state_of(item.seq)
-    in_window = standing in ("in_window", "pinned")
+    state = _STATE_OF[window_states.state_of(item.seq)]
+    in_window = state in ("in_window", "pinned")
     match item.event:
         case ToolAnswered() as answer if answer.digest:
-            state: CacheState = "marker" if standing == "cached" else standing
             is_full, full = is_in_full(item.seq, answer, transcript), item.event.tokens
-            saved = 0 if in_window else full - answer.marker_tokens if standing == "cached" else full
-            yield answer.digest, "in_part" if standing == "in_window" and not is_full else state, saved
+            saved = 0 if in_window else full - answer.marker_tokens if state == "marker" else full
+            yield answer.digest, "in_part" if state == "in_window" and not is_full else state, saved
         case AssistantSpoke() as spoke if spoke.short:
             masked = item.seq in transcript.masked and in_window
             saving = spoke.tokens - spoke.short_tokens
             for call in spoke.short:
                 for digest in call.digests:
-                    stands: CacheState = "marker" if masked or standing == "cached" else standing
+                    stands: CacheState = "marker" if masked else state
                     yield digest, stands, saving if stands == "marker" else 0
         case UserSpoke(attachments=attachments):
             for attachment in attachments:
-                yield (
-                    attachment.digest,
-                    "in_window" if in_window else "marker" if standing == "cached" else standing,
-                    0,
-                )
+                yield attachment.digest, "in_window" if in_window else state, 0
         case _:
             pass

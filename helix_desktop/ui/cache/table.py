@@ -25,6 +25,9 @@ from helix_desktop.ui.design.focus import KEYBOARD_REASONS
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Cache")
 
 ROW_HEIGHT = 34  # pixels at 100 %
 
@@ -45,7 +48,7 @@ class CacheTable(Themed, QTableView):
         self._hovered = -1
         self.setModel(model)
         self.setItemDelegate(self._delegate)
-        self.setAccessibleName("Cache entries")
+        self.setAccessibleName(tr("Cache entries"))
         self.setShowGrid(False)
         self.setWordWrap(False)
         self.setCornerButtonEnabled(False)

@@ -13,10 +13,14 @@ from PySide6.QtCore import (
 )
 
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
-from helix_desktop.ui.cache.columns import COLUMNS
+from helix_desktop.ui.cache.columns import COLUMNS, ColumnKey
 from helix_desktop.ui.cache.row_pages import RowPages
 from helix_desktop.ui.cache.rows import DIGEST_BYTES, CacheRow, CacheSort, CacheSource
+from helix_desktop.ui.cache.state_labels import STATE_TIPS
 from helix_desktop.ui.design.async_actions import StartCoroutine
+from helix_desktop.words.translation import Translator, translate
+
+tr = Translator("Cache")
 
 Index = QModelIndex | QPersistentModelIndex
 ROW_ROLE = Qt.ItemDataRole.UserRole.value
@@ -85,11 +89,12 @@ class CacheTableModel(QAbstractTableModel):
             return None
         column = COLUMNS[section]
         if role == Qt.ItemDataRole.DisplayRole:
-            title = "Found at line" if self._is_searching and column.key == "line" else column.title
+            is_match = self._is_searching and column.key == "line"
+            title = tr("Matching line") if is_match else translate(column.title)
             arrow = " ↓" if self._sort.is_descending else " ↑"
             return title + (arrow if column.sort_column == self._sort.column else "")
         if role == Qt.ItemDataRole.ToolTipRole:
-            return f"{column.tip}. Click to sort." if column.tip else "Click to sort."
+            return "\n".join(filter(None, (translate(column.tip or ""), tr("Click to sort"))))
         if role == Qt.ItemDataRole.TextAlignmentRole:
             side = Qt.AlignmentFlag.AlignRight if column.style == "number" else Qt.AlignmentFlag.AlignLeft
             return side | Qt.AlignmentFlag.AlignVCenter
@@ -106,9 +111,7 @@ class CacheTableModel(QAbstractTableModel):
             return self.digest_at(index.row()) if column.key == "digest" else None
         if role == Qt.ItemDataRole.DisplayRole:
             return column.text(row, self._now())
-        return {"target": row.target, "line": row.hit or row.first_line, "digest": row.digest}.get(
-            column.key
-        ) or None
+        return _tip(row, column.key) or None
 
     def digest_at(self, row: int) -> str:
         """Return the digest of a row."""
@@ -125,3 +128,17 @@ class CacheTableModel(QAbstractTableModel):
     def _emit_changed(self, first: int, last: int) -> None:
         if last >= first:
             self.dataChanged.emit(self.index(first, 0), self.index(last, len(COLUMNS) - 1))
+
+
+def _tip(row: CacheRow, key: ColumnKey) -> str:
+    """Return what a cell has no room for."""
+    match key:
+        case "state":
+            return translate(STATE_TIPS[row.state])
+        case "target":
+            return row.target
+        case "line":
+            return row.hit or row.first_line
+        case "digest":
+            return row.digest
+    return ""

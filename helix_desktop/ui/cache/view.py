@@ -37,9 +37,12 @@ from helix_desktop.ui.design.cards import EmptyState
 from helix_desktop.ui.design.labels import SelectableText
 from helix_desktop.ui.design.style.theme import LIGHT
 from helix_desktop.ui.design.themed import Themed, retint
+from helix_desktop.words.errors import error_text
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Cache")
 
 _WORD = re.compile(r'"([^"]+)"|(\S+)')
-_EMPTY_TEXT = "Nothing cached yet. Every tool output is stored here the moment it arrives."
 
 
 class CacheBrowser(Themed, QWidget):
@@ -66,8 +69,12 @@ class CacheBrowser(Themed, QWidget):
         self.entry_actions = EntryActions(self.table, self.preview)
         self.filter_bar = CacheFilterBar(now)
         self.handover_hits = HandoverHits()
-        self.empty = EmptyState("database", _EMPTY_TEXT, "Go to the chat")
-        self.no_match = EmptyState("search", "Nothing fits this filter.", "Clear the filter")
+        self.empty = EmptyState(
+            "database",
+            tr("No cached outputs yet. Tool outputs appear here as the agent works."),
+            tr("Go to chat"),
+        )
+        self.no_match = EmptyState("search", tr("No entries match this filter"), tr("Clear filter"))
         self._error = SelectableText("", 13, "error")
         self._lay_out()
         self._wire()
@@ -149,7 +156,7 @@ class CacheBrowser(Themed, QWidget):
         self._notice = QWidget()
         row = QHBoxLayout(self._notice)
         row.setContentsMargins(18, 0, 18, 10)
-        retry = PushButton("Try again", name="try_again")
+        retry = PushButton(tr("Try again"), name="try_again")
         retry.clicked.connect(self.refresh)
         row.addWidget(self._error, 1)
         row.addWidget(retry, 0, Qt.AlignmentFlag.AlignTop)
@@ -268,13 +275,22 @@ class CacheBrowser(Themed, QWidget):
         self._pages.setCurrentWidget(self.table if waiting else self.no_match)
         self.preview.setVisible(listed > 0)
         self.no_match.set_content(
-            f"Nothing fits “{cache_filter.text}”." if cache_filter.text else "Nothing fits this filter.",
-            "Clear the filter",
+            tr("No entries match “{query}”", query=cache_filter.text)
+            if cache_filter.text
+            else tr("No entries match this filter"),
+            tr("Clear filter"),
         )
-        text = f"{listed:,} so far, searching…" if self._is_searching else ""
+        status = ""
         if listed >= MAX_LISTED and cache_filter.text:
-            text = f"The first {listed:,} hits of {self._totals.entries:,} entries"
-        self.filter_bar.show_totals(self._totals, listed, text)
+            status = tr.plural(
+                listed,
+                "First match in {total} entries",
+                "First %n matches in {total} entries",
+                total=self._totals.entries,
+            )
+        elif self._is_searching:
+            status = tr.plural(listed, "Searching… %n match so far", "Searching… %n matches so far")
+        self.filter_bar.show_totals(self._totals, listed, status)
 
     def _on_selected(self, digest: str) -> None:
         if digest != self.preview.digest:
@@ -282,7 +298,7 @@ class CacheBrowser(Themed, QWidget):
         self.selection_changed.emit(digest)
 
     def _show_error(self, error: HelixError) -> None:
-        self._error.setText(str(error))
+        self._error.setText(error_text(error))
         self._notice.show()
 
     def _show_row_menu(self, position: QPoint) -> None:
@@ -292,13 +308,13 @@ class CacheBrowser(Themed, QWidget):
     def _show_more_menu(self, anchor: QWidget) -> None:
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        menu.addAction("Verify all entries", self.verify_all_requested.emit)
-        menu.addAction("Refresh", self.refresh)
-        menu.addAction("Show the trash", partial(self.filter_bar.toggle, state_option("in_trash")))
+        menu.addAction(tr("Verify all entries"), self.verify_all_requested.emit)
+        menu.addAction(tr("Refresh"), self.refresh)
+        menu.addAction(tr("Show trash"), partial(self.filter_bar.toggle, state_option("in_trash")))
         menu.addSeparator()
         menu.addMenu(self.filter_bar.sort_menu(menu))
         columns = self.table.columns.menu()
-        columns.setTitle("Columns")
+        columns.setTitle(tr("Columns"))
         columns.setParent(menu, columns.windowFlags())
         menu.addMenu(columns)
         popup_below(menu, anchor)

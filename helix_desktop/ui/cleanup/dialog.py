@@ -5,38 +5,39 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QDialog, QListWidget, QWidget
 
-from helix_desktop.domain.store.retention import DAY_MS, CleanupPlan, EntryTotals, RetentionRule
-from helix_desktop.domain.text_format import format_bytes, pluralize
+from helix_desktop.domain.store.retention import DAY_MS, CleanupPlan, RetentionRule
+from helix_desktop.domain.user_text import TextContext
 from helix_desktop.ui.design.buttons import PushButton, Switch
 from helix_desktop.ui.design.fields import Combo
 from helix_desktop.ui.design.form_field import FormField
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, row
-from helix_desktop.words.store_reports import shortfall_text
+from helix_desktop.words.numbers import format_size
+from helix_desktop.words.store_reports import kept_lines, shortfall_text
+from helix_desktop.words.translation import Translator, translate
+
+text = TextContext("Clean up")
+tr = Translator("Clean up")
 
 AGES = (
-    ("Whatever its age", 0),
-    ("a week", 7),
-    ("a month", 30),
-    ("three months", 90),
-    ("a year", 365),
+    (text("Any age"), 0),
+    (text("Not used for a week"), 7),
+    (text("Not used for a month"), 30),
+    (text("Not used for 3 months"), 90),
+    (text("Not used for a year"), 365),
 )
 _MB = 1024 * 1024
 QUOTAS = (
-    ("As much as there is", 0),
-    ("100 MB", 100 * _MB),
-    ("500 MB", 500 * _MB),
-    ("1 GB", 1024 * _MB),
-    ("2 GB", 2048 * _MB),
-    ("5 GB", 5120 * _MB),
-    ("20 GB", 20480 * _MB),
+    (text("No limit"), 0),
+    (text("{number} MB", number=100), 100 * _MB),
+    (text("{number} MB", number=500), 500 * _MB),
+    (text("{number} GB", number=1), 1024 * _MB),
+    (text("{number} GB", number=2), 2048 * _MB),
+    (text("{number} GB", number=5), 5120 * _MB),
+    (text("{number} GB", number=20), 20480 * _MB),
 )
 _MAX_LISTED = 200  # entries that are listed; more are counted
 _SIZE = (620, 640)
-_LEAD = (
-    "Moves outputs to the trash that no session names, that nobody pinned, and that were not used for 24 "
-    "hours. What a session names always stays."
-)
 
 
 class CleanupDialog(QDialog):
@@ -49,31 +50,31 @@ class CleanupDialog(QDialog):
     def __init__(self, parent: QWidget, rule: RetentionRule, automatic: bool) -> None:
         """Begin with what was chosen before."""
         super().__init__(parent)
-        self.setWindowTitle("Clean up")
+        self.setWindowTitle(tr("Clean up"))
         self.setModal(True)
         self.resize(*_SIZE)
         self.setMinimumSize(520, 480)
         self.age, self.quota = Combo(), Combo()
-        for text, days in AGES:
-            self.age.addItem(f"Not used for {text}" if days else text, days)
-        for text, size in QUOTAS:
-            self.quota.addItem(text, size)
+        for age, days in AGES:
+            self.age.addItem(translate(age), days)
+        for quota, size in QUOTAS:
+            self.quota.addItem(translate(quota), size)
         self.age.setCurrentIndex(max(0, self.age.findData(rule.unused_ms // DAY_MS)))
         self.quota.setCurrentIndex(max(0, self.quota.findData(rule.quota)))
-        self.quota.setItemText(0, "No limit to keep to: all that may go goes")
-        self.automatic = Switch("Do this by itself whenever the workspace is opened", on=automatic)
+        self.quota.setItemText(0, tr("No limit: remove everything unused"))
+        self.automatic = Switch(tr("Clean up automatically when this workspace opens"), on=automatic)
         self.summary = label("", "strong", wrap=True)
         self._reasons = column(gap=3)
         self.shortfall = label("", "warn", wrap=True)
         self.entry_list = QListWidget()
         self.entry_list.setProperty("kind", "cards")
-        self.entry_list.setAccessibleName("What would go to the trash")
+        self.entry_list.setAccessibleName(tr("Entries to move to the trash"))
         self.entry_list.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.trash_button, self.cancel_button = (
-            PushButton("Trash…", "", "trash-2", name="trash"),
-            PushButton("Cancel", name="cancel"),
+            PushButton(tr("Trash…"), "", "trash-2", name="trash"),
+            PushButton(tr("Cancel"), name="cancel"),
         )
-        self.collect_button = PushButton("Move to the trash", "primary", name="collect")
+        self.collect_button = PushButton(tr("Move to trash"), "primary", name="collect")
         self._lay_out()
         self.age.currentIndexChanged.connect(self._request_plan)
         self.quota.currentIndexChanged.connect(self._request_plan)
@@ -91,29 +92,27 @@ class CleanupDialog(QDialog):
         """Say what would go, and why the rest stays."""
         count = len(plan.to_trash)
         self.summary.setText(
-            f"{pluralize(count, 'entry', 'entries')} would go: {format_bytes(plan.freed)} on disk."
+            tr.plural(
+                count,
+                "%n entry can be removed: {size} on disk",
+                "%n entries can be removed: {size} on disk",
+                size=format_size(plan.freed),
+            )
             if count
-            else "Nothing would go."
+            else tr("Nothing to clean up")
         )
         clear_layout(self._reasons)
-        for share, why in (
-            (plan.referenced, "named by sessions"),
-            (plan.indexed, "reached through index entries"),
-            (plan.pinned, "pinned"),
-            (plan.young, "used in the last 24 hours"),
-            (plan.spared, "may go, but not by what is chosen here"),
-            (plan.trashed, "in the trash already"),
-        ):
-            if share.entries:
-                self._reasons.addWidget(label(_kept_text(share, why), "note", wrap=True))
-        self.shortfall.setText(shortfall_text(plan))
-        self.shortfall.setVisible(bool(shortfall_text(plan)))
+        for line in kept_lines(plan):
+            self._reasons.addWidget(label(line, "note", wrap=True))
+        shortfall = translate(shortfall_text(plan))
+        self.shortfall.setText(shortfall)
+        self.shortfall.setVisible(bool(shortfall))
         self.entry_list.clear()
         for entry in plan.to_trash[:_MAX_LISTED]:
             name = f"{entry.tool} {entry.target}".strip() or entry.digest[:12]
-            self.entry_list.addItem(f"{name}  ·  {format_bytes(entry.size)}")
+            self.entry_list.addItem(f"{name}  ·  {format_size(entry.size)}")
         if count > _MAX_LISTED:
-            self.entry_list.addItem(f"and {count - _MAX_LISTED:,} more")
+            self.entry_list.addItem(tr.plural(count - _MAX_LISTED, "and %n more", "and %n more", "entries"))
         self.entry_list.setVisible(bool(count))
         self.collect_button.setEnabled(bool(count))
 
@@ -122,10 +121,14 @@ class CleanupDialog(QDialog):
         self.plan_requested.emit(self.rule)
 
     def _lay_out(self) -> None:
-        words = column(label("Clean up", "title"), label(_LEAD, "muted", wrap=True), gap=5)
+        lead = tr(
+            "Moves unused outputs to the trash. Outputs that a session uses, pinned outputs and outputs used "
+            "in the last 24 hours are kept."
+        )
+        words = column(label(tr("Clean up"), "title"), label(lead, "muted", wrap=True), gap=5)
         choice = card(
             column(
-                FormField("What", self.age), FormField("Keep at most", self.quota), self.automatic,
+                FormField(tr("Age"), self.age), FormField(tr("Maximum size"), self.quota), self.automatic,
                 margins=(16, 12, 16, 13), gap=9,
             )
         )  # fmt: skip
@@ -136,9 +139,3 @@ class CleanupDialog(QDialog):
         )
         layout.setStretch(3, 100)  # the gap below it is for when there is nothing to list
         self.setLayout(layout)
-
-
-def _kept_text(totals: EntryTotals, reason: str) -> str:
-    stay = "stays" if totals.entries == 1 else "stay"
-    count = pluralize(totals.entries, "entry", "entries")
-    return f"{count} {stay}, {format_bytes(totals.stored_size)} on disk: {reason}"

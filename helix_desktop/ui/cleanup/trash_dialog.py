@@ -1,4 +1,4 @@
-"""The trash: what lies there, back with it, or away for good."""
+"""The trash: what is in it, to be restored or deleted permanently."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QAbstractItemView, QDialog, QListWidget, QListWidgetItem, QWidget
 
 from helix_desktop.domain.store.retention import TRASH_DAYS, TrashContents
-from helix_desktop.domain.text_format import ellipsize, format_bytes, pluralize
+from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import column, row
+from helix_desktop.words.numbers import format_size
 from helix_desktop.words.times import format_date
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Clean up")
 
 _LIST_STRETCH = 100  # of the space that is left; the empty one's is 1
 _SIZE = (600, 560)
-_LEAD = (
-    f"What lies here can still be read and recalled. After {TRASH_DAYS} days it is removed for good; storing "
-    "or recalling an output brings it back at once."
-)
 _KEY = Qt.ItemDataRole.UserRole
 
 
@@ -29,23 +29,30 @@ class TrashDialog(QDialog):
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
-        self.setWindowTitle("Trash")
+        self.setWindowTitle(tr("Trash"))
         self.setModal(True)
         self.resize(*_SIZE)
         self.setMinimumSize(460, 360)
         self.summary = label("", "strong")
         self.entry_list = QListWidget()
         self.entry_list.setProperty("kind", "cards")
-        self.entry_list.setAccessibleName("What lies in the trash")
+        self.entry_list.setAccessibleName(tr("Items in the trash"))
         self.entry_list.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.restore_button, self.close_button = (
-            PushButton("Bring back", "primary", "archive-restore", name="bring_back"),
-            PushButton("Close", name="close"),
+            PushButton(tr("Restore"), "primary", "archive-restore", name="bring_back"),
+            PushButton(tr("Close"), name="close"),
         )
-        self.empty_button = PushButton("Empty the trash", "danger", name="empty_trash")
-        self.confirm_note = label("All of it is removed for good. This cannot be undone.", "error", wrap=True)
+        self.empty_button = PushButton(tr("Empty trash"), "danger", name="empty_trash")
+        self.confirm_note = label(
+            tr("All items are deleted permanently. This can't be undone."), "error", wrap=True
+        )
         self._is_confirming = False
-        words = column(label("Trash", "title"), label(_LEAD, "muted", wrap=True), gap=5)
+        lead = tr(
+            "Items here can still be read and recalled. After {days} days they are deleted permanently. "
+            "Storing or recalling an output restores it.",
+            days=TRASH_DAYS,
+        )
+        words = column(label(tr("Trash"), "title"), label(lead, "muted", wrap=True), gap=5)
         buttons = row(self.empty_button, None, self.close_button, self.restore_button, gap=8)
         listed = (self.entry_list, None)  # without a list the room stays empty, and the words at the top
         layout = column(
@@ -59,24 +66,27 @@ class TrashDialog(QDialog):
         self.close_button.clicked.connect(self.reject)
 
     def show_trash(self, trash: TrashContents) -> None:
-        """Show what lies there."""
+        """Show what is in it."""
         self._is_confirming = False
         self.entry_list.clear()
         for session in trash.sessions:
-            text = f"Session “{ellipsize(session.title)}”  ·  deleted {format_date(session.trashed)}"
-            self._add(text, ("session", session.id))
+            title = tr("Session “{title}”", title=ellipsize(session.title))
+            deleted = tr("deleted {date}", date=format_date(session.trashed))
+            self._add(f"{title}  ·  {deleted}", ("session", session.id))
         for entry in trash.entries:
             name = f"{entry.tool} {entry.target}".strip() or entry.digest[:12]
-            self._add(
-                f"{name}  ·  {format_bytes(entry.size)}  ·  since {format_date(entry.trashed)}",
-                ("", entry.digest),
-            )
+            since = tr("in the trash since {date}", date=format_date(entry.trashed))
+            self._add(f"{name}  ·  {format_size(entry.size)}  ·  {since}", ("", entry.digest))
         entries, sessions = len(trash.entries), len(trash.sessions)
-        summary = f"{pluralize(entries, 'output')}, {format_bytes(trash.stored_size)} on disk, and "
-        summary += f"{pluralize(sessions, 'session')}."
-        self.summary.setText(summary if entries or sessions else "The trash is empty.")
-        self.entry_list.setVisible(bool(entries or sessions))
-        self.empty_button.setEnabled(bool(entries or sessions))
+        has_items = bool(entries or sessions)
+        parts = (
+            tr.plural(entries, "%n output", "%n outputs"),
+            tr("{size} on disk", size=format_size(trash.stored_size)),
+            tr.plural(sessions, "%n session", "%n sessions"),
+        )
+        self.summary.setText(" · ".join(parts) if has_items else tr("The trash is empty."))
+        self.entry_list.setVisible(has_items)
+        self.empty_button.setEnabled(has_items)
         self._selected()
 
     def _add(self, text: str, key: tuple[str, str]) -> None:
@@ -86,7 +96,7 @@ class TrashDialog(QDialog):
 
     def _selected(self) -> None:
         self._is_confirming = False
-        self.empty_button.setText("Empty the trash")
+        self.empty_button.setText(tr("Empty trash"))
         self.confirm_note.hide()
         self.restore_button.setEnabled(bool(self.entry_list.selectedItems()))
 
@@ -101,5 +111,5 @@ class TrashDialog(QDialog):
             self.empty_requested.emit()
             return
         self._is_confirming = True
-        self.empty_button.setText("Remove all of it for good")
+        self.empty_button.setText(tr("Delete all permanently"))
         self.confirm_note.show()

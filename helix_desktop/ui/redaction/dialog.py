@@ -1,4 +1,4 @@
-"""The dialog that forgets a secret: say what, look where it stands, type the word, done."""
+"""The dialog that removes a secret: enter it, find its occurrences, type the word, done."""
 
 from __future__ import annotations
 
@@ -13,23 +13,30 @@ from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import IconLabel, label
 from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, row
 from helix_desktop.ui.design.themed import Themed, retint
+from helix_desktop.words.translation import Translator
 
-RedactStep: TypeAlias = Literal["ask", "looking", "found", "forgetting", "done"]
+tr = Translator("Remove a secret")
 
-CONFIRMATION_WORD = "forget"
-"""What must be typed before anything is removed."""
+RedactStep: TypeAlias = Literal["ask", "searching", "found", "removing", "done"]
+
 _WIDTH, _TEXT_LINES = 560, 3
-_LEAD = (
-    "Removes a password, a key or any other text from this workspace: from sessions, cached outputs, "
-    "summaries, drafts and logs, and from the files they are kept in. It cannot be undone."
-)
-_LIMITS = (
-    "A provider that was sent it still has it: change the password or revoke the key there.",
-    "Also finds JSON-escaped and URL-encoded forms, and Base64 from "
-    f"{MIN_BASE64_BYTES} characters on. Base64 split over lines is not found.",
-    "Backups and exports that were made elsewhere are not touched.",
-)
-_OPEN = "Agents that run in this workspace are stopped, and open sessions are read anew."
+
+
+def confirmation_word() -> str:
+    """Return what must be typed before anything is removed."""
+    return tr("remove", "what the user types to confirm")
+
+
+def _limits() -> tuple[str, ...]:
+    return (
+        tr("Providers that received it still have it. Change the password or revoke the key there."),
+        tr(
+            "Also finds JSON-escaped and URL-encoded forms, and Base64 from {count} characters. Base64 split "
+            "over lines is not found.",
+            count=MIN_BASE64_BYTES,
+        ),
+        tr("Backups and exported files are not changed."),
+    )
 
 
 class RedactDialog(Themed, QDialog):
@@ -37,36 +44,35 @@ class RedactDialog(Themed, QDialog):
 
     search_requested = Signal(str)
     redact_requested = Signal(str)
-    cancel_requested = Signal()  # of the looking
+    cancel_requested = Signal()  # of the search
 
     def __init__(self, parent: QWidget, entry_text: str = "") -> None:
         """`entry_text` describes the output to redact, with all that was shown of it."""
         super().__init__(parent)
-        self.setWindowTitle("Forget")
+        self.setWindowTitle(tr("Remove a secret"))
         self.setModal(True)
         self.setFixedWidth(_WIDTH)
         self._entry_text, self._has_matches = entry_text, False
         self._step: RedactStep = "ask"
         self.text_input = QPlainTextEdit()
-        self.text_input.setAccessibleName("Text to forget")
+        self.text_input.setAccessibleName(tr("Text to remove"))
         self.text_input.setPlaceholderText(
-            "Anything else to forget wherever it stands (optional)"
-            if entry_text
-            else "Paste the text exactly"
+            tr("More text to remove (optional)") if entry_text else tr("Paste the exact text")
         )
         self.text_input.setTabChangesFocus(True)
         self.text_input.setFixedHeight(self.text_input.fontMetrics().lineSpacing() * _TEXT_LINES + 18)
         self.confirm_input = QLineEdit()
-        self.confirm_input.setAccessibleName(f"Type {CONFIRMATION_WORD} to confirm")
-        self.confirm_input.setPlaceholderText(f"Type {CONFIRMATION_WORD} to confirm")
+        prompt = tr("Type “{word}” to confirm", word=confirmation_word())
+        self.confirm_input.setAccessibleName(prompt)
+        self.confirm_input.setPlaceholderText(prompt)
         self._progress_bar = QProgressBar()
         self._progress_bar.setTextVisible(False)
         self._progress_label = label("", "muted")
         self._lines = column(gap=6)
         self._problem = label("", "error", wrap=True)
-        self.search_button = PushButton("Look where it stands", "primary", name="search")
-        self.redact_button = PushButton("Forget for good", "danger", name="redact")
-        self.cancel_button = PushButton("Cancel", name="cancel")
+        self.search_button = PushButton(tr("Find occurrences"), "primary", name="search")
+        self.redact_button = PushButton(tr("Remove permanently"), "danger", name="redact")
+        self.cancel_button = PushButton(tr("Cancel"), name="cancel")
         self._lay_out()
         self._connect()
         self._show("ask")
@@ -85,12 +91,25 @@ class RedactDialog(Themed, QDialog):
         """Say how many of the cached outputs were looked through."""
         self._progress_bar.setRange(0, total)
         self._progress_bar.setValue(done)
-        verb = "Removing, and looking again" if self.step == "forgetting" else "Looking"
-        self._progress_label.setText(f"{verb}: {done:,} of {total:,} cached outputs")
+        self._progress_label.setText(
+            tr.plural(
+                total,
+                "Removing, then checking: {done} of %n cached output",
+                "Removing, then checking: {done} of %n cached outputs",
+                done=done,
+            )
+            if self.step == "removing"
+            else tr.plural(
+                total,
+                "Searching: {done} of %n cached output",
+                "Searching: {done} of %n cached outputs",
+                done=done,
+            )
+        )
 
     def show_matches(self, lines: Sequence[str], notes: Sequence[str] = ()) -> None:
-        """Say where it stands; without lines it stands nowhere."""
-        self._fill(lines or ["It stands nowhere in this workspace."], (*notes, *_LIMITS))
+        """Say where it is; without lines it is nowhere."""
+        self._fill(lines or [tr("No occurrences found.")], (*notes, *_limits()))
         self._has_matches = bool(lines)
         self.confirm_input.clear()
         self._show("found")
@@ -98,23 +117,22 @@ class RedactDialog(Themed, QDialog):
 
     def show_done(self, lines: Sequence[str]) -> None:
         """Say what was done."""
-        self._fill([*lines, "The files of the workspace were written anew without it."], _LIMITS)
+        self._fill([*lines, tr("Workspace files were rewritten without it.")], _limits())
         self.text_input.clear()
         self._show("done")
         self.cancel_button.setFocus(Qt.FocusReason.OtherFocusReason)
 
-    def show_problem(self, *messages: str) -> None:
+    def show_problem(self, message: str) -> None:
         """Show in place what is wrong, and let the user try again."""
-        self._problem.setText(" ".join(part for part in messages if part))
-        if any(messages):
-            self._show("ask")
+        self._problem.setText(message)
+        self._show("ask")
 
     def reject(self) -> None:
-        """Esc: ends the looking first; the removal itself cannot be ended."""
-        if self.step == "looking":
+        """Esc: ends the search first; the removal itself cannot be ended."""
+        if self.step == "searching":
             self.cancel_requested.emit()
             self._show("ask")
-        elif self.step != "forgetting":
+        elif self.step != "removing":
             super().reject()
 
     def _fill(self, lines: Sequence[str], notes: Sequence[str]) -> None:
@@ -126,17 +144,21 @@ class RedactDialog(Themed, QDialog):
         retint(self, self._theme)
 
     def _lay_out(self) -> None:
-        words = column(label("Forget for good", "title"), label(_LEAD, "muted", wrap=True), gap=5)
+        lead = tr(
+            "Removes a password, a key or other text from sessions, cached outputs, summaries, drafts and "
+            "logs. This can't be undone."
+        )
+        words = column(label(tr("Remove a secret"), "title"), label(lead, "muted", wrap=True), gap=5)
         what = column(gap=8)
         if self._entry_text:
-            what.addWidget(
-                label(f"{self._entry_text}, with everything that was shown of it", "strong", wrap=True)
-            )
+            output = tr("{output}, wherever it was shown", output=self._entry_text)
+            what.addWidget(label(output, "strong", wrap=True))
         what.addWidget(self.text_input)
         self._result = card(column(self._lines, margins=(14, 12, 14, 12)))
         self._warning = QWidget()
+        warning = tr("Running agents in this workspace are stopped. Open sessions are reloaded.")
         face = row(
-            IconLabel("triangle-alert", px=15, color_token="warn"), label(_OPEN, "note", wrap=True), gap=8
+            IconLabel("triangle-alert", px=15, color_token="warn"), label(warning, "note", wrap=True), gap=8
         )
         face.setStretch(1, 1)
         self._warning.setLayout(face)
@@ -174,17 +196,17 @@ class RedactDialog(Themed, QDialog):
     def _start_search(self) -> None:
         self._problem.clear()
         self.show_progress(0, 0)
-        self._show("looking")
+        self._show("searching")
         self.search_requested.emit(self.secret)
 
     def _start_redaction(self) -> None:
-        self._show("forgetting")
+        self._show("removing")
         self.show_progress(0, 0)
         self.redact_requested.emit(self.secret)
 
     def _show(self, step: RedactStep) -> None:
         self._step = step
-        working = step in ("looking", "forgetting")
+        working = step in ("searching", "removing")
         self.text_input.setReadOnly(working)
         self.text_input.setVisible(step != "done")
         self._progress_area.setVisible(working)
@@ -192,13 +214,16 @@ class RedactDialog(Themed, QDialog):
         confirming = step == "found" and self._has_matches
         self._warning.setVisible(confirming)
         self.confirm_input.setVisible(confirming)
-        self.search_button.setVisible(step in ("ask", "looking"))
+        self.search_button.setVisible(step in ("ask", "searching"))
         self.search_button.setEnabled(step == "ask" and bool(self.secret or self._entry_text))
         self.redact_button.setVisible(confirming)
-        self.redact_button.setEnabled(self.confirm_input.text().strip().lower() == CONFIRMATION_WORD)
+        typed, word = self.confirm_input.text().strip(), confirmation_word()
+        self.redact_button.setEnabled(typed.casefold() == word.casefold())
         self._problem.setVisible(bool(self._problem.text()))
-        self.cancel_button.setVisible(step != "forgetting")
-        self.cancel_button.setText("Stop" if step == "looking" else "Close" if step == "done" else "Cancel")
+        self.cancel_button.setVisible(step != "removing")
+        self.cancel_button.setText(
+            tr("Stop") if step == "searching" else tr("Close") if step == "done" else tr("Cancel")
+        )
         layout = self.layout()
         if layout is not None:
             self.setFixedHeight(max(layout.heightForWidth(_WIDTH), layout.minimumSize().height()))

@@ -12,14 +12,19 @@ from PySide6.QtGui import QDesktopServices
 from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.progress import OnProgress
 from helix_desktop.domain.store.archive_report import ExportResult
-from helix_desktop.domain.text_format import format_bytes, pluralize
+from helix_desktop.domain.user_text import TextContext, join_sentences
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.window_state import Banner, BannerAction, BannerLevel
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.workspaces.job_runner import JobRunner
+from helix_desktop.words.numbers import format_size
+from helix_desktop.words.translation import Translator, translate
 from helix_desktop.workspaces.record import WorkspaceRecord
 
-_DONE, _SHOW = "backed up", "show"
+text = TextContext("Workspaces")
+tr = Translator("Workspaces")
+
+_DONE, _SHOW = "backup", "show"
 _STEPS_PER_WORKSPACE = 1_000  # of the bar, for each workspace
 _MAX_NAMED = 3  # workspaces that could not be written, listed by name
 
@@ -47,17 +52,17 @@ class BackupController(QObject):
         """Ask for a folder, and write each workspace to a file in it. Raises InvalidInput."""
         records = self._services.backup.stored_workspaces()
         if not records:
-            raise InvalidInput("There is nothing to back up.", "Nothing was stored in any workspace yet.")
-        folder = await dialogs.pick_folder(self._window, "Back up all workspaces into a folder")
+            raise InvalidInput(text("Nothing to back up."), text("No workspace has stored data yet."))
+        folder = await dialogs.pick_folder(self._window, tr("Choose a backup folder"))
         if folder is None:
             return
         summary = _BackupSummary(len(records), [], [])
-        noun = pluralize(summary.requested, "workspace")
         ended = await self._jobs.run_cancellable(
-            f"Backing up {noun}", lambda tell: self._write(records, folder, summary, tell)
+            tr.plural(summary.requested, "Backing up %n workspace", "Backing up %n workspaces"),
+            lambda tell: self._write(records, folder, summary, tell),
         )
         self._folder = folder
-        self._show_result(summary, cancelled=ended is None)
+        self._show_result(summary, canceled=ended is None)
 
     async def _write(
         self,
@@ -77,32 +82,56 @@ class BackupController(QObject):
             try:
                 result = await self._services.backup.back_up(record.id, folder, report)
             except HelixError as error:
-                summary.problems.append((record.name, " ".join(filter(None, (error.what, error.why)))))
+                summary.problems.append((record.name, translate(join_sentences(error.what, error.why))))
                 continue
             summary.files.append(result)
             lost = len(result.totals.missing) + len(result.totals.left_out)
             if lost:
-                summary.problems.append(
-                    (record.name, f"{lost} of its parts are damaged and not in the file.")
+                problem = tr.plural(
+                    lost,
+                    "%n part is damaged and not in the file.",
+                    "%n parts are damaged and not in the file.",
                 )
+                summary.problems.append((record.name, problem))
         return True
 
-    def _show_result(self, summary: _BackupSummary, cancelled: bool) -> None:
-        count = len(summary.files)
-        size = format_bytes(sum(result.file_size for result in summary.files))
-        share = f"{count} of {summary.requested}" if count < summary.requested else f"{count}"
-        noun = "workspace was" if summary.requested == 1 else "workspaces were"
-        what = f"{share} {noun} backed up" + (f": {size}, verified." if count else ".")
-        if cancelled:
-            what = f"The backup was cancelled. {what}"
-        problems = [f"{name}: {why}" for name, why in summary.problems[:_MAX_NAMED]]
-        if len(summary.problems) > _MAX_NAMED:
-            problems.append(f"And {len(summary.problems) - _MAX_NAMED} more.")
-        actions = (BannerAction(_SHOW, "Show folder"),) if count else ()
+    def _show_result(self, summary: _BackupSummary, canceled: bool) -> None:
+        what = _result_text(summary)
+        if canceled:
+            what = translate(join_sentences(tr("Backup canceled."), what))
+        problems = [
+            tr("{workspace}: {problem}", workspace=name, problem=problem)
+            for name, problem in summary.problems[:_MAX_NAMED]
+        ]
+        more = len(summary.problems) - _MAX_NAMED
+        if more > 0:
+            problems.append(tr.plural(more, "and %n more", "and %n more", "problems"))
+        actions = (BannerAction(_SHOW, tr("Show folder")),) if summary.files else ()
         level: BannerLevel = "warning" if summary.problems else "info"
-        why = "\n".join(problems) or f"In {self._folder}"
+        why = "\n".join(problems) or tr("Folder: {folder}", folder=self._folder)
         self._window.banners.show_banner(Banner(_DONE, level, what, why, actions=actions))
 
     def _on_banner_action(self, banner: str, action: str) -> None:
         if (banner, action) == (_DONE, _SHOW):
             QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._folder)))
+
+
+def _result_text(summary: _BackupSummary) -> str:
+    """Return how many workspaces were backed up."""
+    count, size = len(summary.files), format_size(sum(result.file_size for result in summary.files))
+    if not count:
+        return tr("No workspace was backed up.")
+    if count == summary.requested:
+        return tr.plural(
+            count,
+            "%n workspace backed up: {size}, verified.",
+            "%n workspaces backed up: {size}, verified.",
+            size=size,
+        )
+    return tr.plural(
+        summary.requested,
+        "{count} of %n workspace backed up: {size}, verified.",
+        "{count} of %n workspaces backed up: {size}, verified.",
+        count=count,
+        size=size,
+    )

@@ -9,7 +9,6 @@ from PySide6.QtCore import QObject
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.store.retention import CleanupResult, RetentionRule
-from helix_desktop.domain.text_format import format_bytes, pluralize
 from helix_desktop.ui.cleanup.dialog import CleanupDialog
 from helix_desktop.ui.cleanup.trash_dialog import TrashDialog
 from helix_desktop.ui.design.dialogs import exec_async
@@ -17,9 +16,13 @@ from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.design.window_state import Banner, BannerAction
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.workspaces.sidebar_presenter import SidebarPresenter
+from helix_desktop.words.numbers import format_size
 from helix_desktop.words.store_reports import retention_reason
+from helix_desktop.words.translation import Translator
 
-_CLEANED, _STAYS, _UNDO = "cleaned up", "stays", "undo"
+tr = Translator("Workspaces")
+
+_CLEANED, _STAYS, _UNDO = "cleanup", "stays", "undo"
 
 
 class CleanupController(QObject):
@@ -96,24 +99,22 @@ class CleanupController(QObject):
         if not left:
             return
         why, fix = retention_reason(await workspace.store.entry(left[0]))
-        what = "This entry stays in the cache."
-        if len(digests) > 1:
-            what = f"{pluralize(len(left), 'entry', 'entries')} stayed in the cache."
-            why = why if len(left) == 1 else f"One of them: {why}"
+        what = tr.plural(len(left), "%n entry stays in the cache.", "%n entries stay in the cache.")
+        if len(left) > 1:
+            why = tr("One of them: {reason}", reason=why)
         self._window.banners.show_banner(Banner(_STAYS, "warning", what, why, fix, workspace=workspace.id))
 
     async def _show_trashed(self, workspace: OpenWorkspace, result: CleanupResult) -> None:
         self._last_cleanup = (workspace, result)
         self._window.banners.remove(_STAYS)
         count = len(result.digests)
-        back = f"{'It comes' if count == 1 else 'They come'} back with Undo, or from the trash."
         self._window.banners.show_banner(
             Banner(
                 _CLEANED,
                 "info",
-                f"{pluralize(count, 'entry is', 'entries are')} in the trash.",
-                f"{format_bytes(result.stored_size)} on disk. {back}",
-                actions=(BannerAction(_UNDO, "Undo"),) if count else (),
+                tr.plural(count, "%n entry moved to the trash.", "%n entries moved to the trash."),
+                tr("{size} on disk. You can restore from the trash.", size=format_size(result.stored_size)),
+                actions=(BannerAction(_UNDO, tr("Undo")),) if count else (),
                 workspace=workspace.id,
             )
         )

@@ -12,8 +12,11 @@ from helix_desktop.ui.design.dialogs import Choice
 from helix_desktop.ui.design.window_state import Banner, BannerAction
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.workspaces.controller import WorkspaceController
+from helix_desktop.words.translation import Translator
 
-_DELETED = "session deleted"
+tr = Translator("Workspaces")
+
+_DELETED = "session-deleted"
 
 
 class DeleteSessionController(QObject):
@@ -23,7 +26,7 @@ class DeleteSessionController(QObject):
         super().__init__(context.window)
         self._window, self._services = context.window, context.services
         self._active_workspace, self._workspace_controller = context.active_workspace, workspace_controller
-        self._deleted_workspace_id = ""  # of the session that Undo would bring back
+        self._deleted_workspace_id = ""  # of the session that Undo would restore
         start, window = context.async_actions.start, context.window
         window.sidebar.session_deleted.connect(lambda session: start(self._delete(session), "delete session"))
         window.banners.action_clicked.connect(
@@ -51,9 +54,9 @@ class DeleteSessionController(QObject):
             Banner(
                 _DELETED,
                 "info",
-                f"“{ellipsize(titles.get(session, 'The session'))}” is in the trash.",
-                f"It stays there for {TRASH_DAYS} days, with all its outputs.",
-                actions=(BannerAction(session, "Undo"),),
+                tr("“{title}” moved to the trash.", title=ellipsize(titles.get(session) or tr("Session"))),
+                tr("You can restore it and its outputs for {days} days.", days=TRASH_DAYS),
+                actions=(BannerAction(session, tr("Undo")),),
                 workspace=workspace.id,
             )
         )
@@ -65,9 +68,9 @@ class DeleteSessionController(QObject):
         answer = await dialogs.ask(
             self._window,
             self._window.theme,
-            "Delete a session whose agent is at work?",
-            "The agent is stopped. The session goes to the trash and can be brought back.",
-            (Choice("", "Keep"), Choice("delete", "Stop and delete", "danger")),
+            tr("Stop the agent and delete this session?"),
+            tr("The session moves to the trash. You can restore it."),
+            (Choice("", tr("Cancel")), Choice("delete", tr("Stop and delete"), "danger")),
         )
         return answer == "delete"
 

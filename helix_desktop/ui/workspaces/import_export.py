@@ -8,16 +8,18 @@ from PySide6.QtCore import QObject, QUrl
 from PySide6.QtGui import QDesktopServices
 
 from helix_desktop.domain.store.archive_report import SUFFIX, ExportResult
-from helix_desktop.domain.text_format import format_bytes
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.dialogs import Choice
 from helix_desktop.ui.design.window_state import Banner, BannerAction, BannerLevel
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.workspaces.controller import WorkspaceController
 from helix_desktop.ui.workspaces.job_runner import JobRunner
+from helix_desktop.words.numbers import format_size
 from helix_desktop.words.store_reports import export_summary, import_summary
+from helix_desktop.words.translation import Translator
 
-_FILTER = f"Workspaces (*{SUFFIX});;All files (*)"
+tr = Translator("Workspaces")
+
 _DONE = "carried"
 _SHOW = "show"
 
@@ -41,12 +43,14 @@ class ImportExportController(QObject):
     async def export(self, workspace_id: str) -> None:
         """Ask for a file, and write the workspace to it. Raises HelixError."""
         backup, name = self._services.backup, self._services.registry.get(workspace_id).name
-        path = await dialogs.pick_save_file(self._window, f"Export {name}", backup.file_name(workspace_id))
+        path = await dialogs.pick_save_file(
+            self._window, tr("Export {workspace}", workspace=name), backup.file_name(workspace_id)
+        )
         if path is None:
             return
         place = path if path.suffix == SUFFIX else path.with_name(path.name + SUFFIX)
         done = await self._jobs.run_cancellable(
-            f"Exporting {name}", lambda tell: backup.export(workspace_id, place, tell)
+            tr("Exporting {workspace}", workspace=name), lambda tell: backup.export(workspace_id, place, tell)
         )
         if done is not None:
             self._show_exported(workspace_id, done)
@@ -54,7 +58,10 @@ class ImportExportController(QObject):
     async def import_file(self, workspace_id: str) -> None:
         """Ask for a file, and merge it into the workspace, which is closed meanwhile. Raises HelixError."""
         name = self._services.registry.get(workspace_id).name
-        path = await dialogs.pick_file(self._window, f"Import into {name}", _FILTER)
+        name_filter = tr("Workspaces ({pattern});;All files (*)", pattern=f"*{SUFFIX}")
+        path = await dialogs.pick_file(
+            self._window, tr("Import into {workspace}", workspace=name), name_filter
+        )
         if path is not None:
             await self.merge_file(workspace_id, path)
 
@@ -68,7 +75,8 @@ class ImportExportController(QObject):
             await self._workspace_controller.close_workspace(workspace_id)
         try:
             done = await self._jobs.run_cancellable(
-                f"Importing {path.name}", lambda tell: backup.import_file(workspace_id, path, tell)
+                tr("Importing {file}", file=path.name),
+                lambda tell: backup.import_file(workspace_id, path, tell),
             )
         finally:
             if is_visible and self._active_workspace.id == workspace_id:
@@ -79,7 +87,7 @@ class ImportExportController(QObject):
                 Banner(
                     _DONE,
                     "info",
-                    f"{path.name} was imported.",
+                    tr("{file} imported.", file=path.name),
                     words,
                     workspace=self._banner_workspace(workspace_id),
                 )
@@ -93,17 +101,21 @@ class ImportExportController(QObject):
         answer = await dialogs.ask(
             self._window,
             self._window.theme,
-            "Stop what runs in this workspace?",
-            "A workspace is closed while a file is imported into it. What was said so far is kept.",
-            (Choice("", "Keep it running"), Choice("stop", "Stop and import", "primary")),
+            tr("Stop running tasks to import?"),
+            tr("The workspace closes during the import. Messages so far are kept."),
+            (Choice("", tr("Cancel")), Choice("stop", tr("Stop and import"), "primary")),
         )
         return answer == "stop"
 
     def _show_exported(self, workspace_id: str, result: ExportResult) -> None:
         self._export_path = Path(result.path)
-        what = f"{self._export_path.name} was written: {format_bytes(result.file_size)}, verified."
+        what = tr(
+            "{file} exported: {size}, verified.",
+            file=self._export_path.name,
+            size=format_size(result.file_size),
+        )
         is_complete = not (result.totals.missing or result.totals.left_out)
-        action = BannerAction(_SHOW, "Show folder")
+        action = BannerAction(_SHOW, tr("Show folder"))
         level: BannerLevel = "info" if is_complete else "warning"
         words, about = export_summary(result), self._banner_workspace(workspace_id)
         self._window.banners.show_banner(

@@ -9,14 +9,20 @@ from PySide6.QtCore import QObject
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.redaction.redaction import RedactionMatches, RedactionRequest
-from helix_desktop.domain.text_format import format_bytes
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.dialogs import exec_async
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.redaction.dialog import RedactDialog
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.workspaces.controller import WorkspaceController
+from helix_desktop.words.errors import error_text
+from helix_desktop.words.numbers import format_size
 from helix_desktop.words.store_reports import summary_lines
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Workspaces")
+
+_MAX_NAMED = 3  # sessions that are named as places of a secret
 
 
 class RedactionController(QObject):
@@ -68,7 +74,7 @@ class RedactionPresenter:
         if self._digest:
             entry = await self._workspace.store.entry(self._digest)
             name = f"{entry.tool} {entry.target}".strip() or self._digest[:12]
-            target = f"{name}, {format_bytes(entry.size)}"
+            target = f"{name} · {format_size(entry.size)}"
         dialog = self.dialog = RedactDialog(self._window, target)
         dialog.search_requested.connect(self._search)
         dialog.cancel_requested.connect(self._stop)
@@ -99,13 +105,21 @@ class RedactionPresenter:
 
     async def _notes(self, matches: RedactionMatches) -> list[str]:
         titles = {session.id: session.title for session in await self._workspace.store.sessions()}
-        quoted_titles = [f"“{titles[session_id]}”" for session_id in matches.sessions if session_id in titles]
+        quoted = [tr("“{title}”", title=titles[session]) for session in matches.sessions if session in titles]
         notes = []
-        if quoted_titles:
-            more = f" and {len(quoted_titles) - 3:,} more" if quoted_titles[3:] else ""
-            notes.append(f"In {', '.join(quoted_titles[:3])}{more}.")
+        if quoted:
+            named = tuple(quoted[:_MAX_NAMED])
+            if more := len(quoted) - len(named):
+                named += (tr.plural(more, "%n more", "%n more", "sessions in a list"),)
+            notes.append(tr("In {sessions}.", sessions=named))
         if matches.unreadable:
-            notes.append(f"{len(matches.unreadable):,} damaged entries cannot be looked through.")
+            notes.append(
+                tr.plural(
+                    len(matches.unreadable),
+                    "%n damaged entry can't be searched.",
+                    "%n damaged entries can't be searched.",
+                )
+            )
         return notes
 
     def _stop(self) -> None:
@@ -148,6 +162,6 @@ class RedactionPresenter:
 
     def _show_error(self, error: HelixError) -> None:
         if self.dialog is not None:
-            self.dialog.show_problem(error.what, error.why, error.fix)
+            self.dialog.show_problem(error_text(error))
         else:
             self._async_actions.show_error(error)

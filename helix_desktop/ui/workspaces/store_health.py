@@ -7,6 +7,7 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.ui.design.window_state import Banner
 from helix_desktop.ui.shell.banners import BannerArea
 from helix_desktop.words.store_reports import repair_notice
+from helix_desktop.words.translation import translate
 
 
 async def watch_store_health(workspace: OpenWorkspace, banners: BannerArea) -> None:
@@ -14,7 +15,14 @@ async def watch_store_health(workspace: OpenWorkspace, banners: BannerArea) -> N
 
     def show(error: HelixError) -> None:
         banners.show_banner(
-            Banner(error.what, "warning", error.what, error.why, error.fix, workspace=workspace.id)
+            Banner(
+                error.what,
+                "warning",
+                translate(error.what),
+                translate(error.why),
+                translate(error.fix),
+                workspace=workspace.id,
+            )
         )
 
     health = workspace.store.health

@@ -257,7 +257,7 @@ async def test_a_damaged_event_is_reported_never_skipped_and_cut_off_later(tmp_p
     try:
         assert store.health.report is not None
         assert store.health.report.cut == (TruncatedSession("s", "a title", 1, aside=1, lost=1),)
-        assert "ends at event 1 of 3" in str(repair_notice(store.health.report))
+        assert "a title (1 of 3 events left)" in str(repair_notice(store.health.report))
         assert await store.events("s") == events[:1]
         assert quarantined_lines(store.health.report) == events[2:]
         await store.commit(Commit("s", [tool_answer_event(2, BODY)]))

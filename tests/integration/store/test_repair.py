@@ -277,7 +277,7 @@ async def test_a_log_that_vanished_after_a_crash_is_noticed_and_never_called_no_
         assert report is not None
         assert f"{log.name} is missing" in repair_notice(report).why
         assert not report.is_lossless
-        assert "nobody can say how much" in repair_notice(report).why
+        assert "how much is unknown" in repair_notice(report).why
         assert sum((await compare_store(opened, truth)).events.values()) == 10
         assert (await opened.health.check()).is_sound
     finally:

@@ -74,7 +74,7 @@ async def cache_wide(scope: TaskScope, theme: Theme) -> QWidget:
     pane.resize(1440, 900)
     text = b"".join(b"line %d: StreamFlush was seen at src/helix/stream.py\n" % n for n in range(3_512))
     pane.show_preview(PreviewState(cache_row(2), b"x" * 9_000 + b"\n" + text))
-    pane.set_progress(CacheProgress("Verifying", 1_204, 5_000))
+    pane.set_progress(CacheProgress(1_204, 5_000))
     pane.preview.content.open_find()
     pane.preview.content.find_bar.field.setText("streamflush")
     await settle(120)

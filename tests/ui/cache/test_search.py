@@ -107,10 +107,10 @@ async def test_filters_appear_as_chips_and_a_click_removes_them(qtbot: QtBot, sc
     bar.toggle(SIZE_OPTIONS[0])
     large = [row for row in source.all_rows if row.tool == "run_command" and row.size >= 10_240]
     await wait_until(lambda: pane.model.rowCount() == len(large))
-    assert bar.chips.texts == ["Tool: run_command", "10 KB and more"]
+    assert bar.chips.texts == ["Tool: run_command", "10 KB or more"]
     assert bar.chips.isVisible()
     bar.chips.click_chip(0)
-    await wait_until(lambda: bar.chips.texts == ["10 KB and more"])
+    await wait_until(lambda: bar.chips.texts == ["10 KB or more"])
     bar.clear()
     await wait_until(lambda: pane.model.rowCount() == 60)
     assert not bar.chips.isVisible()
@@ -124,7 +124,7 @@ async def test_the_filter_menu_offers_the_stored_tools(qtbot: QtBot, scope: Task
     await wait_until(lambda: pane.model.entry(0) is not None)
     menu = pane.filter_bar.filter_menu()
     assert [action.text() for action in menu.actions() if action.text()] == [
-        "State", "Tool", "Session", "Size", "Age", "Pinned", "Never recalled", "Nothing refers to it",
+        "State", "Tool", "Session", "Size", "Age", "Pinned", "Never recalled", "Unreferenced",
     ]  # fmt: skip
     parts = [action.menu() for action in menu.actions()[1:5]]
     texts = [[action.text() for action in part.actions()] for part in parts if isinstance(part, QMenu)]
@@ -153,7 +153,7 @@ async def test_a_search_displays_its_lines_and_grows(qtbot: QtBot, scope: TaskSc
     await wait_until(lambda: hit_of(pane) == f"12: {hits[0].first_line}")
     line = [column.key for column in COLUMNS].index("line")
     assert not pane.table.isColumnHidden(line)
-    assert "Found at line" in titles(pane)
+    assert "Matching line" in titles(pane)
     pane.filter_bar.clear()
     await wait_until(lambda: "First line" in titles(pane))
 
@@ -224,7 +224,7 @@ async def test_the_menu_of_a_row_filters_for_similar_rows(qtbot: QtBot, scope: T
     pane.table.menu_requested.emit(QPoint(1, 1))
     (menu,) = (menu for menu in pane.findChildren(QMenu) if menu.isVisible())
     (only,) = (action for action in menu.actions() if action.objectName() == "cache-only-tool")
-    assert only.text() == f"Only tool {source.all_rows[0].tool}"
+    assert only.text() == f"Show only tool {source.all_rows[0].tool}"
     only.trigger()
     menu.close()
     same = sum(row.tool == source.all_rows[0].tool for row in source.all_rows)

@@ -240,7 +240,7 @@ async def test_progress_can_be_cancelled(qtbot: QtBot, scope: TaskScope) -> None
     """Verifying all shows a bar with its count."""
     pane = await open_cache_browser(qtbot, scope, sample_cache(10))
     assert not pane.filter_bar.progress_row.isVisible()
-    pane.set_progress(CacheProgress("Verifying", 3, 10))
+    pane.set_progress(CacheProgress(3, 10))
     assert pane.filter_bar.progress_row.isVisible()
     pane.set_progress(None)
     assert not pane.filter_bar.progress_row.isVisible()

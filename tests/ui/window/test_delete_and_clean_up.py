@@ -18,7 +18,7 @@ from helix_desktop.domain.store.entries import Content
 from helix_desktop.domain.store.retention import DAY_MS, RetentionRule
 from helix_desktop.store.retention.leveldb_retention import LevelDbRetention
 from helix_desktop.ui.cache.filter_options import state_option
-from helix_desktop.ui.redaction.dialog import CONFIRMATION_WORD, RedactDialog
+from helix_desktop.ui.redaction.dialog import RedactDialog, confirmation_word
 from tests.support.model_servers.chat_server import (
     Call,
     ChatServer,
@@ -91,14 +91,14 @@ async def test_a_deleted_session_leaves_the_list_and_undo_restores_it(
         sessions = rig.window.sidebar.session_list
         sessions.setCurrentIndex(sessions.index_of(second))
         QTest.keyClick(sessions, Qt.Key.Key_Delete)
-        await until(lambda: "is in the trash" in rig.banner_text(), "the banner")
+        await until(lambda: "moved to the trash" in rig.banner_text(), "the banner")
         await until(lambda: on_screen(rig) == first, "the other session")
         await until(lambda: [session.id for session in sessions.sessions()] == [first], "the list")
         press(rig.window.banners, second)
         await until(lambda: on_screen(rig) == second, "the session again")
         await until(lambda: len(sessions.sessions()) == 2, "the list again")
         assert rig.events(UserSpoke)[0].text == "The second"
-        assert "is in the trash" not in rig.banner_text()
+        assert "moved to the trash" not in rig.banner_text()
 
 
 async def test_the_only_session_can_be_deleted_too(qapp: QApplication, tmp_path: Path) -> None:
@@ -122,10 +122,10 @@ async def test_a_secret_is_looked_for_and_forgotten(qapp: QApplication, tmp_path
         dialog.text_input.setPlainText(SECRET + "\n")
         press(dialog, "search")
         await until(lambda: dialog.step == "found", "what was found")
-        assert "1 cached output: removed for good" in labels(dialog)
-        assert "events of sessions: rewritten" in labels(dialog)
+        assert "1 cached output: removed permanently" in labels(dialog)
+        assert "session events: rewritten" in labels(dialog)
         assert not dialog.redact_button.isEnabled()
-        QTest.keyClicks(dialog.confirm_input, CONFIRMATION_WORD)
+        QTest.keyClicks(dialog.confirm_input, confirmation_word())
         press(dialog, "redact")
         await until(lambda: dialog.step == "done", "the end")
         press(dialog, "cancel")
@@ -161,7 +161,7 @@ async def test_an_output_is_forgotten_from_the_cache_browser(qapp: QApplication,
         await until(lambda: dialog.step == "found", "what was found")
         dialog.confirm_input.setText("no")
         assert not dialog.redact_button.isEnabled()
-        dialog.confirm_input.setText(CONFIRMATION_WORD)
+        dialog.confirm_input.setText(confirmation_word())
         press(dialog, "redact")
         await until(lambda: dialog.step == "done", "the end")
         QTest.keyClick(dialog, Qt.Key.Key_Escape)
@@ -185,7 +185,7 @@ async def test_failed_redactions_are_reported_in_the_dialog(qapp: QApplication, 
         assert "fewer than" not in labels(dialog)
         press(dialog, "search")
         await until(lambda: dialog.step == "found", "nothing")
-        assert "stands nowhere" in labels(dialog)
+        assert "No occurrences found." in labels(dialog)
         assert dialog.redact_button.isHidden()
         QTest.keyClick(dialog, Qt.Key.Key_Escape)
         await until(lambda: rig.wiring.redaction.presenter is None, "the dialog gone")
@@ -220,17 +220,17 @@ async def test_a_cleanup_is_previewed_done_and_undone(
         dialog = tidying.cleanup_dialog
         assert dialog is not None
         await until(dialog.collect_button.isEnabled, "the plan")
-        assert dialog.summary.text().startswith("3 entries would go")
+        assert dialog.summary.text().startswith("3 entries can be removed")
         assert dialog.entry_list.count() == 3
         dialog.age.setCurrentIndex(2)
-        await until(lambda: dialog.summary.text() == "Nothing would go.", "another plan")
+        await until(lambda: dialog.summary.text() == "Nothing to clean up", "another plan")
         dialog.age.setCurrentIndex(0)
         await until(dialog.collect_button.isEnabled, "the plan again")
         press(dialog, "collect")
-        await until(lambda: "3 entries are in the trash" in rig.banner_text(), "the banner")
+        await until(lambda: "3 entries moved to the trash" in rig.banner_text(), "the banner")
         assert (await rig.workspace.store.page()).entries == ()
         press(rig.window.banners, "undo")
-        await until(lambda: "in the trash" not in rig.banner_text(), "the banner gone")
+        await until(lambda: "to the trash" not in rig.banner_text(), "the banner gone")
         assert len((await rig.workspace.store.page()).entries) == 3
 
 
@@ -247,12 +247,12 @@ async def test_an_entry_is_trashed_with_a_key_and_restored(
         await until(lambda: table.current_row() is not None, "what is known of it")
         digest = table.current_digest()
         QTest.keyClick(table, Qt.Key.Key_Delete)
-        await until(lambda: "1 entry is in the trash" in rig.banner_text(), "the banner")
+        await until(lambda: "1 entry moved to the trash" in rig.banner_text(), "the banner")
         await until(lambda: table.model().rowCount() == 2, "the others")
         assert [entry.digest for entry in (await rig.workspace.store.retention.trash()).entries] == [digest]
         press(rig.window.banners, "undo")
         await until(lambda: table.model().rowCount() == 3, "all of them")
-        assert "in the trash" not in rig.banner_text()
+        assert "to the trash" not in rig.banner_text()
 
 
 async def test_a_needed_entry_stays_and_the_reason_is_displayed(
@@ -268,7 +268,7 @@ async def test_a_needed_entry_stays_and_the_reason_is_displayed(
         await rig.workspace.store.retention.pin(loose[0].digest, True)
         entry_actions = rig.views.cache.entry_actions
         entry_actions.trash_requested.emit([output.digest])
-        await until(lambda: "1 event of a session names it." in rig.banner_text(), "the reason")
+        await until(lambda: "Used by 1 message." in rig.banner_text(), "the reason")
         entry_actions.trash_requested.emit([loose[0].digest])
         await until(lambda: "It is pinned." in rig.banner_text(), "the other reason")
         assert (await rig.workspace.store.retention.trash()).entries == ()

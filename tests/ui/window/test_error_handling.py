@@ -147,7 +147,7 @@ async def test_a_repaired_store_and_later_damage_are_reported_once(
 
     async with open_window(qapp, tmp_path) as rig:
         await rig.wiring.workspace_controller.restore_last()
-        assert "has been mended" in rig.banner_text()
+        assert "has been repaired" in rig.banner_text()
         assert "CURRENT, the file that leads to all others, is missing" in rig.banner_text()
         assert "Nothing was lost." in rig.banner_text()
         assert [row.text for row in rig.rows(UserRow)] == ["Look"]
@@ -156,7 +156,7 @@ async def test_a_repaired_store_and_later_damage_are_reported_once(
 
     async with open_window(qapp, tmp_path) as rig:
         await rig.wiring.workspace_controller.restore_last()
-        assert "mended" not in rig.banner_text()
+        assert "repaired" not in rig.banner_text()
         for _ in range(2):
             with pytest.raises(ContentDamaged):
                 await rig.workspace.store.get(digest_of(data))

@@ -59,14 +59,14 @@ async def test_a_workspace_is_exported_and_imported_into_another_one(
         log = await rig.stored_events()
         choose(rig, "export", first)
         await pick(rig, tmp_path / "all")
-        await until(lambda: "all.helix was written" in rig.banner_text(), "the notice")
-        assert "1 session. " in rig.banner_text() + " "
+        await until(lambda: "all.helix exported" in rig.banner_text(), "the notice")
+        assert "1 session." in rig.banner_text()
         assert not rig.window.jobs.job_ids()
 
         second = await rig.open_folder("second")
         choose(rig, "import", second)
         await pick(rig, tmp_path / "all.helix")
-        await until(lambda: "all.helix was imported." in rig.banner_text(), "the notice")
+        await until(lambda: "all.helix imported." in rig.banner_text(), "the notice")
         assert "Sessions: 1 new." in rig.banner_text()
         assert rig.workspace.id == second
         (imported,) = [
@@ -83,7 +83,7 @@ async def test_running_work_is_stopped_only_after_confirmation(qapp: QApplicatio
         await rig.run_turn("First")
         choose(rig, "export", identity)
         await pick(rig, tmp_path / "a.helix")
-        await until(lambda: "was written" in rig.banner_text(), "the notice")
+        await until(lambda: "exported" in rig.banner_text(), "the notice")
         rig.type_message("Second")
         await until(lambda: rig.conversation.is_running, "a turn")
         for answer, stays in (("cancel", True), ("stop", False)):
@@ -96,8 +96,8 @@ async def test_running_work_is_stopped_only_after_confirmation(qapp: QApplicatio
                     "",
                 )
                 assert rig.conversation.is_running
-        await until(lambda: "was imported" in rig.banner_text(), "the notice")
-        assert "1 known." in rig.banner_text()
+        await until(lambda: "imported." in rig.banner_text(), "the notice")
+        assert "1 unchanged." in rig.banner_text()
         assert not rig.conversation.is_running
         assert [event.text for event in rig.events(UserSpoke)] == ["First", "Second"]
 
@@ -144,7 +144,7 @@ async def test_all_workspaces_are_backed_up_and_a_broken_one_is_named(
 ) -> None:
     async with open_window(qapp, tmp_path) as rig:
         rig.window.commands.back_up.trigger()
-        await until(lambda: "There is nothing to back up." in rig.banner_text(), "the refusal")
+        await until(lambda: "Nothing to back up." in rig.banner_text(), "the refusal")
         await rig.open_folder("first")
         await rig.run_turn("Hello")
         await rig.open_folder("second")
@@ -153,7 +153,7 @@ async def test_all_workspaces_are_backed_up_and_a_broken_one_is_named(
         place.mkdir()
         rig.window.commands.back_up.trigger()
         await pick(rig, place)
-        await until(lambda: "2 workspaces were backed up" in rig.banner_text(), "the notice")
+        await until(lambda: "2 workspaces backed up" in rig.banner_text(), "the notice")
         assert "verified" in rig.banner_text()
         assert len(list(place.glob("*.helix"))) == 2
         assert not rig.window.jobs.job_ids()
@@ -167,7 +167,7 @@ async def test_all_workspaces_are_backed_up_and_a_broken_one_is_named(
         again.mkdir()
         rig.window.commands.back_up.trigger()
         await pick(rig, again)
-        await until(lambda: "2 of 3 workspaces were backed up" in rig.banner_text(), "the notice")
+        await until(lambda: "2 of 3 workspaces backed up" in rig.banner_text(), "the notice")
         assert "third: The workspace" in rig.banner_text()
         assert len(list(again.glob("*.helix"))) == 2
 
@@ -188,7 +188,7 @@ async def test_a_cancelled_backup_reports_its_progress(
         await pick(rig, tmp_path)
         await until(lambda: bool(rig.window.jobs.job_ids()), "the job")
         press(rig.window.jobs, "cancel_job")
-        await until(lambda: "cancelled. 0 of 1 workspace was backed up." in rig.banner_text(), "the notice")
+        await until(lambda: "Backup canceled. No workspace was backed up." in rig.banner_text(), "the notice")
 
 
 async def test_a_repair_appears_once_it_reports_progress(qapp: QApplication, tmp_path: Path) -> None:

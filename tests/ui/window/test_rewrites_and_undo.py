@@ -149,7 +149,7 @@ async def test_verify_reports_its_result(qapp: QApplication, tmp_path: Path) -> 
         await _read_all(rig, server)
         entries = (await rig.workspace.store.totals()).entries
         rig.views.cache.verify_all_requested.emit()
-        await until(lambda: f"All {entries} entries are sound" in rig.banner_text(), "the outcome")
+        await until(lambda: f"{entries} entries verified." in rig.banner_text(), "the outcome")
 
 
 async def test_three_failed_handovers_raise_a_banner_until_the_next_success(

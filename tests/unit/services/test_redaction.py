@@ -51,9 +51,9 @@ async def test_rules_and_logs_are_redacted_and_logging_goes_on(tmp_path: Path) -
         (rule,) = matches.rules
         assert rule.startswith("Run: login [FORGOTTEN ")
         assert matches.logs == ("helix-desktop.log",)
-        assert "1 saved approval: revoked" in summary_lines(matches)
+        assert "1 permission rule: removed" in summary_lines(matches)
         assert matches.servers == ("telling",)
-        assert "1 MCP server: rewritten, and to be agreed to anew" in summary_lines(matches)
+        assert "1 MCP server: rewritten, needs your approval again" in summary_lines(matches)
         assert await redaction.redact(RedactionRequest(SECRET)) is not None
         log.info("and went on")
     finally:

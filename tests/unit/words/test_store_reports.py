@@ -10,18 +10,18 @@ def test_one_loss_is_singular_and_several_are_plural() -> None:
     singular = repair_notice(
         RepairReport(0, ("it",), 1, 1, 1, writes=1, rows=1, vanished=1, copy="there")
     ).why
-    assert "The last write is missing." in singular
-    assert "Of 1 cached output nothing is left" in singular
-    assert "1 row could not be read." in singular
+    assert "The last change is missing." in singular
+    assert "1 cached output is gone" in singular
+    assert "1 record could not be read." in singular
     many = repair_notice(RepairReport(0, ("it",), 1, 1, 1, writes=1200, rows=2, vanished=2, copy="there")).why
-    assert "The last 1,200 writes are missing." in many
-    assert "Of 2 cached outputs nothing is left" in many
-    assert "2 rows could not be read." in many
+    assert "The last 1,200 changes are missing." in many
+    assert "2 cached outputs are gone" in many
+    assert "2 records could not be read." in many
 
 
 def test_names_are_shown_without_control_characters() -> None:
     lost = LostContent("ab" * 32, tool="read_file", target="a\x1b[31m\nb")
     assert lost_content_text(lost) == "abababababab read_file a\\u001b[31m\\u000ab"
     assert (
-        truncated_session_text(TruncatedSession("s", "a\x1bb", 1, lost=2)) == "a\\u001bb ends at event 1 of 3"
+        truncated_session_text(TruncatedSession("s", "a\x1bb", 1, lost=2)) == "a\\u001bb (1 of 3 events left)"
     )

@@ -16,6 +16,7 @@ from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import card, column, row
 from helix_desktop.ui.settings.page_layout import scrolling_page
 from helix_desktop.words.store_reports import shortfall_text
+from helix_desktop.words.translation import translate
 
 _RULE_NOTE = "What no session names goes to the trash by itself when the workspace is opened."
 
@@ -38,10 +39,10 @@ class DataPage(QWidget):
         self.stored, self.removable, self.trashed = label("", "strong"), label("", "note"), label("", "note")
         self.shortfall = label("", "warn", wrap=True)
         self.age, self.quota = Combo(), Combo()
-        for text, days in AGES:
-            self.age.addItem(f"Not used for {text}" if days else "Nothing by its age", days)
-        for text, size in QUOTAS:
-            self.quota.addItem(text, size)
+        for age, days in AGES:
+            self.age.addItem(translate(age) if days else "Never", days)
+        for quota, size in QUOTAS:
+            self.quota.addItem(translate(quota), size)
         body = QVBoxLayout()
         body.setSpacing(12)
         page, self._lead = scrolling_page("Data", " ", body)
@@ -102,7 +103,7 @@ class DataPage(QWidget):
         lying = f"{trashed.entries:,} more, {format_bytes(trashed.stored_size)} on disk, lie in the trash"
         self.trashed.setText(f"{lying}, each for {TRASH_DAYS} days" if trashed.entries else "")
         self.trashed.setVisible(bool(trashed.entries))
-        self.shortfall.setText(shortfall_text(plan))
+        self.shortfall.setText(translate(shortfall_text(plan)))
         self.shortfall.setVisible(bool(shortfall_text(plan)))
         self.age.setCurrentIndex(max(0, self.age.findData(rule.unused_ms // DAY_MS)))
         self.quota.setCurrentIndex(max(0, self.quota.findData(rule.quota)))

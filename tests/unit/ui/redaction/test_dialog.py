@@ -19,7 +19,7 @@ LONG = "a secret that is long enough to be broken into lines, as mail does with 
 @pytest.mark.parametrize(
     ("statement", "data"),
     [
-        (f"Base64 from {MIN_BASE64_BYTES} characters on", b64encode(LONG.encode())),
+        (f"Base64 from {MIN_BASE64_BYTES} characters", b64encode(LONG.encode())),
         ("Base64 split over lines is not found", encodebytes(LONG.encode())),
         ("URL-encoded", quote(LONG).encode()),
     ],

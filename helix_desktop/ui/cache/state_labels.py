@@ -1,0 +1,35 @@
+"""The words for where a content is now, and the tooltips that explain them."""
+
+from __future__ import annotations
+
+from helix_desktop.domain.user_text import TextContext, UserText
+from helix_desktop.ui.cache.rows import CacheState
+
+text = TextContext("Cache")
+
+STATE_LABELS: dict[CacheState, UserText] = {
+    "in_window": text("In context"),
+    "pinned": text("Pinned"),
+    "in_part": text("Partial"),
+    "marker": text("Cached"),
+    "noted": text("Noted"),
+    "handed_over": text("Summarized"),
+    "left_out": text("Left out"),
+    "stored": text("Stored"),
+    "index": text("Index"),
+    "damaged": text("Damaged"),
+    "in_trash": text("In trash"),
+}
+STATE_TIPS: dict[CacheState, UserText] = {
+    "in_window": text("The model sees all of it."),
+    "pinned": text("Pinned: always kept in context."),
+    "in_part": text("The model sees a preview or an extract."),
+    "marker": text("Replaced by a marker. The agent can recall it."),
+    "noted": text("Replaced by a note. The agent can recall it."),
+    "handed_over": text("Replaced by a summary. The agent can recall it."),
+    "left_out": text("Removed to fit the context window. The agent can recall it."),
+    "stored": text("Not part of this session."),
+    "index": text("Lists what a note or summary replaced."),
+    "damaged": text("Its bytes no longer match their SHA-256."),
+    "in_trash": text("You can restore it."),
+}
