@@ -7,11 +7,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.app.exit_codes import FAILED
-from helix_desktop.cli.output import ProgressPrinter, print_err, print_notice, print_out
+from helix_desktop.cli.output import ProgressPrinter, as_builtins, print_err, print_notice, print_out
 from helix_desktop.cli.workspace_command import with_services, with_workspace
 from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.store.archive_report import SUFFIX, ExportResult
@@ -44,7 +42,7 @@ def import_file(args: argparse.Namespace) -> int:
     async def work(services: AppServices, workspace: OpenWorkspace) -> int:
         done = await services.backup.import_file(workspace.id, _absolute(args.file), ProgressPrinter().update)
         if args.json:
-            print_out(json.dumps(msgspec.to_builtins(done), indent=1))
+            print_out(json.dumps(as_builtins(done), indent=1))
         else:
             print_out(translate(import_summary(done)))
         for session in done.busy:
@@ -98,7 +96,7 @@ def _absolute(path: Path) -> Path:
 def _print_exports(exports: list[ExportResult], as_json: bool, as_list: bool = False) -> int:
     """Print what was written; return 1 if something is missing."""
     if as_json:
-        documents: Any = [msgspec.to_builtins(export) for export in exports]
+        documents: Any = [as_builtins(export) for export in exports]
         print_out(json.dumps(documents if as_list else documents[0], indent=1))
     for export in exports:
         totals = export.totals

@@ -10,14 +10,12 @@ from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any
 
-import msgspec
-
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.app.exit_codes import FAILED
 from helix_desktop.cli.cache_cleanup import collect, forget, restore, trash
 from helix_desktop.cli.cache_list import list_entries, search
 from helix_desktop.cli.cache_repair import repair, verified_text, verify_all
-from helix_desktop.cli.output import print_out
+from helix_desktop.cli.output import as_builtins, print_out
 from helix_desktop.cli.workspace_command import with_workspace
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.words.translation import Translator, translate
@@ -34,7 +32,7 @@ async def _show(args: argparse.Namespace, _: AppServices, workspace: OpenWorkspa
     digest = await workspace.contents.resolve(args.sha)
     data = await workspace.store.get(digest)
     if args.json:
-        entry = msgspec.to_builtins(await workspace.store.entry(digest))
+        entry = as_builtins(await workspace.store.entry(digest))
         print_out(json.dumps({**entry, "base64": base64.b64encode(data).decode()}, indent=1))
         return 0
     sys.stdout.buffer.write(data)

@@ -8,10 +8,8 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-import msgspec
-
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.cli.output import content_name, print_err, print_out
+from helix_desktop.cli.output import as_builtins, content_name, print_err, print_out
 from helix_desktop.domain.digest import is_digest
 from helix_desktop.domain.errors import DigestAmbiguous, DigestUnknown, InvalidInput
 from helix_desktop.domain.redaction.redaction import RedactionMatches, RedactionRequest
@@ -90,7 +88,7 @@ def _kept_text(entries: int, size: int, why: str) -> str:
 
 
 def _plan_json(plan: CleanupPlan, digests: list[str], dry_run: bool) -> dict[str, Any]:
-    data = msgspec.to_builtins(plan)
+    data = as_builtins(plan)
     data["going"] = [entry["digest"] for entry in data["going"]]
     return {**data, "dry_run": dry_run, "gone": [] if dry_run else digests, "shortfall": shortfall_text(plan)}
 
@@ -101,14 +99,14 @@ async def trash(args: argparse.Namespace, _: AppServices, workspace: OpenWorkspa
     if args.empty:
         result = await retention.empty_trash()
         if args.json:
-            print_out(json.dumps(msgspec.to_builtins(result), indent=1))
+            print_out(json.dumps(as_builtins(result), indent=1))
         else:
             totals = _totals_text(len(result.digests), len(result.sessions), result.stored_size)
             print_out(tr("Permanently deleted: {totals}", totals=totals))
         return 0
     trash_contents = await retention.trash()
     if args.json:
-        print_out(json.dumps(msgspec.to_builtins(trash_contents), indent=1))
+        print_out(json.dumps(as_builtins(trash_contents), indent=1))
         return 0
     for session in trash_contents.sessions:
         print_out(f"{session.id}  {tr('session')}  {escape_hidden_name(ellipsize(session.title))}")
@@ -208,7 +206,7 @@ def _strip_newline(typed: str) -> str:
 
 
 def _matches_json(matches: RedactionMatches) -> dict[str, Any]:
-    data: dict[str, Any] = msgspec.to_builtins(matches)
+    data: dict[str, Any] = as_builtins(matches)
     for name in ("contents", "indexes"):
         data[name] = [entry["digest"] for entry in data[name]]
     return data

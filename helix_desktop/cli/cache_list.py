@@ -6,10 +6,8 @@ import argparse
 import json
 from typing import Any
 
-import msgspec
-
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.cli.output import content_name, print_err, print_out
+from helix_desktop.cli.output import as_builtins, content_name, print_err, print_out
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.store.entries import (
     CacheEntry,
@@ -36,7 +34,7 @@ async def list_entries(args: argparse.Namespace, _: AppServices, workspace: Open
     """Print the entries that match the filter, in order."""
     entries = await _entries(args, workspace)
     if args.json:
-        print_out(json.dumps([msgspec.to_builtins(entry) for entry in entries], indent=1))
+        print_out(json.dumps([as_builtins(entry) for entry in entries], indent=1))
         return 0
     for entry in entries:
         print_out(_entry_line(entry))
@@ -155,11 +153,9 @@ def _print_matches(hit: ContentHit | HandoverHit) -> None:
 def _search_json(results: SearchResults, handovers: tuple[HandoverHit, ...]) -> dict[str, Any]:
     """Return the results of a search as a JSON document."""
     return {
-        "entries": [
-            {**msgspec.to_builtins(hit.entry), **msgspec.to_builtins(hit.matches)} for hit in results.hits
-        ],
+        "entries": [{**as_builtins(hit.entry), **as_builtins(hit.matches)} for hit in results.hits],
         "handovers": [
-            {"session": handover.session, "seq": handover.seq, **msgspec.to_builtins(handover.matches)}
+            {"session": handover.session, "seq": handover.seq, **as_builtins(handover.matches)}
             for handover in handovers
         ],
         "unreadable": results.unreadable,

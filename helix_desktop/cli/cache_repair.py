@@ -6,12 +6,17 @@ import argparse
 import json
 import sys
 
-import msgspec
-
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.ports import Store
 from helix_desktop.app.exit_codes import FAILED
-from helix_desktop.cli.output import ProgressPrinter, content_name, print_err, print_notice, print_out
+from helix_desktop.cli.output import (
+    ProgressPrinter,
+    as_builtins,
+    content_name,
+    print_err,
+    print_notice,
+    print_out,
+)
 from helix_desktop.domain.store.repair_report import IntegrityReport, RepairReport
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.store.remote.client import RemoteStore
@@ -47,9 +52,7 @@ async def repair(args: argparse.Namespace, services: AppServices, workspace: Ope
         integrity = await _check_store(workspace.store)
     if args.json:
         print_out(
-            json.dumps(
-                {**_integrity_json(integrity), "mended": msgspec.to_builtins(report) if report else None}
-            )
+            json.dumps({**_integrity_json(integrity), "mended": as_builtins(report) if report else None})
         )
     else:
         _print(integrity, report)

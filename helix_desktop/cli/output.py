@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable
+from typing import Any
 
 import msgspec
 
@@ -31,7 +32,7 @@ from helix_desktop.domain.events.summary import HandoverFailed, HandoverMade, Ob
 from helix_desktop.domain.store.entries import CacheEntry
 from helix_desktop.domain.store.repair_report import LostContent
 from helix_desktop.domain.unicode_safety import escape_hidden_name
-from helix_desktop.domain.user_text import join_sentences
+from helix_desktop.domain.user_text import join_sentences, plain_text
 from helix_desktop.words.costs import price_text
 from helix_desktop.words.numbers import format_size, format_usd, format_whole_percent
 from helix_desktop.words.translation import Translator, translate
@@ -63,6 +64,11 @@ def print_err(text: str) -> None:
 def print_notice(text: str) -> None:
     """Print a sentence for the user on standard error, behind the program's name."""
     print_err(f"helix-desktop: {text}")
+
+
+def as_builtins(value: object) -> Any:
+    """Return a struct as the objects of a JSON document, its texts in English."""
+    return msgspec.to_builtins(value, enc_hook=plain_text)
 
 
 def content_name(content: CacheEntry | LostContent) -> str:
@@ -126,9 +132,8 @@ class TurnPrinter:
     def _print_json(self, session_id: str, update: Update) -> None:
         if isinstance(update, EventRecorded):
             recorded: RecordedEvent = update.recorded
-            print_out(
-                msgspec.json.encode(JsonLine(session_id, recorded.seq, recorded.at, recorded.event)).decode()
-            )
+            line = JsonLine(session_id, recorded.seq, recorded.at, recorded.event)
+            print_out(msgspec.json.encode(line, enc_hook=plain_text).decode())
             sys.stdout.flush()  # a line that was read is a fact: it may be relied on at once
 
     def _print_text(self, update: Update) -> None:

@@ -6,10 +6,8 @@ import argparse
 import json
 from typing import Any
 
-import msgspec
-
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.cli.output import print_out
+from helix_desktop.cli.output import as_builtins, print_out
 from helix_desktop.cli.rewrite_lines import Rewrite, rewrite_lines
 from helix_desktop.cli.workspace_command import with_workspace
 from helix_desktop.domain.text_format import ellipsize
@@ -28,9 +26,7 @@ def timeline(args: argparse.Namespace) -> int:
         for session in await workspace.store.sessions():
             log = await workspace.store.events(session.id)
             if args.json:
-                events = [
-                    msgspec.to_builtins(recorded) for recorded in log if isinstance(recorded.event, Rewrite)
-                ]
+                events = [as_builtins(recorded) for recorded in log if isinstance(recorded.event, Rewrite)]
                 documents.append({"session": session.id, "title": session.title, "events": events})
                 continue
             lines = [escape_hidden_name(line) for line in rewrite_lines(log)]

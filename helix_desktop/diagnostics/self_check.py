@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 
 import msgspec
 
@@ -17,6 +18,10 @@ from helix_desktop.config.paths import DataDir
 from helix_desktop.diagnostics.checks import bundled, machine, subprocesses
 from helix_desktop.diagnostics.checks.rendering import run_render_checks
 from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.user_text import join_sentences, plain_text
+from helix_desktop.words.translation import Translator, translate
+
+tr = Translator("Self-check")
 
 _WIDTH = 14
 Check = Callable[[], Awaitable[str]]
@@ -36,28 +41,32 @@ def self_check(args: argparse.Namespace) -> int:
     if args.paint_only:
         return run_render_checks()
     data = DataDir.locate(getattr(args, "data_dir", None), os.environ)
-    results = asyncio.run(_run_checks(_checks(data, args.keyring), quiet=args.json))
+    results = asyncio.run(_run_checks(_checks(data, args.keyring, in_english=args.json), quiet=args.json))
     failed = sum(not result.ok for result in results)
     if args.json:
         report = {
             "ok": not failed,
             "build": asdict(_build_or_empty()),
-            "checks": msgspec.to_builtins(results),
+            "checks": msgspec.to_builtins(results, enc_hook=plain_text),
         }
         sys.stdout.write(json.dumps(report, indent=1, ensure_ascii=False) + "\n")
     else:
-        sys.stdout.write(
-            "all parts work\n" if not failed else f"{failed} of {len(results)} parts do not work\n"
-        )
+        sys.stdout.write(f"{_summary(failed, len(results))}\n")
     return 1 if failed else 0
 
 
-def _checks(data: DataDir, keyring: bool) -> dict[str, Check]:
+def _summary(failed: int, checks: int) -> str:
+    if not failed:
+        return tr("all checks passed")
+    return tr.plural(failed, "%n of {checks} checks failed", "%n of {checks} checks failed", checks=checks)
+
+
+def _checks(data: DataDir, keyring: bool, *, in_english: bool = False) -> dict[str, Check]:
     """Return the checks in the order in which they are reported."""
     return {
         "versions": bundled.versions,
         "resources": bundled.resources,
-        **subprocesses.RenderCheckProcess().checks(),
+        **subprocesses.RenderCheckProcess(in_english=in_english).checks(),
         "prompts": bundled.prompts,
         "demo": bundled.demo,
         "sample": subprocesses.sample,
@@ -67,7 +76,7 @@ def _checks(data: DataDir, keyring: bool) -> dict[str, Check]:
         "search": machine.search,
         "sandbox": machine.sandbox,
         "certificates": machine.certificates,
-        "mcp": subprocesses.mcp,
+        "mcp": partial(subprocesses.mcp, in_english=in_english),
         "children": subprocesses.children,
         "data": machine.data(data),
         "keys": machine.try_keychain if keyring else machine.keys,
@@ -80,14 +89,14 @@ async def _run_checks(checks: dict[str, Check], quiet: bool) -> list[CheckResult
         try:
             result = CheckResult(name, True, await check())
         except HelixError as error:
-            result = CheckResult(name, False, str(error))
+            result = CheckResult(name, False, join_sentences(error.what, error.why, error.fix))
         except Exception as error:  # noqa: BLE001 - whatever is wrong with a part has to be named
             result = CheckResult(name, False, f"{type(error).__name__}: {error}")
         results.append(result)
         if not quiet:
-            sys.stdout.write(
-                f"{'ok   ' if result.ok else 'FAIL '} {name:<{_WIDTH}} {' '.join(result.text.split())}\n"
-            )
+            mark = "ok" if result.ok else "FAIL"
+            finding = " ".join(translate(result.text).split())
+            sys.stdout.write(f"{mark:<5} {name:<{_WIDTH}} {finding}\n")
     return results
 
 

@@ -110,8 +110,8 @@ def _first_use(chroot: Chroot, table: Table) -> None:
 
 
 def ran_well(output: str) -> str:
-    """Return a self-check's report about itself and its window. Raise Wrong unless all parts work."""
-    if "all parts work" not in output:
+    """Return a self-check's report about itself and its window. Raise Wrong unless all checks passed."""
+    if "all checks passed" not in output:
         raise Wrong(output[-800:])
     reports = re.findall(r"^ok +(?:versions|window) +(.*)$", output, re.MULTILINE)
     return "; ".join(reports)

@@ -114,7 +114,7 @@ def _command_in(done: Done, *, sudo: bool = True) -> str:
 
 
 def _self_check(done: Done, step: Step) -> None:
-    if "all parts work" not in done.output:
+    if "all checks passed" not in done.output:
         raise Wrong(done.output[-600:])
     report = re.search(r"^ok +versions +(.*)$", done.output, re.MULTILINE)
     step.detail = report[1] if report else ""

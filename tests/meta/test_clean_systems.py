@@ -165,10 +165,12 @@ def test_the_printed_command_is_extracted() -> None:
 
 def test_only_a_complete_self_check_counts() -> None:
     """Its report is returned; anything but all parts is wrong."""
-    well = "ok    versions       Helix Desktop 1\nok    window         xcb, 5 font families\nall parts work\n"
+    well = (
+        "ok    versions       Helix Desktop 1\nok    window         xcb, 5 font families\nall checks passed\n"
+    )
     assert ran_well(well) == "Helix Desktop 1; xcb, 5 font families"
     with pytest.raises(Wrong):
-        ran_well("ok    versions       Helix Desktop 1\nFAIL  window  no display\n1 of 9 parts do not work\n")
+        ran_well("ok    versions       Helix Desktop 1\nFAIL  window  no display\n1 of 9 checks failed\n")
 
 
 def test_the_model_runs_one_command_and_ends() -> None:

@@ -8,11 +8,14 @@ import platform
 from helix_desktop.config.build_info import current_build
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.user_text import TextContext
+
+text = TextContext("Self-check")
 
 _FOLDERS = ("fonts", "icons", "prompts", "prompts/tools", "demo", "tokenizers", "licences")
 _MIN_PROMPTS, _MIN_TOOLS = 7, 10
-_AGAIN = "Install Helix Desktop again."
-_SAMPLE_TEXT = "Nothing is lost: 123 outputs, naïve café, 東京, def f(x): return x**2  # 🧬\n"
+_AGAIN = text("Reinstall Helix Desktop.")
+_SAMPLE_TEXT = "Nothing is lost: 123 outputs, naïve café, 東京, def f(x): return x**2  # 🧬"
 _COUNTS = {"o200k_base": 28, "cl100k_base": 30}
 """Expected tokens of the sample text by vocabulary: a damaged pattern matcher counts differently."""
 
@@ -24,8 +27,14 @@ async def versions() -> str:
     import plyvel
     from PySide6.QtCore import qVersion
 
-    parts = (current_build().text, f"Python {platform.python_version()}", f"Qt {qVersion()}")
-    return ", ".join((*parts, f"LevelDB {plyvel.__leveldb_version__}", f"SQLite {sqlite3.sqlite_version}"))
+    return text(
+        "{build}, Python {python}, Qt {qt}, LevelDB {leveldb}, SQLite {sqlite}",
+        build=current_build().text,
+        python=platform.python_version(),
+        qt=qVersion(),
+        leveldb=plyvel.__leveldb_version__,
+        sqlite=sqlite3.sqlite_version,
+    )
 
 
 async def resources() -> str:
@@ -34,7 +43,7 @@ async def resources() -> str:
     missing = [name for name in _FOLDERS if not any((root / name).glob("*"))]
     missing += [name for name in ("models.toml", "icons/helix.svg") if not (root / name).is_file()]
     if missing:
-        raise HelixError(f"{', '.join(missing)} missing in {root}.", fix=_AGAIN)
+        raise HelixError(text("Missing in {folder}: {names}.", folder=root, names=tuple(missing)), fix=_AGAIN)
     return str(root)
 
 
@@ -44,18 +53,26 @@ async def prompts() -> str:
     from helix_desktop.config.prompts import load_prompts
     from helix_desktop.tools.registry import parse_description
 
-    texts = {name: text.strip() for name, text in load_prompts().items()}
+    texts = {name: prompt.strip() for name, prompt in load_prompts().items()}
     files = sorted((resources_dir() / "prompts" / "tools").glob("*.md"))
     tools = {file.stem: parse_description(file.read_text(encoding="utf-8"))[0] for file in files}
-    empty = [name for name, text in {**texts, **tools}.items() if not text]
-    if empty or len(texts) < _MIN_PROMPTS or len(tools) < _MIN_TOOLS:
+    empty = [name for name, prompt in {**texts, **tools}.items() if not prompt]
+    if empty:
+        raise HelixError(text("Empty prompts: {names}.", names=tuple(empty)), fix=_AGAIN)
+    if len(texts) < _MIN_PROMPTS or len(tools) < _MIN_TOOLS:
         raise HelixError(
-            f"{len(texts)} prompts, {len(tools)} tools; empty: {', '.join(empty) or 'none'}.", fix=_AGAIN
+            text("Only {prompts} prompts and {tools} tools found.", prompts=len(texts), tools=len(tools)),
+            fix=_AGAIN,
         )
     vendors = ModelCatalog.load(resources_dir() / "models.toml").vendors
     if not vendors:
-        raise HelixError("The catalogue of models is empty.", fix=_AGAIN)
-    return f"{len(texts)} prompts, {len(tools)} tools, {len(vendors)} vendors of models"
+        raise HelixError(text("The model catalog is empty."), fix=_AGAIN)
+    return text(
+        "prompts: {prompts}, tools: {tools}, model vendors: {vendors}",
+        prompts=len(texts),
+        tools=len(tools),
+        vendors=len(vendors),
+    )
 
 
 async def demo() -> str:
@@ -66,12 +83,17 @@ async def demo() -> str:
     folder = resources_dir() / "demo"
     scripts = read_scripts(folder)
     if SAMPLES[0] not in {script.name for script in scripts}:
-        raise HelixError(f"There is no script for {SAMPLES[0]}.", fix=_AGAIN)
+        raise HelixError(text("The script for {sample} is missing.", sample=SAMPLES[0]), fix=_AGAIN)
     files = {name: sum(1 for file in (folder / name).rglob("*") if file.is_file()) for name in SAMPLES}
     empty = [name for name, count in files.items() if not count]
     if empty:
-        raise HelixError(f"The sample project {', '.join(empty)} has no files.", fix=_AGAIN)
-    return f"{len(scripts)} script, {sum(files.values())} files in {len(files)} projects"
+        raise HelixError(text("Sample projects without files: {names}.", names=tuple(empty)), fix=_AGAIN)
+    return text(
+        "scripts: {scripts}, sample projects: {projects}, files: {files}",
+        scripts=len(scripts),
+        projects=len(files),
+        files=sum(files.values()),
+    )
 
 
 async def tokens() -> str:
@@ -81,10 +103,18 @@ async def tokens() -> str:
     for name, expected in _COUNTS.items():
         counter = TiktokenCounter(resources_dir() / "tokenizers" / f"{name}.tiktoken")
         await counter.load()
-        (counted,) = await counter.count([_SAMPLE_TEXT])
+        (counted,) = await counter.count([f"{_SAMPLE_TEXT}\n"])
         if counted != expected:
-            raise HelixError(f"{name} counts {counted} tokens of a text that has {expected}.", fix=_AGAIN)
-    return f"{' and '.join(_COUNTS)}, hashes verified, a known text counted right"
+            raise HelixError(
+                text(
+                    "{name} must count {expected} tokens in a known text (got {counted}).",
+                    name=name,
+                    expected=expected,
+                    counted=counted,
+                ),
+                fix=_AGAIN,
+            )
+    return text("{names}: digests verified, known text counted correctly", names=tuple(_COUNTS))
 
 
 async def licences() -> str:
@@ -94,5 +124,7 @@ async def licences() -> str:
     components = await asyncio.to_thread(all_components)
     incomplete = [component.name for component in components if not component.is_complete]
     if incomplete:
-        raise HelixError(f"The terms of {', '.join(incomplete)} are missing.", fix=_AGAIN)
-    return f"{len(components)} parts, each with its terms in full"
+        raise HelixError(text("License texts are missing: {names}.", names=tuple(incomplete)), fix=_AGAIN)
+    return text.plural(
+        len(components), "%n component with its license text", "%n components with their license texts"
+    )

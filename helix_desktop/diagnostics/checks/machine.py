@@ -17,9 +17,14 @@ from helix_desktop.config.keychain import Keychain, system_keychain
 from helix_desktop.config.paths import DataDir
 from helix_desktop.config.secrets import SecretStore
 from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.user_text import TextContext, join_sentences
+
+text = TextContext("Self-check")
 
 _HASHED = re.compile(r"[0-9a-f]{8}\.[0-9]+")  # how OpenSSL names the certificates of a folder
+_AGAIN = text("Reinstall Helix Desktop.")
 _RG_S = 20.0
+_STORE_BYTES = 100_000
 PROBE = "helix-desktop-self-check"
 """The provider under whose name the key is stored: no real one."""
 
@@ -31,7 +36,7 @@ async def store() -> str:
     from helix_desktop.domain.store.entries import Content
     from helix_desktop.store.leveldb_store import LevelDbStore
 
-    data, workspace_id = os.urandom(100_000), "00000000-0000-4000-8000-000000000000"
+    data, workspace_id = os.urandom(_STORE_BYTES), "00000000-0000-4000-8000-000000000000"
     with tempfile.TemporaryDirectory() as folder:
         for _ in range(2):
             database = await LevelDbStore.open(Path(folder) / "store", workspace_id)
@@ -39,8 +44,8 @@ async def store() -> str:
             read_back = await database.get(digest_of(data))
             await database.close()
             if read_back != data:
-                raise HelixError("LevelDB gave back other bytes than it was given.")
-    return "100,000 bytes written, closed, read back and verified"
+                raise HelixError(text("LevelDB returned different bytes than were written."))
+    return text("{count} bytes written, closed, read back and verified", count=_STORE_BYTES)
 
 
 async def search() -> str:
@@ -49,7 +54,7 @@ async def search() -> str:
 
     program = find_ripgrep()
     if program is None:
-        raise HelixError("ripgrep is missing.", fix="Install Helix Desktop again.")
+        raise HelixError(text("ripgrep is missing."), fix=_AGAIN)
     child = await asyncio.create_subprocess_exec(
         *(program, "--version"), stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE
     )
@@ -57,10 +62,13 @@ async def search() -> str:
         output, _ = await child.communicate()
     if child.returncode or not output.startswith(b"ripgrep "):
         raise HelixError(
-            f"{program} does not run.", f"It ended with {child.returncode}.", "Install it again."
+            text("{program} doesn't run.", program=program),
+            text("It exited with code {code}.", code=str(child.returncode)),
+            _AGAIN,
         )
     await asyncio.to_thread(_check_text_index)
-    return f"{output.decode().splitlines()[0]} at {program}; SQLite with trigrams"
+    version = output.decode().splitlines()[0]
+    return text("{version} in {program}; SQLite with trigrams", version=version, program=program)
 
 
 def _check_text_index() -> None:
@@ -69,7 +77,7 @@ def _check_text_index() -> None:
         index.execute("CREATE VIRTUAL TABLE t USING fts5(x, tokenize='trigram')")
         index.execute("INSERT INTO t VALUES ('nothing is ever lost')")
         if index.execute("SELECT count(*) FROM t WHERE t MATCH 'eve'").fetchone() != (1,):
-            raise HelixError("SQLite's index does not find parts of words.")
+            raise HelixError(text("SQLite's index doesn't find parts of words."))
     finally:
         index.close()
 
@@ -82,7 +90,7 @@ async def sandbox() -> str:
 
     kind = (await asyncio.to_thread(find_sandbox)).kind
     description = describe_sandbox(kind, network=kind == "none")
-    return f"{description} {NO_SANDBOX_ADVICE}" if kind == "none" else description
+    return join_sentences(description, NO_SANDBOX_ADVICE) if kind == "none" else description
 
 
 async def certificates() -> str:
@@ -91,15 +99,17 @@ async def certificates() -> str:
 
     if sys.platform == "darwin":
         await asyncio.to_thread(trusted)
-        return "checked by the system itself"
+        return text("checked by the system")
     count = await asyncio.to_thread(lambda: _count_authorities(trusted()))
     if not count:
         raise HelixError(
-            "No certificate of an authority is found.",
-            "No server's identity could be checked.",
-            "Install ca-certificates." if sys.platform == "linux" else "Repair the system's trust store.",
+            text("No certificate authorities found."),
+            text("Without them, no server can be trusted."),
+            text("Install {package}.", package="ca-certificates")
+            if sys.platform == "linux"
+            else text("Repair the system's trust store."),
         )
-    return f"{count} authorities"
+    return text.plural(count, "%n certificate authority", "%n certificate authorities")
 
 
 def _count_authorities(context: ssl.SSLContext) -> int:
@@ -120,7 +130,7 @@ def data(data_dir: DataDir) -> Callable[[], Awaitable[str]]:
 
     async def check() -> str:
         data_dir.ensure()
-        return f"{data_dir.root} can be written"
+        return text("{folder} is writable", folder=data_dir.root)
 
     return check
 
@@ -132,8 +142,9 @@ async def keys() -> str:
         name = await secret_store.keychain_name()
     finally:
         secret_store.close()
-    return (
-        name or f"no keychain ({secret_store.problem}); keys come from the environment, or last for one run"
+    return name or text(
+        "no keychain ({problem}); keys come from the environment or last for one run",
+        problem=secret_store.problem,
     )
 
 
@@ -146,7 +157,8 @@ async def try_keychain(find: Callable[[], Keychain] = system_keychain) -> str:
         saved = await writer.set(PROBE, value)
         if saved.place == "run":
             raise HelixError(
-                f"The keychain does not take a key: {writer.problem}.", fix="Unlock it, or start one."
+                text("The keychain didn't save a key: {problem}.", problem=writer.problem),
+                fix=text("Unlock the keychain, or start one."),
             )
         read_back = await reader.get(PROBE)
         await reader.delete(PROBE)
@@ -155,7 +167,7 @@ async def try_keychain(find: Callable[[], Keychain] = system_keychain) -> str:
         for secret_store in (writer, reader, checker):
             secret_store.close()
     if read_back.value != value:
-        raise HelixError("The keychain gave back another key than it was given.")
+        raise HelixError(text("The keychain returned a different key than was saved."))
     if remaining.value:
-        raise HelixError("The keychain does not let go of a key.")
-    return f"a key was stored, read back and deleted (keychain: {saved.name})"
+        raise HelixError(text("The keychain didn't delete a key."))
+    return text("a key was saved, read back and deleted (keychain: {name})", name=saved.name)

@@ -10,15 +10,23 @@ from pathlib import Path
 
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.user_text import TextContext
+from helix_desktop.words.errors import error_text
+from helix_desktop.words.translation import translate
+
+text = TextContext("Self-check")
 
 CHECK_NAMES = ("window", "fonts", "icons", "pictures", "translations")
 _FAMILIES = {"Inter", "JetBrains Mono"}
 _PICTURES = {"png", "jpeg", "gif", "webp", "svg"}
-_AGAIN = "Install Helix Desktop again."
+_AGAIN = text("Reinstall Helix Desktop.")
 
 
 def run_render_checks() -> int:
-    """Run each check and print one JSON object: name -> [passed, text]. Qt itself may end this process."""
+    """Run each check and print one JSON object: name -> [passed, text], in the language of this process.
+
+    Qt itself may end this process.
+    """
     # Without a display, on Qt's offscreen platform.
     if not any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY")) and sys.platform == "linux":
         os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
@@ -35,8 +43,10 @@ def run_render_checks() -> int:
     results: dict[str, tuple[bool, str]] = {}
     for name, check in checks.items():
         try:
-            results[name] = True, check()
-        except (HelixError, OSError) as error:
+            results[name] = True, translate(check())
+        except HelixError as error:
+            results[name] = False, error_text(error)
+        except OSError as error:
             results[name] = False, str(error)
     sys.stdout.write(json.dumps(results))
     return 0
@@ -49,8 +59,8 @@ def _window(platform: str) -> str:
     picture = label.grab().toImage()
     colors = {picture.pixel(x, y) for x in range(picture.width()) for y in range(picture.height())}
     if len(colors) <= 1:  # the ground alone
-        raise HelixError("No letter is painted.", "The fonts are not found, or Qt is damaged.", _AGAIN)
-    return f"painted on {platform}"
+        raise HelixError(text("No text was painted."), text("Fonts are missing, or Qt is damaged."), _AGAIN)
+    return text("painted on {platform}", platform=platform)
 
 
 def _fonts() -> str:
@@ -62,12 +72,10 @@ def _fonts() -> str:
     broken = [file.name for file in files if QFontDatabase.addApplicationFont(str(file)) < 0]
     families = set(fonts.load(resources_dir() / "fonts"))
     if broken or not families >= _FAMILIES or QFontInfo(fonts.base()).family() != fonts.UI_FAMILY:
-        raise HelixError(
-            f"Families found: {', '.join(sorted(families)) or 'none'}.",
-            f"Unreadable: {', '.join(broken) or 'none'}.",
-            _AGAIN,
-        )
-    return f"{' and '.join(sorted(_FAMILIES))}, {len(files)} files"
+        unusable = (*sorted(_FAMILIES - families), *broken) or (fonts.UI_FAMILY,)
+        raise HelixError(text("Fonts are missing or unreadable: {names}.", names=unusable), fix=_AGAIN)
+    families_text = ", ".join(sorted(_FAMILIES))
+    return text.plural(len(files), "{families}: %n file", "{families}: %n files", families=families_text)
 
 
 def _icons() -> str:
@@ -78,10 +86,12 @@ def _icons() -> str:
     broken = [file.name for file in files if not QSvgRenderer(str(file)).isValid()]
     own = resources_dir() / "icons" / "helix.svg"
     if QIcon(str(own)).pixmap(32).isNull():  # what the window's own icon needs besides: Qt's plug-in for SVG
-        broken.append(f"{own.name} as the window's icon")
-    if broken or not files:
-        raise HelixError(f"{', '.join(broken) or 'All icons'} cannot be drawn.", fix=_AGAIN)
-    return f"{len(files)} icons"
+        broken.append(text("{name} as the window's icon", name=own.name))
+    if not files:
+        raise HelixError(text("All icons are missing."), fix=_AGAIN)
+    if broken:
+        raise HelixError(text("Icons can't be drawn: {names}.", names=tuple(broken)), fix=_AGAIN)
+    return text.plural(len(files), "%n icon", "%n icons")
 
 
 def _pictures() -> str:
@@ -89,7 +99,9 @@ def _pictures() -> str:
 
     supported = {bytes(image_format.data()).decode() for image_format in QImageReader.supportedImageFormats()}
     if not supported >= _PICTURES:
-        raise HelixError(f"Qt cannot read {', '.join(sorted(_PICTURES - supported))}.", fix=_AGAIN)
+        raise HelixError(
+            text("Qt can't read {formats}.", formats=tuple(sorted(_PICTURES - supported))), fix=_AGAIN
+        )
     return ", ".join(sorted(_PICTURES))
 
 
@@ -99,5 +111,10 @@ def _translations() -> str:
     folder = Path(QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath))
     names = sorted(file.stem for file in folder.glob("qtbase_*.qm"))
     if "qtbase_de" not in names or not QTranslator().load("qtbase_de", str(folder)):
-        raise HelixError(f"Qt's own words are not found in {folder}.", fix=_AGAIN)
-    return f"{len(names)} languages of Qt's own words in {folder}"
+        raise HelixError(text("Qt's translations are missing in {folder}.", folder=folder), fix=_AGAIN)
+    return text.plural(
+        len(names),
+        "Qt's own texts in %n language in {folder}",
+        "Qt's own texts in %n languages in {folder}",
+        folder=folder,
+    )

@@ -14,11 +14,15 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
 from helix_desktop.config.build_info import current_build
+from helix_desktop.config.languages import LANGUAGE_VARIABLE
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.diagnostics.checks.rendering import CHECK_NAMES
 from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.user_text import TextContext, join_sentences
 from helix_desktop.services.own_command import is_frozen, own_command
 from helix_desktop.services.sample_python import with_sample_python
+
+text = TextContext("Self-check")
 
 PAINT_ONLY = "--paint-only"
 _CHILD_TIMEOUT_S = 60.0
@@ -46,7 +50,8 @@ _INITIALIZE = {
 class RenderCheckProcess:
     """The rendering checks, all run by one child process, which the first check starts."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, in_english: bool = False) -> None:
+        self._environ = _english_environ() if in_english else None
         self._results: dict[str, tuple[bool, str]] | None = None
         self._failure = ""
 
@@ -58,10 +63,10 @@ class RenderCheckProcess:
         async def check() -> str:
             if self._results is None:
                 await self._run()
-            works, text = (self._results or {}).get(name, (False, self._failure))
+            works, finding = (self._results or {}).get(name, (False, self._failure))
             if not works:
-                raise HelixError(text)
-            return text
+                raise HelixError(finding)
+            return finding
 
         return check
 
@@ -69,43 +74,50 @@ class RenderCheckProcess:
         self._results = {}
         child = await asyncio.create_subprocess_exec(
             *own_command("self-check", PAINT_ONLY),
+            env=self._environ,
             stdin=asyncio.subprocess.DEVNULL,
             stdout=_PIPE,
             stderr=_PIPE,
         )
         try:
-            output, errors = await _communicate(child, "The painting")
+            output, errors = await _communicate(child, text("The rendering check"))
         except HelixError as error:
-            self._failure = str(error)
+            self._failure = error.what
             return
         try:
             self._results = {
                 name: (bool(result[0]), str(result[1])) for name, result in json.loads(output).items()
             }
         except ValueError:
-            why = " ".join(errors.decode(errors="replace").split())
-            self._failure = f"Qt cannot paint. {why or f'It ended with {child.returncode}.'}"
+            self._failure = join_sentences(text("Qt can't paint."), _end_of(child, errors))
 
 
-async def mcp() -> str:
+def _english_environ() -> dict[str, str]:
+    return {**os.environ, LANGUAGE_VARIABLE: "en"}
+
+
+def _end_of(child: asyncio.subprocess.Process, errors: bytes) -> str:
+    """Return what a failed child wrote to standard error, else its exit code."""
+    written = " ".join(errors.decode(errors="replace").split())
+    return written or text("It exited with code {code}.", code=str(child.returncode))
+
+
+async def mcp(*, in_english: bool = False) -> str:
     """Check that the cache server, started as other programs start it, answers the first request."""
     with tempfile.TemporaryDirectory() as temp_dir:
         folder, data = await asyncio.to_thread(_create_workspace, Path(temp_dir))
         child = await asyncio.create_subprocess_exec(
             *own_command("mcp", "--data-dir", str(data), "--workspace", str(folder)),
-            stdin=_PIPE, stdout=_PIPE, stderr=_PIPE,
+            env=_english_environ() if in_english else None, stdin=_PIPE, stdout=_PIPE, stderr=_PIPE,
         )  # fmt: skip
         output, errors = await _communicate(
-            child, "The cache server", json.dumps(_INITIALIZE).encode() + b"\n"
+            child, text("The cache server"), json.dumps(_INITIALIZE).encode() + b"\n"
         )
     try:
         answer = json.loads(output.splitlines()[0])["result"]
-        return f"the cache server answers, protocol {answer['protocolVersion']}"
+        return text("the cache server answers with protocol {version}", version=answer["protocolVersion"])
     except (IndexError, ValueError, KeyError, TypeError):
-        why = " ".join(errors.decode(errors="replace").split())
-        raise HelixError(
-            "The cache server gives no answer.", why or f"It ended with {child.returncode}."
-        ) from None
+        raise HelixError(text("The cache server doesn't answer."), _end_of(child, errors)) from None
 
 
 async def _communicate(
@@ -118,7 +130,13 @@ async def _communicate(
     except TimeoutError:
         child.kill()
         await child.wait()
-        raise HelixError(f"{label} did not come to an end within {_CHILD_TIMEOUT_S:g} s.") from None
+        raise HelixError(
+            text(
+                "{program} didn't end within {seconds} seconds.",
+                program=label,
+                seconds=round(_CHILD_TIMEOUT_S),
+            )
+        ) from None
 
 
 def _create_workspace(place: Path) -> tuple[Path, Path]:
@@ -142,11 +160,11 @@ async def sample() -> str:
             cwd=folder, env=with_sample_python(os.environ),
             stdin=asyncio.subprocess.DEVNULL, stdout=_PIPE, stderr=asyncio.subprocess.STDOUT,
         )  # fmt: skip
-        output = (await _communicate(child, "The sample's Python"))[0].decode(errors="replace")
+        output = (await _communicate(child, text("The sample's Python")))[0].decode(errors="replace")
     ran = _RAN.search(output)
     if ran is None:
-        raise HelixError("The sample's tests do not run.", " ".join(output.split())[-_OUTPUT_CHARS:])
-    return f"Python runs the sample's {ran[1]} tests"
+        raise HelixError(text("The sample's tests don't run."), " ".join(output.split())[-_OUTPUT_CHARS:])
+    return text.plural(int(ran[1]), "Python runs the sample's %n test", "Python runs the sample's %n tests")
 
 
 async def children() -> str:
@@ -154,12 +172,14 @@ async def children() -> str:
     command = ("cmd", "/d", "/u", "/c", "set") if os.name == "nt" else ("env", "-0")
     child = await asyncio.create_subprocess_exec(*command, stdin=asyncio.subprocess.DEVNULL, stdout=_PIPE)
     output, _ = await child.communicate()
-    text, end = (output.decode("utf-16-le"), "\r\n") if os.name == "nt" else (os.fsdecode(output), "\0")
-    variables = dict(line.split("=", 1) for line in text.split(end) if "=" in line[1:])
+    listing, end = (output.decode("utf-16-le"), "\r\n") if os.name == "nt" else (os.fsdecode(output), "\0")
+    variables = dict(line.split("=", 1) for line in listing.split(end) if "=" in line[1:])
     leaked = leaked_variables(variables, bundle_dir())
     if leaked:
-        raise HelixError(f"Programs that are started see {', '.join(leaked)} of Helix Desktop.")
-    return f"{len(variables)} variables, all of them the person's own"
+        raise HelixError(
+            text("Started programs see Helix Desktop's variables: {names}.", names=tuple(leaked))
+        )
+    return text.plural(len(variables), "%n variable, your own", "%n variables, all your own")
 
 
 def bundle_dir() -> Path | None:

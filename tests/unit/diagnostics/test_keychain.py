@@ -36,7 +36,7 @@ async def test_the_trial_key_is_stored_and_deleted_and_others_stay() -> None:
     others = SecretStore({}, lambda: chain)
     await others.set("openai", "sk-1")
     assert await try_keychain(lambda: chain) == (
-        "a key was stored, read back and deleted (keychain: Test Keychain)"
+        "a key was saved, read back and deleted (keychain: Test Keychain)"
     )
     assert (await others.get("openai")).value == "sk-1"
     assert "probe" not in str(chain.items)
@@ -50,9 +50,9 @@ def _none() -> Keychain:
 @pytest.mark.parametrize(
     ("chain", "expected"),
     [
-        (None, "does not take a key: this system has no keychain"),
-        (Chain(forgets_values=True), "another key than it was given"),
-        (Chain(refuses_deletes=True), "does not let go of a key"),
+        (None, "didn't save a key: this system has no keychain"),
+        (Chain(forgets_values=True), "a different key than was saved"),
+        (Chain(refuses_deletes=True), "didn't delete a key"),
     ],
     ids=["none", "forgetful", "clinging"],
 )
