@@ -267,7 +267,7 @@ def _attachment_key(attachment: Attachment) -> str:
 def _chip_text(attachment: Attachment, model_sees_images: bool) -> ChipText:
     """Return a chip's text: name and price, or that the model sees no images."""
     if attachment.image and not model_sees_images:
-        note = tr("this model can't see images")
+        note = tr("images not supported")
     else:
         note = tr("{tokens} tokens", tokens=format_tokens(attachment.tokens))
     return ChipText(_attachment_key(attachment), attachment.label, note)

@@ -97,7 +97,7 @@ async def test_a_model_without_vision_is_named_on_the_chip(qapp: QApplication, t
         await rig.use_server(server)
         drop(rig, tmp_path / "lamp.png")
         await until(rig.attachment_labels, "the image stands above the text")
-        assert rig.attachment_labels() == ["lamp.png · this model can't see images"]
+        assert rig.attachment_labels() == ["lamp.png · images not supported"]
         rig.type_message("What is this?")
         await until(lambda: rig.events(UserSpoke), "it was sent")
         await rig.wait_for_turn_end()

@@ -107,12 +107,12 @@ class AttachmentChip(QWidget):
         painter.end()
 
     def visible_label(self) -> str:
-        """Return the label as it stands on the chip: where room ends its name is cut, never its note."""
+        """Return the label as it stands on the chip: its name is cut where room ends, to a third at most."""
         font, room = self._style.font(SMALL, MEDIUM), self._label_rect().width()
         if self._style.width(self.label, font) <= room:
             return self.label
         suffix = self._text.suffix
-        room -= self._style.width(suffix, font)
+        room = max(room / 3, room - self._style.width(suffix, font))
         metrics = self._style.metrics(font)
         return metrics.elidedText(self._text.name, Qt.TextElideMode.ElideMiddle, room) + suffix
 

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QElapsedTimer, QEvent, QObject, QRectF, QSize, Qt, QTimer, Signal, SignalInstance
 from PySide6.QtGui import QPainter, QPaintEvent, QPalette
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from helix_desktop.ui.chat.composer.attachment_chips import AttachmentBar, ChipText
 from helix_desktop.ui.chat.composer.editor import Editor
 from helix_desktop.ui.chat.items.painting import paint_box
 from helix_desktop.ui.chat.style import BODY, MEDIUM, SMALL, ChatStyle
+from helix_desktop.ui.design.labels import ElidedLabel
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
@@ -75,8 +76,8 @@ class Composer(Themed, QWidget):
         self._attach.setObjectName("attach")
         self._attach.setAccessibleName(tr("Attach images"))
         self._attach.setToolTip(tr("Attach images (or paste or drop them)"))
-        self._estimate = QLabel(self._frame)
-        self._hint = QLabel(self._frame)
+        self._estimate = ""
+        self._status = ElidedLabel()
         self._steer = QPushButton(tr("Steer", "verb: send into the running turn"), self._frame)
         self._steer.setObjectName("steer")
         self._steer.setToolTip(tr("Steer: send after the current step (Ctrl+Shift+Enter)"))
@@ -124,8 +125,8 @@ class Composer(Themed, QWidget):
 
     def set_estimate(self, text: str) -> None:
         """Show how many tokens the text will cost, for example "≈ 120 tokens"; empty hides it."""
-        self._estimate.setText(text)
-        self._estimate.setVisible(bool(text))
+        self._estimate = text
+        self._refresh()
 
     def set_model(self, name: str, tip: str = "") -> None:
         """Show the model's name, and in its tooltip for what it was chosen; an empty name hides it."""
@@ -152,12 +153,10 @@ class Composer(Themed, QWidget):
         palette = self.editor.palette()
         palette.setColor(QPalette.ColorRole.PlaceholderText, style.color(theme.faint))
         self.editor.setPalette(palette)
-        for label in (self._estimate, self._hint):
-            label.setFont(style.font(SMALL))
-            label.setStyleSheet(
-                f"QLabel {{ color: {theme.faint}; font-size: {style.px(SMALL):.0f}px;"
-                " background: transparent; }"
-            )
+        self._status.setFont(style.font(SMALL))
+        self._status.setStyleSheet(
+            f"QLabel {{ color: {theme.faint}; font-size: {style.px(SMALL):.0f}px; background: transparent; }}"
+        )
         for button, name, px in ((self.model_button, "cpu", 13), (self._attach, "paperclip", 15)):
             edge = round(style.px(px))
             button.setIcon(icon(name, theme.muted, edge))
@@ -190,9 +189,9 @@ class Composer(Themed, QWidget):
         row.setSpacing(8)
         row.addWidget(self._attach)
         row.addWidget(self.model_button)
-        row.addStretch(1)
-        for widget in (self._estimate, self._hint, self._steer, self._queue, self._send):
-            row.addWidget(widget)
+        row.addWidget(self._status, 1)
+        for button in (self._steer, self._queue, self._send):
+            row.addWidget(button)
         inner = QVBoxLayout(self._frame)
         inner.setContentsMargins(14, 10, 10, 9)
         inner.setSpacing(5)
@@ -209,7 +208,7 @@ class Composer(Themed, QWidget):
         for button in (self._send, self._queue, self._steer, self.model_button, self._attach):
             button.setCursor(Qt.CursorShape.PointingHandCursor)
             button.setAutoDefault(False)
-        self._estimate.hide()
+        self._status.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.setFocusProxy(self.editor)
 
     def _connect(self) -> None:
@@ -257,10 +256,9 @@ class Composer(Themed, QWidget):
         for button in (self._queue, self._steer):
             button.setVisible(self._running and ready)
         keys = tr("Enter", "key") if self.editor.enter_sends else tr("Ctrl+Enter", "keys")
-        self._hint.setText(
-            tr("{keys} to queue", keys=keys) if self._running else tr("{keys} to send", keys=keys)
-        )
-        self._hint.setVisible(ready or not self._running)
+        hint = tr("{keys} to queue", keys=keys) if self._running else tr("{keys} to send", keys=keys)
+        shown = [part for part in (self._estimate, hint if ready or not self._running else "") if part]
+        self._status.set_full_text(" · ".join(shown), *shown[:1])
         name = tr("Stop") if self._running else tr("Send")
         self._send.setAccessibleName(name)
         self._send.setToolTip(name)
@@ -278,7 +276,7 @@ class Composer(Themed, QWidget):
         )
         for button in (self._queue, self._steer):
             button.setFont(self._style.font(SMALL, MEDIUM))
-        self.editor.setAccessibleDescription(self._hint.text())
+        self.editor.setAccessibleDescription(hint)
 
 
 def _editor_style(style: ChatStyle) -> str:

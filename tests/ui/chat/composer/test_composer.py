@@ -137,7 +137,7 @@ def test_estimate_model_and_theme_are_displayed(composer: Composer) -> None:
     composer.set_estimate("≈ 12 tokens")
     composer.set_model("Opus")
     composer.set_theme(DARK)
-    assert composer._estimate.isVisible()
+    assert composer._status.full_text() == "≈ 12 tokens · Enter to send"
     assert composer.editor.placeholderText() == "Message Opus"
     composer.set_estimate("")
-    assert not composer._estimate.isVisible()
+    assert composer._status.full_text() == "Enter to send"
