@@ -23,6 +23,12 @@ from helix_desktop.demo.screenshots import ScreenshotWriter
 from helix_desktop.demo.session_checks import DemoCheck
 from helix_desktop.demo.tour import Tour
 from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.user_text import TextContext
+from helix_desktop.words.times import format_exact_duration
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Demo")
+text = TextContext("Demo")
 
 _OWN_NAMES = ("data", "projects")  # what a former run left in the folder; pictures are overwritten
 _MARKER_FILE = (
@@ -64,9 +70,9 @@ def _empty_data_dir(out: Path) -> DataDir:
     foreign = [] if marker.is_file() else [name for name in _OWN_NAMES if os.path.lexists(out / name)]
     if foreign:
         raise InvalidInput(
-            f"{out / foreign[0]} is already there.",
-            "The guided demo did not make it, and would have to replace it.",
-            "Choose another folder with --out.",
+            text("{path} already exists.", path=out / foreign[0]),
+            text("The demo would have to replace it, but didn't create it."),
+            text("Choose another folder with {option}.", option="--out"),
         )
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -75,7 +81,9 @@ def _empty_data_dir(out: Path) -> DataDir:
             shutil.rmtree(out / name, ignore_errors=True)
     except OSError as error:
         raise InvalidInput(
-            f"{out} cannot be used.", f"{error.strerror or error}.", "Choose another folder with --out."
+            text("{path} can't be used.", path=out),
+            text("{reason}.", reason=error.strerror or error),
+            text("Choose another folder with {option}.", option="--out"),
         ) from error
     data = DataDir(out / "data")
     data.ensure()
@@ -102,9 +110,17 @@ async def _drive_window(
 def _report(checks: list[DemoCheck], screenshots: ScreenshotWriter, duration_s: float) -> int:
     failures = [check for check in checks if not check.passed]
     for check in checks:
-        sys.stdout.write(f"{'ok  ' if check.passed else 'FAIL'}  {check.name:<28} {check.text}\n")
-    sys.stdout.write(f"      {'pictures':<28} {len(screenshots.saved)} in {screenshots.folder}\n")
-    sys.stdout.write(f"      {'time':<28} {duration_s:.1f} s\n")
+        _print_row("ok" if check.passed else "FAIL", check.name, check.text)
+    saved = tr("{count} in {folder}", count=len(screenshots.saved), folder=screenshots.folder)
+    _print_row("", tr("screenshots"), saved)
+    _print_row("", tr("time"), format_exact_duration(round(duration_s * 1000)))
     if failures:
-        sys.stdout.write(f"{len(failures)} of {len(checks)} findings are not as promised\n")
+        failed = tr.plural(
+            len(failures), "%n of {checks} checks failed", "%n of {checks} checks failed", checks=len(checks)
+        )
+        sys.stdout.write(f"{failed}\n")
     return 1 if failures else 0
+
+
+def _print_row(mark: str, name: str, finding: str) -> None:
+    sys.stdout.write(f"{mark:<4}  {name:<28} {finding}\n")

@@ -9,9 +9,12 @@ from PySide6.QtWidgets import QWidget
 
 from helix_desktop.app.window_context import WindowContext
 from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.user_text import TextContext
 from helix_desktop.ui.design.style.stylesheet import ThemeMode
 from helix_desktop.ui.settings.dialog import SettingsPage
 from helix_desktop.ui.workspaces.window_controllers import WindowControllers
+
+text = TextContext("Demo")
 
 _SETTLE_S = 0.35  # for what is drawn a moment later: highlighted code, table pages, coalesced numbers
 _BOTH_MODES: tuple[ThemeMode, ...] = ("dark", "light")
@@ -45,7 +48,10 @@ class ScreenshotWriter:
             await asyncio.sleep(_SETTLE_S)
             path = self.folder / f"{name}-{mode}.png"
             if not (widget or self._window_context.window).grab().save(str(path)):
-                raise HelixError(f"{path} could not be written.", fix="Make room, or choose another folder.")
+                raise HelixError(
+                    text("{path} can't be written.", path=path),
+                    fix=text("Free some disk space, or choose another folder."),
+                )
             self.saved.append(path)
 
 

@@ -13,7 +13,10 @@ from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered
 from helix_desktop.domain.events.summary import ObservationsPlaced
-from helix_desktop.domain.text_format import format_bytes
+from helix_desktop.words.numbers import format_size
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Demo")
 
 MIN_CALLS, MIN_FOLDS, MIN_HANDOVERS = 80, 2, 1
 
@@ -33,12 +36,16 @@ async def check_session(store: Store, conversation: Conversation) -> list[DemoCh
     answers = answers_in(transcript.items)
     recalled = [answer for answer in answers if answer.recalled and answer.ok]
     return [
-        DemoCheck("tool calls", len(answers) >= MIN_CALLS, f"{len(answers)} in {transcript.turns} turns"),
+        _check_calls(len(answers), transcript.turns),
         *_check_rewrites(transcript),
         await _check_totals(store),
         await _check_outputs(store, answers),
         await _check_arguments(store, transcript),
-        DemoCheck("recalled by the agent", bool(recalled), f"{len(recalled)} times, by markers and indexes"),
+        DemoCheck(
+            tr("recalled by the agent"),
+            bool(recalled),
+            tr.plural(len(recalled), "%n time", "%n times"),
+        ),
         _check_window(conversation),
     ]
 
@@ -48,48 +55,82 @@ def answers_in(items: list[LogItem]) -> list[ToolAnswered]:
     return [item.event for item in items if isinstance(item.event, ToolAnswered)]
 
 
+def _check_calls(calls: int, turns: int) -> DemoCheck:
+    parts = (tr.plural(calls, "%n call", "%n calls"), tr.plural(turns, "%n turn", "%n turns"))
+    return DemoCheck(tr("tool calls"), calls >= MIN_CALLS, " · ".join(parts))
+
+
 def _check_rewrites(transcript: Transcript) -> list[DemoCheck]:
     """Check the rewrites of the window, mechanism by mechanism."""
-    rewrites = transcript.rewrites
-    sweeps = list(rewrites.sweeps.values())
+    return [
+        _check_cached(transcript),
+        _check_noted(transcript),
+        _check_observations(transcript),
+        _check_summarized(transcript),
+    ]
+
+
+def _check_cached(transcript: Transcript) -> DemoCheck:
+    sweeps = list(transcript.rewrites.sweeps.values())
     masked = [item for sweep in sweeps for seq in sweep.masked if (item := transcript.item(seq)) is not None]
     steps = sum(isinstance(item.event, AssistantSpoke) for item in masked)
-    saved = sum(sweep.saved for sweep in sweeps)
-    noun = "step" if steps == 1 else "steps"
-    masked_text = f"{len(masked) - steps} outputs and the arguments of {steps} {noun} became markers"
-    folds = list(rewrites.folds.values())
-    folded, freed = sum(fold.steps for fold in folds), sum(fold.saved for fold in folds)
-    observed = rewrites.observations.values()
-    placed = rewrites.of_kind(ObservationsPlaced).values()
-    facts, gone = sum(len(event.observations) for event in observed), sum(event.saved for event in placed)
+    parts = (
+        tr.plural(len(sweeps), "%n time", "%n times"),
+        tr.plural(len(masked) - steps, "%n output", "%n outputs"),
+        tr.plural(steps, "arguments of %n step", "arguments of %n steps"),
+        _saved_text(sum(sweep.saved for sweep in sweeps)),
+    )
+    return DemoCheck(tr("cached"), bool(sweeps), " · ".join(parts))
+
+
+def _check_noted(transcript: Transcript) -> DemoCheck:
+    folds = list(transcript.rewrites.folds.values())
+    parts = (
+        tr.plural(len(folds), "%n time", "%n times"),
+        tr.plural(sum(fold.steps for fold in folds), "%n step", "%n steps"),
+        _saved_text(sum(fold.saved for fold in folds)),
+    )
+    return DemoCheck(tr("noted"), len(folds) >= MIN_FOLDS, " · ".join(parts))
+
+
+def _check_observations(transcript: Transcript) -> DemoCheck:
+    observed = transcript.rewrites.observations.values()
+    placed = transcript.rewrites.of_kind(ObservationsPlaced).values()
+    parts = (
+        tr.plural(len(observed), "prepared %n time", "prepared %n times"),
+        tr.plural(sum(len(event.observations) for event in observed), "%n fact", "%n facts"),
+        tr.plural(len(placed), "added to the context %n time", "added to the context %n times"),
+        _saved_text(sum(event.saved for event in placed)),
+    )
+    return DemoCheck(tr("observations"), bool(placed), " · ".join(parts))
+
+
+def _check_summarized(transcript: Transcript) -> DemoCheck:
     handovers = [
-        handover for handover in rewrites.handovers.values() if handover.trigger is HandoverTrigger.THRESHOLD
+        handover
+        for handover in transcript.rewrites.handovers.values()
+        if handover.trigger is HandoverTrigger.THRESHOLD
     ]
-    changes = ", ".join(f"{handover.before:,} -> {handover.after:,}" for handover in handovers)
-    return [
-        DemoCheck("sweeps", bool(sweeps), f"{len(sweeps)}: {masked_text}, {saved:,} tokens saved"),
-        DemoCheck(
-            "folds",
-            len(folds) >= MIN_FOLDS,
-            f"{len(folds)}: {folded} steps became notes, {freed:,} tokens saved",
-        ),
-        DemoCheck(
-            "observations",
-            bool(placed),
-            f"{len(observed)} prepared with {facts} facts, {len(placed)} put in place, {gone:,} tokens saved",
-        ),
-        DemoCheck(
-            "handovers",
-            len(handovers) >= MIN_HANDOVERS,
-            f"{len(handovers)} at the threshold: {changes} tokens",
-        ),
+    changes = [
+        tr("{before} → {after} tokens", before=handover.before, after=handover.after)
+        for handover in handovers
     ]
+    times = tr.plural(len(handovers), "%n time at the threshold", "%n times at the threshold")
+    return DemoCheck(tr("summarized"), len(handovers) >= MIN_HANDOVERS, " · ".join((times, *changes)))
+
+
+def _saved_text(tokens: int) -> str:
+    return tr("{tokens} tokens saved", tokens=tokens)
 
 
 async def _check_totals(store: Store) -> DemoCheck:
     totals = await store.totals()
-    sizes = f"{format_bytes(totals.size)}, {format_bytes(totals.stored_size)} on disk"
-    return DemoCheck("outputs cached", totals.entries > 0, f"{totals.entries} entries, {sizes}")
+    parts = (
+        tr.plural(totals.entries, "%n entry", "%n entries"),
+        format_size(totals.size),
+        tr("{size} on disk", size=format_size(totals.stored_size)),
+    )
+    return DemoCheck(tr("cache"), totals.entries > 0, " · ".join(parts))
 
 
 def _check_window(conversation: Conversation) -> DemoCheck:
@@ -97,8 +138,12 @@ def _check_window(conversation: Conversation) -> DemoCheck:
     unmanaged = sum(item.tokens for item in items)
     used = conversation.window.measure()[1].used
     peak = max(item.event.estimate for item in items if isinstance(item.event, AssistantSpoke))
-    text = f"{unmanaged:,} unmanaged, largest request {peak:,}, now {used:,} tokens"
-    return DemoCheck("window", peak < conversation.model.window, text)
+    parts = (
+        tr("{tokens} tokens if nothing were managed", tokens=unmanaged),
+        tr("{tokens} in the largest request", tokens=peak),
+        tr("{tokens} now", tokens=used),
+    )
+    return DemoCheck(tr("context"), peak < conversation.model.window, " · ".join(parts))
 
 
 async def _check_outputs(store: Store, answers: list[ToolAnswered]) -> DemoCheck:
@@ -114,10 +159,12 @@ async def _check_outputs(store: Store, answers: list[ToolAnswered]) -> DemoCheck
             is_same = is_same and data.decode("utf-8", "replace") == answer.text
         verified += is_same
         size += len(data)
-    text = (
-        f"{verified} of {len(stored)} read back by SHA-256, {compared} compared with the log, {size:,} bytes"
+    parts = (
+        tr("{verified} of {stored} read back by SHA-256", verified=verified, stored=len(stored)),
+        tr("{compared} compared with the log", compared=compared),
+        tr("{size} bytes", size=size),
     )
-    return DemoCheck("byte for byte", verified == len(stored), text)
+    return DemoCheck(tr("outputs byte for byte"), verified == len(stored), " · ".join(parts))
 
 
 async def _check_arguments(store: Store, transcript: Transcript) -> DemoCheck:
@@ -133,7 +180,7 @@ async def _check_arguments(store: Store, transcript: Transcript) -> DemoCheck:
                 total += 1
                 matching += (await store.get(digest)).decode("utf-8", "replace") in values
     return DemoCheck(
-        "arguments byte for byte",
+        tr("arguments byte for byte"),
         matching == total > 0,
-        f"{matching} of {total} are those of their calls",
+        tr("{matching} of {total} match their calls", matching=matching, total=total),
     )

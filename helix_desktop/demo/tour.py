@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Collection
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
@@ -18,10 +20,20 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.domain.events.session import AssistantSpoke
 from helix_desktop.domain.events.summary import ObservationsPlaced
+from helix_desktop.domain.user_text import TextContext
 from helix_desktop.providers.demo.script import read_scripts
 from helix_desktop.services.sample_workspaces import SAMPLES, add_sample
 from helix_desktop.ui.workspaces.window_controllers import WindowControllers
+from helix_desktop.words.times import format_duration
+from helix_desktop.words.translation import Translator
 from helix_desktop.workspaces.saved_rules import SavedRules
+
+tr = Translator("Demo")
+text = TextContext("Demo")
+
+_REPORT_IT = text("This is a bug. Report it.")
+
+RewriteKind: TypeAlias = Literal["handover", "sweep", "fold"]
 
 _TURN_TIMEOUT_S = 120
 _POLL_S = 0.03
@@ -74,9 +86,7 @@ class Tour:
     def _conversation(self) -> Conversation:
         conversation = self._controllers.session_controller.conversation
         if conversation is None:
-            raise HelixError(
-                "The window shows no session.", fix="This is a fault of Helix Desktop: report it."
-            )
+            raise HelixError(text("The window doesn't show a session."), fix=_REPORT_IT)
         return conversation
 
     async def _play_script(self, conversation: Conversation, name: str) -> None:
@@ -96,10 +106,10 @@ class Tour:
         """Make the demo model ask once more, for a screenshot of an approval request for an edit."""
         SavedRules(self._services.registry, self._controllers.active_workspace.id).set_demo_calls("once")
 
-    async def _send(self, text: str) -> None:
+    async def _send(self, message: str) -> None:
         """Type and send as a user does, and wait for the end of the turn."""
         composer = self._controllers.session_controller.composer.widget
-        composer.set_text(text)
+        composer.set_text(message)
         composer.editor.submitted.emit()
         conversation = self._conversation()
         turns = conversation.session.transcript.turns
@@ -110,22 +120,27 @@ class Tour:
                 conversation.decide(conversation.asks[0].call_id, "once")  # what the sample asks once for
             if time.monotonic() - started_at > _TURN_TIMEOUT_S:
                 raise HelixError(
-                    "A turn of the demo did not end.", text, "See the log in the data directory."
+                    text("A turn of the demo didn't end."),
+                    text("The message was: {message}", message=message),
+                    text("See the log in the data directory."),
                 )
             await asyncio.sleep(_POLL_S)
 
     async def _undo_and_redo(self, conversation: Conversation) -> None:
         """Undo the last rewrite of each kind and redo it; the window must be what it was before each."""
         rewrites = conversation.session.transcript.rewrites
-        kinds = {"handover": rewrites.active_handovers, "sweep": rewrites.sweeps}
+        kinds: dict[RewriteKind, Collection[int]] = {
+            "handover": rewrites.active_handovers,
+            "sweep": rewrites.sweeps,
+        }
         for name, active in kinds.items():
             if not active:
-                self._add_check(f"{name} undone and redone", False, "there is none")
+                self._add_check(_undo_name(name), False, tr("nothing to undo"))
                 continue
             await self._undo_and_redo_one(conversation, name, max(active))
         await self._undo_the_fold(conversation)
 
-    async def _undo_and_redo_one(self, conversation: Conversation, name: str, seq: int) -> None:
+    async def _undo_and_redo_one(self, conversation: Conversation, name: RewriteKind, seq: int) -> None:
         before = conversation.window.measure()[0]
         self._controllers.rewrites.undo(seq)
         undone = await self._changed(conversation, before)
@@ -134,9 +149,14 @@ class Tour:
             await self._screenshots.capture("timeline-undone", ("dark",))
         self._controllers.rewrites.redo(seq)
         redone = await self._changed(conversation, undone)
-        text = f"{before.estimate:,} -> {undone.estimate:,} -> {redone.estimate:,} tokens"
+        change = tr(
+            "{before} → {undone} → {redone} tokens",
+            before=before.estimate,
+            undone=undone.estimate,
+            redone=redone.estimate,
+        )
         is_restored = undone.estimate > before.estimate and redone == before
-        self._add_check(f"{name} undone and redone", is_restored, text)
+        self._add_check(_undo_name(name), is_restored, change)
 
     async def _undo_the_fold(self, conversation: Conversation) -> None:
         """Undo a fold and redo it; one inside a handover or observations needs those undone first."""
@@ -154,7 +174,7 @@ class Tour:
         if folds := self._folds(conversation):
             await self._undo_and_redo_one(conversation, "fold", max(folds))
         else:
-            self._add_check("fold undone and redone", False, "none is in force")
+            self._add_check(_undo_name("fold"), False, tr("nothing to undo"))
         for seq in reversed(undone):
             before = conversation.window.measure()[0]
             self._controllers.rewrites.redo(seq)
@@ -172,7 +192,7 @@ class Tour:
             if window != previous:
                 return window
             await asyncio.sleep(_POLL_S)
-        raise HelixError("The window did not change.", fix="This is a fault of Helix Desktop: report it.")
+        raise HelixError(text("The context didn't change."), fix=_REPORT_IT)
 
     async def _capture_screens(self, conversation: Conversation) -> None:
         window, navigation, transcript = (
@@ -221,8 +241,23 @@ class Tour:
         first_digests = {answer.digest for answer in answers_in(conversation.session.transcript.items)}
         foreign_digests = {digest for digest in first_digests if digest} - own_digests
         leaked = [digest for digest in foreign_digests if await other_workspace.store.find(digest)]
-        text = (
-            f"{len(leaked)} of the first one's {len(foreign_digests)} hashes answered; "
-            f"opened in {switch_ms:.0f} ms"
+        parts = (
+            tr(
+                "{found} of {digests} digests of the first workspace found",
+                found=len(leaked),
+                digests=len(foreign_digests),
+            ),
+            tr("opened in {duration}", duration=format_duration(round(switch_ms))),
         )
-        self._add_check("other workspace", not leaked and first_workspace is not other_workspace, text)
+        is_isolated = not leaked and first_workspace is not other_workspace
+        self._add_check(tr("other workspace"), is_isolated, " · ".join(parts))
+
+
+def _undo_name(kind: RewriteKind) -> str:
+    match kind:
+        case "handover":
+            return tr("summary undone and redone")
+        case "sweep":
+            return tr("caching undone and redone")
+        case "fold":
+            return tr("note undone and redone")

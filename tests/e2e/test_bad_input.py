@@ -113,8 +113,8 @@ UNUSABLE = [
     (("cache", "show", "f" * 64, "--workspace", "ws"), "This workspace holds no content ffff"),
     (("cache", "show", "f" * 65, "--workspace", "ws"), "No cached output begins with"),
     (("cache", "verify", "0123", "--workspace", "ws"), "No cached output begins with '0123'."),
-    (("demo", "--out", "ws/a.txt"), "a.txt cannot be used. File exists."),
-    (("demo", "--out", "ws/a.txt/x"), "cannot be used. Not a directory."),
+    (("demo", "--out", "ws/a.txt"), "a.txt can't be used. File exists."),
+    (("demo", "--out", "ws/a.txt/x"), "can't be used. Not a directory."),
 ]
 
 
@@ -314,5 +314,5 @@ def test_the_demo_refuses_a_folder_that_it_did_not_create(tmp_path: Path, refuse
     precious.parent.mkdir(parents=True)
     precious.write_text("kept")
     for command in ("demo", "screenshots"):
-        assert "is already there" in refuse(command, "--out", str(tmp_path / "mine"))
+        assert "already exists" in refuse(command, "--out", str(tmp_path / "mine"))
     assert precious.read_text() == "kept"
