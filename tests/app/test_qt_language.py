@@ -88,6 +88,12 @@ def test_numbers_and_dates_follow_the_locale(german: QtLanguage) -> None:
     assert german.show_fact(("a", "b", "c")) == "a, b und c"
 
 
+def test_names_are_sorted_as_the_locale_sorts_them(german: QtLanguage) -> None:
+    """An umlaut stands with its letter, and small letters beside large ones."""
+    assert sorted(["Zoo", "apfel", "Öl", "Rad"], key=german.sort_key) == ["apfel", "Öl", "Rad", "Zoo"]
+    assert sorted(["Zoo", "apple", "Rad"], key=English().sort_key) == ["apple", "Rad", "Zoo"]
+
+
 def test_an_unreadable_catalog_is_an_error(tmp_path: Path) -> None:
     """It names the file and says what to do."""
     (tmp_path / "helix_de.qm").write_bytes(b"no catalog")

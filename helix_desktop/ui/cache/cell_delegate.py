@@ -18,6 +18,7 @@ from helix_desktop.ui.design.style.theme import LIGHT, Theme
 PAD = 12  # pixels left and right of a cell's text
 EDGE = 18  # pixels left of the first column's
 _PIN = 12  # pixels of the pin behind a state
+_PILL_PAD = 17  # pixels of a pill beside its text
 _MAX_CACHED_TEXTS = 8_000
 _VCENTER = Qt.AlignmentFlag.AlignVCenter
 _LEFT, _RIGHT = Qt.AlignmentFlag.AlignLeft | _VCENTER, Qt.AlignmentFlag.AlignRight | _VCENTER
@@ -79,7 +80,9 @@ class CacheDelegate(QStyledItemDelegate):
             return
         text = column.text(row, self._now())
         if column.style == "pill":
-            width = self._pill_metrics.horizontalAdvance(text) + 17
+            room = rect.width() - EDGE - _PILL_PAD
+            text = self._pill_metrics.elidedText(text, Qt.TextElideMode.ElideRight, room)
+            width = self._pill_metrics.horizontalAdvance(text) + _PILL_PAD
             top = rect.top() + (rect.height() - self._pill_height) / 2
             box = QRectF(rect.left() + EDGE + 0.5, top, width, self._pill_height)
             paint_pill(painter, box, text, self._pill_colors[row.state], self._pill_font)

@@ -63,7 +63,7 @@ def tool_name(row: CacheRow) -> str:
 
 
 COLUMNS: tuple[Column, ...] = (
-    Column("state", text("State"), 112, 0, "pill", lambda row, _: translate(STATE_LABELS[row.state]),
+    Column("state", text("State"), 120, 0, "pill", lambda row, _: translate(STATE_LABELS[row.state]),
             tip=text("Where the content is now")),
     Column("tool", text("Tool"), 108, 3, "text", lambda row, _: tool_name(row)),
     Column("target", text("Target"), 160, 0, "path", lambda row, _: row.target, stretch=3),

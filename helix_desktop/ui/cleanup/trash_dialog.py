@@ -80,11 +80,11 @@ class TrashDialog(QDialog):
         entries, sessions = len(trash.entries), len(trash.sessions)
         has_items = bool(entries or sessions)
         parts = (
-            tr.plural(entries, "%n output", "%n outputs"),
-            tr("{size} on disk", size=format_size(trash.stored_size)),
-            tr.plural(sessions, "%n session", "%n sessions"),
+            tr.plural(sessions, "%n session", "%n sessions") if sessions else "",
+            tr.plural(entries, "%n output", "%n outputs") if entries else "",
+            tr("{size} on disk", size=format_size(trash.stored_size)) if entries else "",
         )
-        self.summary.setText(" · ".join(parts) if has_items else tr("The trash is empty."))
+        self.summary.setText(" · ".join(filter(None, parts)) or tr("The trash is empty."))
         self.entry_list.setVisible(has_items)
         self.empty_button.setEnabled(has_items)
         self._selected()

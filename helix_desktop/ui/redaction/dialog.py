@@ -145,8 +145,8 @@ class RedactDialog(Themed, QDialog):
 
     def _lay_out(self) -> None:
         lead = tr(
-            "Removes a password, a key or other text from sessions, cached outputs, summaries, drafts and "
-            "logs. This can't be undone."
+            "Removes a password, a key or other text from this workspace's data and from the app's logs. "
+            "This can't be undone."
         )
         words = column(label(tr("Remove a secret"), "title"), label(lead, "muted", wrap=True), gap=5)
         what = column(gap=8)
