@@ -1,4 +1,4 @@
-"""The agent's todo list: parsed from its calls, and as text for the user."""
+"""The agent's todo list: parsed from its calls, and its progress as the model reads it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def parse_items(arguments: str) -> tuple[TodoItem, ...]:
 
 
 def progress_text(items: Sequence[TodoItem]) -> str:
-    """Return the progress as `2 of 5`."""
+    """Return the progress for the model, as `2 of 5`."""
     return f"{sum(item.status == 'done' for item in items)} of {len(items)}"
 
 
