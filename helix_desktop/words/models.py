@@ -6,7 +6,21 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Models")
 
+_NO_MODEL = "no model"  # how the log begins the label of a summary that no model wrote
+
 
 def model_name(label: str, demo: bool) -> str:
     """Return a model's display name, from PROVIDER/NAME."""
     return tr("Offline demo model") if demo else label.partition("/")[2] or label
+
+
+def recorded_writer(label: str) -> str:
+    """Return the label of the model that wrote a recorded summary; empty if none did."""
+    return "" if label.startswith(_NO_MODEL) else label
+
+
+def writer_name(label: str, demo: bool) -> str:
+    """Return who wrote a summary, from the label of its model; empty: no model did."""
+    if demo:
+        return model_name(label, demo)
+    return label or tr("No model (ledger and extracts)")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QDialog, QLineEdit, QWidget
+from PySide6.QtWidgets import QDialog, QLineEdit, QVBoxLayout, QWidget
 
 from helix_desktop.domain.cost import Budget
 from helix_desktop.ui.design.buttons import PushButton
@@ -14,16 +14,11 @@ from helix_desktop.ui.design.form_field import FormField
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.words.costs import CostState, parse_tokens, parse_usd
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Budget")
 
 _WIDTH_PX = 520
-_NO_LIMIT = "as much as it takes"
-_TITLE = "Budget of this session"
-_EXPLANATION = (
-    "When it is spent, the turn ends before its next model call; nothing is lost, and you can go on with a "
-    "larger one. Calls of subagents and summaries count."
-)
-_DEFAULT_NOTE = "The budget in the fields is the workspace's; what you set here holds for this session alone."
-_NO_PRICE = "This model's prices are not known, so only tokens are counted for it."
 T = TypeVar("T")
 
 
@@ -33,33 +28,31 @@ class BudgetDialog(QDialog):
     def __init__(self, parent: QWidget, state: CostState, has_prices: bool) -> None:
         """`has_prices` says whether the prices of the model are known."""
         super().__init__(parent)
-        self.setWindowTitle(_TITLE)
+        self.setWindowTitle(tr("Session budget"))
         self.setModal(True)
         self.setFixedWidth(_WIDTH_PX)
         self.budget = state.budget
         tokens, cost = state.budget.tokens, state.budget.cost
-        self.tokens = self._make_input(f"{tokens:,}" if tokens else "")
+        self.tokens = self._make_input(str(tokens) if tokens else "")
         self.cost = self._make_input(f"{cost:.2f}" if cost else "")
+        no_price = tr("Prices of this model are unknown. Only its tokens count.")
         self._fields = (
-            FormField("Tokens, in and out", self.tokens),
-            FormField("US dollars", self.cost, note="" if has_prices else _NO_PRICE),
+            FormField(tr("Tokens sent and received"), self.tokens),
+            FormField(tr("US dollars"), self.cost, note="" if has_prices else no_price),
         )
-        self._ok = PushButton("Set", "primary", name="set_budget")
+        self._ok = PushButton(tr("Set budget"), "primary", name="set_budget")
         self._ok.setDefault(True)
         self._ok.clicked.connect(self.accept)
-        cancel = PushButton("Cancel", name="cancel")
+        cancel = PushButton(tr("Cancel"), name="cancel")
         cancel.clicked.connect(self.reject)
-        words = column(label(_TITLE, "title"), label(_EXPLANATION, "muted", wrap=True), gap=5)
-        words.addWidget(label(f"Spent so far: {state.text}.", wrap=True))
-        if state.is_default:
-            words.addWidget(label(_DEFAULT_NOTE, "muted", wrap=True))
         buttons = row(None, cancel, self._ok)
+        words = _explanation(state)
         self.setLayout(column(words, 6, *self._fields, 8, buttons, margins=(20, 18, 20, 16), gap=8))
         self._parse()
 
     def _make_input(self, text: str) -> QLineEdit:
         line = QLineEdit(text)
-        line.setPlaceholderText(_NO_LIMIT)
+        line.setPlaceholderText(tr("No limit"))
         line.textChanged.connect(lambda _: self._parse())
         return line
 
@@ -89,3 +82,16 @@ class BudgetDialog(QDialog):
             return None
         self._fields[index].show_error("")
         return value
+
+
+def _explanation(state: CostState) -> QVBoxLayout:
+    effect = tr(
+        "When the budget is used up, the turn stops before its next model call. Nothing is lost: raise the "
+        "budget to continue. Subagents and summaries count too."
+    )
+    words = column(label(tr("Session budget"), "title"), label(effect, "muted", wrap=True), gap=5)
+    words.addWidget(label(tr("Used so far: {usage}", usage=state.text), wrap=True))
+    if state.is_default:
+        note = tr("These limits are the workspace's. Changes apply to this session only.")
+        words.addWidget(label(note, "muted", wrap=True))
+    return words

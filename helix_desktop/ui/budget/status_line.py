@@ -11,13 +11,11 @@ from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.words.costs import CostState
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Budget")
 
 _TALL, _ICON, _BAR = 26, 13, 44  # pixels
-_NAME = "Session usage"
-_TIP = (
-    "All tokens that this session's requests sent and received, those of subagents and summaries too.\n"
-    "The context gauge counts the next request alone. Click to set a budget."
-)
 
 
 class CostLine(EnterActivates, Themed, QAbstractButton):
@@ -32,7 +30,12 @@ class CostLine(EnterActivates, Themed, QAbstractButton):
         self.setFixedHeight(_TALL)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
-        self.setToolTip(_TIP)
+        tips = (
+            tr("Tokens sent and received in this session, by subagents and summaries too."),
+            tr("The context gauge counts only the next request."),
+            tr("Click to set a budget."),
+        )
+        self.setToolTip("\n".join(tips))
         self.clicked.connect(self.budget_requested)
         self.hide()
 
@@ -42,13 +45,14 @@ class CostLine(EnterActivates, Themed, QAbstractButton):
         if state is not None and state != self._state:
             self._state = state
             self.update()
-        budget = f", {self._state.budget_text}" if self._state.budget_text else ""
-        self.setAccessibleName(f"{_NAME}: {self._state.text}{budget}. Set a budget")
+        self.setAccessibleName(f"{self.text()} · {tr('Set session budget')}")
 
     def text(self) -> str:
         """Return all that is shown, as words."""
-        parts = (f"{_NAME}: {self._state.text}", self._state.budget_text)
-        return " · ".join(part for part in parts if part)
+        return " · ".join(filter(None, (self._usage_text(), self._state.budget_text)))
+
+    def _usage_text(self) -> str:
+        return tr("Session usage: {usage}", usage=self._state.text)
 
     def sizeHint(self) -> QSize:
         """Return one line."""
@@ -68,7 +72,7 @@ class CostLine(EnterActivates, Themed, QAbstractButton):
         middle = self.height() / 2
         picture = pixmap("gauge", color, _ICON, self.devicePixelRatioF())
         painter.drawPixmap(20, round(middle - _ICON / 2), picture)
-        left = self._paint_text(painter, 20 + _ICON + 7, f"{_NAME}: {state.text}", color)
+        left = self._paint_text(painter, 20 + _ICON + 7, self._usage_text(), color)
         if state.budget_text:
             left = self._paint_bar(painter, left + 14, middle, state)
             self._paint_text(painter, left + 7, state.budget_text, color)

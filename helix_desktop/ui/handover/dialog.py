@@ -1,4 +1,4 @@
-"""The dialog of a handover by hand: choose, watch it being written, read and change it, hand over."""
+"""The dialog to compact a conversation: choose, watch the handover being written, edit it, compact."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QDialog, QLineEdit, QPlainTextEdit, QStackedWidget, QWidget
 
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.text_format import pluralize
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import Combo
 from helix_desktop.ui.design.form_field import FormField
@@ -23,20 +22,18 @@ from helix_desktop.ui.design.window_state import error_level
 from helix_desktop.ui.handover.rows import DraftRow, HandoverRange
 from helix_desktop.ui.timeline.card_data import Phase
 from helix_desktop.ui.timeline.running_view import PhaseSteps
-from helix_desktop.words.numbers import format_tokens
+from helix_desktop.words.errors import error_text
+from helix_desktop.words.numbers import format_token_change
 from helix_desktop.words.times import format_exact_duration
+from helix_desktop.words.translation import Translator, translate
+
+tr = Translator("Compact")
 
 HandoverStep: TypeAlias = Literal["choose", "writing", "draft"]
 _STEPS: tuple[HandoverStep, ...] = ("choose", "writing", "draft")
 
 _SIZE, _SMALL, _MIN_SIZE = (780, 720), (780, 360), (520, 360)
-_LEAD = (
-    "A summary in six sections takes the place of older messages. Nothing is lost: it can be undone at any "
-    "time, and everything that it covers can be recalled."
-)
 _CHOICE_PX = 96  # pixels; the pages below may not squeeze it
-_HINT = "Nothing is recorded until you hand over. Write a draft, read it, and change what you like."
-_UNSAVED = "What you changed is not recorded. Press Esc again to drop it."
 
 
 class HandoverDialog(Themed, QDialog):
@@ -49,36 +46,35 @@ class HandoverDialog(Themed, QDialog):
     def __init__(self, parent: QWidget) -> None:
         """Start with the choice."""
         super().__init__(parent)
-        self.setWindowTitle("Hand over older messages")
+        self.setWindowTitle(tr("Compact conversation"))
         self.setModal(True)
         self.resize(*_SMALL)
         self.setMinimumSize(*_MIN_SIZE)
         self._draft = ""
         self._warned = False
         self.range_box, self.focus_input = Combo(), QLineEdit()
-        self.focus_input.setPlaceholderText(
-            "What must not be missing, for example the open questions (optional)"
-        )
+        self.focus_input.setPlaceholderText(tr("What to keep, for example open questions (optional)"))
         self.estimate_label = label("", "muted")
         self.estimate_label.setObjectName("handover-price")
         self.phase_steps, self.model_output = PhaseSteps(), QPlainTextEdit()
         self.model_output.setReadOnly(True)
-        self.model_output.setAccessibleName("What the model has written so far")
+        self.model_output.setAccessibleName(tr("Text from the model"))
         self.editor = QPlainTextEdit()
-        self.editor.setAccessibleName("The six sections, as Markdown")
+        self.editor.setAccessibleName(tr("Handover, as Markdown"))
         self.editor.setTabChangesFocus(True)
         self.rejected_text = QPlainTextEdit()
         self.rejected_text.setReadOnly(True)
         self.rejected_text.setObjectName("refused-summary")
-        self.rejected_text.setAccessibleName("Summary not used")
+        self.rejected_text.setAccessibleName(tr("Summary not used"))
         self.rejected_text.setTabChangesFocus(True)
         self.rejected_text.hide()
         self._facts = column(gap=8)
         self._problem = label("", "error", wrap=True)
         self._problem.hide()
         self._pages = QStackedWidget()
+        hint = tr("Write a draft, then read and edit it. Nothing changes until you compact.")
         for body, stretching in (
-            (column(label(_HINT, "faint", wrap=True), self.rejected_text, None, gap=8), 1),
+            (column(label(hint, "faint", wrap=True), self.rejected_text, None, gap=8), 1),
             (column(self.phase_steps, self.model_output, gap=8), 1),
             (column(self.editor, self._facts, gap=8), 0),
         ):
@@ -86,9 +82,9 @@ class HandoverDialog(Themed, QDialog):
             body.setStretch(stretching, 1)
             page.setLayout(body)
             self._pages.addWidget(page)
-        self.draft_button = PushButton("Write a draft", "primary", name="write_draft")
-        self.commit_button = PushButton("Hand over", "primary", name="hand_over")
-        self.cancel_button = PushButton("Cancel", name="cancel")
+        self.draft_button = PushButton(tr("Write draft"), "primary", name="write_draft")
+        self.commit_button = PushButton(tr("Compact"), "primary", name="hand_over")
+        self.cancel_button = PushButton(tr("Cancel"), name="cancel")
         self._lay_out()
         self._connect()
         self._show("choose")
@@ -144,7 +140,7 @@ class HandoverDialog(Themed, QDialog):
         clear_layout(self._facts)
         self._facts.addWidget(self._pills(draft))
         if draft.fallback:
-            self._facts.addWidget(label(draft.fallback, "muted", wrap=True))
+            self._facts.addWidget(label(translate(draft.fallback), "muted", wrap=True))
         if draft.ledger:
             self._facts.addWidget(ledger_disclosure(draft.ledger, "muted"))
         self._show("draft")
@@ -155,7 +151,7 @@ class HandoverDialog(Themed, QDialog):
         """Show what the model wrote that is not used; it can be asked again."""
         self.rejected_text.setPlainText(text)
         self.rejected_text.show()
-        self.draft_button.setText("Try again")
+        self.draft_button.setText(tr("Try again"))
         if self.height() < _SIZE[1]:
             self.resize(self.width(), _SIZE[1])
 
@@ -165,30 +161,31 @@ class HandoverDialog(Themed, QDialog):
 
     def show_error(self, error: HelixError) -> None:
         """Show in place what is wrong, or why it cannot be done now; nothing typed is lost."""
-        self.show_problem(error.what, error.why, error.fix)
+        self.show_problem(error_text(error))
         restyle(self._problem, "role", "error" if error_level(error) == "error" else "note")
 
-    def show_problem(self, *messages: str) -> None:
+    def show_problem(self, message: str = "") -> None:
         """Show in place what is wrong; nothing typed is lost."""
+        self._warned = False
         restyle(self._problem, "role", "error")
-        self._problem.setText(" ".join(part for part in messages if part))
-        self._problem.setVisible(any(messages))
+        self._problem.setText(message)
+        self._problem.setVisible(bool(message))
 
     def reject(self) -> None:
         """On Esc, stop the writing first; drop a changed draft only when it is pressed again."""
         if self.step == "writing":
             self.cancel_requested.emit()
         elif self.is_changed and not self._warned:
+            self.show_problem(tr("Your changes are not saved. Press Esc again to discard them."))
             self._warned = True
-            self.show_problem(_UNSAVED)
         else:
             super().reject()
 
     def _lay_out(self) -> None:
         choice = card(
             column(
-                FormField("Covers", self.range_box),
-                FormField("Focus", self.focus_input),
+                FormField(tr("Range"), self.range_box),
+                FormField(tr("Focus"), self.focus_input),
                 margins=(16, 12, 16, 13),
                 gap=9,
             )
@@ -197,7 +194,11 @@ class HandoverDialog(Themed, QDialog):
         buttons = row(
             self.estimate_label, None, self.cancel_button, self.draft_button, self.commit_button, gap=8
         )
-        words = column(label("Hand over older messages", "title"), label(_LEAD, "muted", wrap=True), gap=5)
+        lead = tr(
+            "A handover, a summary in six sections, replaces older messages. You can undo this at any time, "
+            "and the agent can recall everything it covers."
+        )
+        words = column(label(tr("Compact conversation"), "title"), label(lead, "muted", wrap=True), gap=5)
         layout = column(words, choice, self._pages, self._problem, buttons, margins=(22, 20, 22, 16), gap=12)
         layout.setStretch(2, 1)
         self.setLayout(layout)
@@ -214,8 +215,7 @@ class HandoverDialog(Themed, QDialog):
         self.editor.textChanged.connect(self._edited)
 
     def _edited(self) -> None:
-        self._warned = False
-        if self._problem.text() == _UNSAVED:
+        if self._warned:
             self.show_problem()
 
     def _show(self, step: HandoverStep) -> None:
@@ -227,14 +227,14 @@ class HandoverDialog(Themed, QDialog):
         self.range_box.setEnabled(not writing and self.range_box.count() > 1)
         self.focus_input.setEnabled(not writing)
         self.draft_button.setVisible(not writing)
-        self.draft_button.setText("Write it again" if step == "draft" else "Write a draft")
+        self.draft_button.setText(tr("Write again") if step == "draft" else tr("Write draft"))
         restyle(self.draft_button, "kind", "" if step == "draft" else "primary")
         self.commit_button.setVisible(step == "draft")
-        self.cancel_button.setText("Stop writing" if writing else "Cancel")
+        self.cancel_button.setText(tr("Stop") if writing else tr("Cancel"))
 
     def _pills(self, draft: DraftRow) -> QWidget:
-        change = f"{format_tokens(draft.tokens_before)} → {format_tokens(draft.tokens_after)} tokens"
-        messages = pluralize(draft.messages, "message")
+        change = format_token_change(draft.tokens_before, draft.tokens_after)
+        messages = tr.plural(draft.messages, "%n message", "%n messages")
         pills: list[QWidget] = [
             Pill(change, "accent", "gauge"),
             Pill(messages, icon_name="message-square"),

@@ -16,8 +16,10 @@ from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.handover.dialog import HandoverDialog
 from helix_desktop.ui.handover.rows import draft_row, handover_ranges
-from helix_desktop.ui.timeline.card_data import PHASES
 from helix_desktop.words.costs import estimate_text
+from helix_desktop.words.translation import Translator, translate
+
+tr = Translator("Compact")
 
 
 class HandoverPresenter:
@@ -34,14 +36,14 @@ class HandoverPresenter:
         self.dialog.write_requested.connect(self._start_draft)
         self.dialog.cancel_requested.connect(self._stop)
         self.dialog.commit_requested.connect(
-            lambda text: async_actions.start(self._commit(text), "hand over")
+            lambda text: async_actions.start(self._commit(text), "commit-handover")
         )
         retint(self.dialog, theme)
 
     async def run(self) -> None:
         """Open the dialog and wait until it is closed; what is being written then ends.
 
-        Raises CompactionRefused when there is nothing to hand over.
+        Raises CompactionRefused when there is nothing to compact.
         """
         cuts = self._conversation.handovers.cuts()
         if not cuts:
@@ -60,29 +62,28 @@ class HandoverPresenter:
     def _estimate(self) -> None:
         """Show what a draft up to the chosen end will take."""
         upto = self.dialog.range_box.currentData() or 0
-        self.dialog.show_estimate("Counting tokens…")
-        self._async_actions.start(self._show_estimate(upto), "estimate handover")
+        self.dialog.show_estimate(tr("Counting tokens…"))
+        self._async_actions.start(self._show_estimate(upto), "estimate-handover")
 
     async def _show_estimate(self, upto: int) -> None:
         try:
             text = estimate_text(await self._conversation.handovers.estimate(upto=upto))
         except HelixError as error:
-            text = error.what
+            text = translate(error.what)
         if self._is_open and upto == (self.dialog.range_box.currentData() or 0):
             self.dialog.show_estimate(text)
 
     def _on_update(self, update: Update) -> None:
-        if isinstance(update, CompactionProgress) and self._draft_task is not None:
-            phase = update.phase.capitalize()
-            for candidate in PHASES:
-                if candidate == phase:
-                    self.dialog.show_writing(candidate, update.text)
+        if self._draft_task is None or not isinstance(update, CompactionProgress):
+            return
+        if update.phase != "idle":
+            self.dialog.show_writing(update.phase, update.text)
 
     def _start_draft(self, focus: str, upto: int) -> None:
         if self._draft_task is None:
             self.dialog.show_problem()
-            self.dialog.show_writing("Read")
-            self._draft_task = self._async_actions.start(self._run_draft(focus, upto), "draft handover")
+            self.dialog.show_writing("read")
+            self._draft_task = self._async_actions.start(self._run_draft(focus, upto), "draft-handover")
             self._draft_task.add_done_callback(self._on_draft_done)
 
     async def _run_draft(self, focus: str, upto: int) -> None:

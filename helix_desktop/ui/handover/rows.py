@@ -10,8 +10,11 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.cut_points import CutPoint
 from helix_desktop.context.summaries.handover import covered_count
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
-from helix_desktop.domain.text_format import pluralize
+from helix_desktop.words.models import recorded_writer, writer_name
 from helix_desktop.words.numbers import format_tokens
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Compact")
 
 _MAX_TEXT_CHARS = 28  # characters of the last message that a range covers
 
@@ -41,24 +44,31 @@ class DraftRow:
 def handover_ranges(cuts: Sequence[CutPoint], transcript: Transcript) -> Iterator[HandoverRange]:
     """Return the ranges that a user can choose from, the furthest first."""
     for place, cut in enumerate(cuts):
-        last = _last_text(cut.upto, transcript)
-        name = "As far as possible" if place == 0 else f"Up to e{cut.upto}{f' “{last}”' if last else ''}"
-        messages = covered_count(transcript, cut.upto, cut.kept_seq)
-        what = pluralize(messages, "message")
-        yield HandoverRange(cut.upto, f"{name} · {what} · {format_tokens(cut.tokens)} tokens in context")
+        name = tr("As far as possible") if place == 0 else _end_text(cut.upto, transcript)
+        count = covered_count(transcript, cut.upto, cut.kept_seq)
+        messages = tr.plural(count, "%n message", "%n messages")
+        tokens = tr("{tokens} tokens in context", tokens=format_tokens(cut.tokens))
+        yield HandoverRange(cut.upto, f"{name} · {messages} · {tokens}")
+
+
+def _end_text(upto: int, transcript: Transcript) -> str:
+    """Return the last message of a range, as text."""
+    last = _last_text(upto, transcript)
+    if not last:
+        return tr("Up to e{number}", number=str(upto))
+    return tr("Up to e{number} “{excerpt}”", number=str(upto), excerpt=last)
 
 
 def draft_row(draft: HandoverDraft) -> DraftRow:
     """Return a draft as the dialog shows it."""
     event = draft.event
-    model = "demo model" if event.demo else draft.model
     return DraftRow(
         draft.text,
         draft.before,
         draft.after,
         event.messages,
         draft.ledger,
-        model,
+        writer_name(recorded_writer(draft.model), event.demo),
         draft.fallback,
         event.duration_ms,
     )

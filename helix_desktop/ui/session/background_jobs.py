@@ -14,14 +14,15 @@ from helix_desktop.agent.session_updates import (
 )
 from helix_desktop.ui.chat.rows.subagent_status import RUNNING_PHASE_TEXTS
 from helix_desktop.ui.design.window_state import JobRow
-from helix_desktop.ui.timeline.card_data import Phase, RunningCard
+from helix_desktop.ui.timeline.card_data import Attempt, RunningCard
+from helix_desktop.ui.timeline.card_texts import phase_text, running_text
 from helix_desktop.words.costs import estimate_text
 from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Session")
 
-_PHASES: dict[str, Phase] = {"read": "Read", "summarise": "Summarise", "check": "Check", "write": "Write"}
+_JOB_IDS: dict[Attempt, str] = {"handover": "compaction", "observations": "observation"}
 _BY_URGENCY: tuple[SubagentActivity, ...] = ("waiting", "working", "thinking", "queued")
 
 
@@ -53,20 +54,23 @@ class BackgroundJobs:
     @property
     def card(self) -> RunningCard | None:
         """Return the handover or the observations under way; None while neither is."""
-        for moved, what in ((self._handover, "Handover"), (self._observation, "Observing")):
-            phase = _PHASES.get(moved.phase)
-            if phase is not None:
-                return RunningCard(phase, moved.text, what, _estimate_of(moved))
+        for what, progress in self._compactions.items():
+            if progress.phase != "idle":
+                return RunningCard(progress.phase, progress.text, what, _estimate_of(progress))
         return None
+
+    @property
+    def _compactions(self) -> dict[Attempt, CompactionProgress | ObservationProgress]:
+        return {"handover": self._handover, "observations": self._observation}
 
     @property
     def jobs(self) -> list[JobRow]:
         """Return a line for each that runs."""
-        jobs = []
-        if self._handover.phase in _PHASES:
-            jobs.append(JobRow("compaction", _job_text("Handing over", self._handover), None, True))
-        if self._observation.phase in _PHASES:
-            jobs.append(JobRow("observation", _job_text("Observing", self._observation), None, True))
+        jobs = [
+            JobRow(_JOB_IDS[what], _job_text(what, progress), None, True)
+            for what, progress in self._compactions.items()
+            if progress.phase != "idle"
+        ]
         jobs += self._subagent_jobs()
         if self._intake.text:
             jobs.append(JobRow("intake", translate(self._intake.text), None, False))
@@ -85,9 +89,9 @@ class BackgroundJobs:
         return [JobRow("subagents", " · ".join(parts), None, False)]
 
 
-def _job_text(action: str, progress: CompactionProgress | ObservationProgress) -> str:
-    parts = (action, _PHASES[progress.phase], _estimate_of(progress))
-    return " · ".join(part for part in parts if part)
+def _job_text(what: Attempt, progress: CompactionProgress | ObservationProgress) -> str:
+    phase = phase_text(progress.phase) if progress.phase != "idle" else ""
+    return " · ".join(filter(None, (running_text(what), phase, _estimate_of(progress))))
 
 
 def _estimate_of(progress: CompactionProgress | ObservationProgress) -> str:

@@ -22,6 +22,9 @@ from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import TextRole, Themed, role_color
 from helix_desktop.ui.timeline.card_data import Bullet
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Timeline")
 
 _INDENT = 16  # pixels from a bullet's dot to its words
 _LINE_HEIGHT = 1.4  # height of a line of words, in font sizes
@@ -42,12 +45,12 @@ class BulletView(Themed, QWidget):
         self._chips: list[Pill] = []
         for seq in bullet.sources:
             chip = Pill(f"e{seq}", mono=True, clickable=True)
-            chip.setToolTip("Show the event this comes from")
+            chip.setToolTip(tr("Show source in chat"))
             chip.clicked.connect(lambda _=False, source=seq: self.source_clicked.emit(source))
             self._chips.append(chip)
         if not bullet.sources:
-            flag = Pill("unsupported", "warn", "triangle-alert")
-            flag.setToolTip("No event was named as the source of this sentence")
+            flag = Pill(tr("No source"), "warn", "triangle-alert")
+            flag.setToolTip(tr("The model named no source for this sentence"))
             self._chips.append(flag)
         for chip in self._chips:
             chip.setParent(self)

@@ -8,8 +8,8 @@ from typing import Literal, TypeAlias, get_args
 from helix_desktop.domain.events.rewrite import FoldKind
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, PlacementReason, SweepReason
 
-Phase: TypeAlias = Literal["Read", "Summarise", "Check", "Write"]
-PHASES: tuple[Phase, ...] = ("Read", "Summarise", "Check", "Write")
+Phase: TypeAlias = Literal["read", "summarise", "check", "write"]
+PHASES: tuple[Phase, ...] = get_args(Phase)
 PointKind: TypeAlias = Literal[
     "turn", "sweep", "fold", "observations", "handover", "form", "undo", "redo", "failure"
 ]
@@ -162,14 +162,14 @@ class ObservationsCard:
 
 @dataclass(frozen=True, slots=True)
 class PlacedCard:
-    """Prepared observations that took the place of what they cover; `name` is their card's title.
+    """Prepared observations that took the place of what they cover; `number` is that of their card, 0: none.
 
     `threshold` is the share of the context window that had been reached, 0 where that is not known.
     """
 
     seq: int
     at_ms: int
-    name: str
+    number: int
     saved: int
     reason: PlacementReason
     is_undone: bool = False
@@ -234,7 +234,7 @@ class RunningCard:
 
     phase: Phase
     text: str = ""
-    what: str = "Handover"
+    what: Attempt = "handover"
     usage_text: str = ""
 
 
@@ -250,7 +250,10 @@ class UsagePoint:
 
 @dataclass(frozen=True, slots=True)
 class TimelineState:
-    """All of it: cards newest first, points oldest first, tokens of the window, threshold as a part of 1."""
+    """All of it: cards newest first, points oldest first, tokens of the window, threshold as a part of 1.
+
+    `is_managed` is False while the policy is off: nothing is compacted by itself.
+    """
 
     cards: tuple[TimelineCard, ...] = ()
     points: tuple[UsagePoint, ...] = ()
@@ -258,30 +261,7 @@ class TimelineState:
     window: int = 0
     threshold: float = 0.85
     running: RunningCard | None = None
-
-
-_FOLD_TITLES: dict[FoldKind, str] = {"fold": "Fold", "condense": "Condensed note", "truncate": "Left out"}
-
-
-def card_title(card: TimelineCard) -> str:
-    """Return what a card is called."""
-    name = "Sweep"
-    match card:
-        case HandoverCard():
-            name = f"Handover {card.number}"
-        case FoldCard():
-            name = f"{_FOLD_TITLES[card.kind]} {card.number}"
-        case ObservationsCard():
-            name = f"{'Reflection' if card.is_reflection else 'Observations'} {card.number}"
-        case PlacedCard():
-            name = f"{card.name} put in place"
-        case UndoCard():
-            name = f"{card.name} {'undone' if card.kind == 'undo' else 'redone'}"
-        case ManualActionCard():
-            name = card.text
-        case FailureCard():
-            name = card.what
-    return name
+    is_managed: bool = True
 
 
 def card_group(card: TimelineCard) -> Group:

@@ -1,4 +1,4 @@
-"""The small cards of the timeline: sweeps, pins, failures, undo marks."""
+"""The small cards of the timeline: what was cached, pins, failures, undo marks."""
 
 from __future__ import annotations
 
@@ -16,17 +16,23 @@ from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.timeline.card_data import (
     FailureCard,
     FoldCard,
+    HandoverCard,
     ManualActionCard,
+    ObservationsCard,
     PlacedCard,
     SweepCard,
     UndoCard,
-    card_title,
 )
+from helix_desktop.ui.timeline.card_texts import card_title
 from helix_desktop.words.costs import cost_text
+from helix_desktop.words.left_context import explain_cached, explain_noted
+from helix_desktop.words.models import writer_name
 from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.rewrite_reasons import placement_text, sweep_reason_text
-from helix_desktop.words.rewrites import masked_contents_text
 from helix_desktop.words.times import format_relative_time
+from helix_desktop.words.translation import Translator, translate
+
+tr = Translator("Timeline")
 
 _MAX_DIGESTS = 24
 
@@ -48,7 +54,7 @@ class CardSignals(QObject):
 def undo_button(signals: CardSignals, seq: int, undone: bool) -> PushButton:
     """Undo, or Redo when it is undone already."""
     button = PushButton(
-        " Redo" if undone else " Undo",
+        f" {tr('Redo') if undone else tr('Undo')}",
         "link",
         "redo-2" if undone else "undo-2",
         px=14,
@@ -67,12 +73,15 @@ def time_label(at_ms: int, now_ms: int) -> TextLine:
     return words
 
 
-def model_pill(model: str, calls: int, fallback: str, prompt: str) -> Pill:
+def model_pill(card: HandoverCard | ObservationsCard) -> Pill:
     """Who wrote it, in how many calls; why it was not done as usual, and by which instructions, on top."""
-    text = f"{model} · {calls} calls" if calls > 1 else model
-    pill = Pill(text, "warn" if fallback else "neutral", "list" if model.startswith("no model") else "bot")
-    lines = [fallback, f"Instructions: {prompt}" if prompt else ""]
-    pill.setToolTip("\n".join(part for part in lines if part))
+    parts = [writer_name(card.model, card.demo)]
+    if card.calls > 1:
+        parts.append(tr.plural(card.calls, "%n call", "%n calls"))
+    is_written = bool(card.model or card.demo)
+    pill = Pill(" · ".join(parts), "warn" if card.fallback else "neutral", "bot" if is_written else "list")
+    version = tr("Instructions: {version}", version=card.prompt) if card.prompt else ""
+    pill.setToolTip("\n".join(filter(None, (translate(card.fallback), version))))
     return pill
 
 
@@ -81,25 +90,36 @@ def cost_pills(spent: int, cost: float, demo: bool) -> list[Pill]:
     text = cost_text(spent, cost, demo)
     if not text:
         return []
-    pill = Pill(f"used {text}")
-    pill.setToolTip("Tokens read and written by the model, and what they cost")
+    pill = Pill(tr("Used {amount}", amount=text))
+    pill.setToolTip(tr("Tokens sent and received by the model calls, and their cost"))
     return [pill]
 
 
 def index_pill(digest: str, entries: int, signals: CardSignals) -> Pill:
     """Return the way to the index entry of what a rewrite covers."""
     pill = Pill(digest[:8], icon_name="database", mono=True, clickable=True)
-    pill.setToolTip(f"Index of {entries} cached outputs: show it in the cache browser")
-    pill.setAccessibleName(f"Index {digest[:8]} of {entries} cached outputs")
+    name = tr.plural(
+        entries,
+        "Index {digest} of %n cached output",
+        "Index {digest} of %n cached outputs",
+        digest=digest[:8],
+    )
+    pill.setAccessibleName(name)
+    pill.setToolTip(f"{name}\n{tr('Click to show it in the cache browser')}")
     pill.clicked.connect(lambda: signals.digest.emit(digest))
     return pill
 
 
 def inside_pill(name: str) -> Pill:
     """Says that a rewrite holds, but stands inside a later one."""
-    pill = Pill(f"inside {name}")
-    pill.setToolTip(f"Comes back into the window when {name} is undone")
+    pill = Pill(tr("Part of {title}", title=name))
+    pill.setToolTip(tr("Restored when {title} is undone", title=name))
     return pill
+
+
+def undone_pill() -> Pill:
+    """Says that a rewrite was undone."""
+    return Pill(tr("Undone"), "warn")
 
 
 def rewrite_line(
@@ -115,7 +135,7 @@ def rewrite_line(
     line.addWidget(icon)
     line.addWidget(content, 1)
     if card.is_undone:
-        line.addWidget(Pill("undone", "warn"))
+        line.addWidget(undone_pill())
     line.addWidget(time_label(card.at_ms, now_ms))
     line.addWidget(undo_button(signals, card.seq, card.is_undone))
     return line
@@ -127,46 +147,45 @@ def _headline(icon: str, text: str, undone: bool) -> tuple[IconLabel, Selectable
 
 
 class SweepView(Card):
-    """A sweep in one line; unfolds to the hashes of what became markers."""
+    """What was cached, in one line; unfolds to the digests of it."""
 
     def __init__(self, card: SweepCard, signals: CardSignals, now_ms: int) -> None:
         super().__init__((14, 5, 8, 5), 8)
         self._signals, self._digests = signals, card.digests
-        self._hashes: FlowBox | None = None
-        became = masked_contents_text(card.outputs, card.steps, card.image_messages)
-        title = f"Sweep · {became} · {format_tokens(-card.saved)} tokens"
-        if reason := sweep_reason_text(card.reason):
-            title += f" · {reason}"
+        self._pills: FlowBox | None = None
+        saved = tr("{tokens} tokens", tokens=format_tokens(-card.saved))
+        title = " · ".join(filter(None, (card_title(card), saved, sweep_reason_text(card.reason))))
         self.setAccessibleName(title)
+        self.setToolTip(explain_cached())
         row = rewrite_line(*_headline("layers", title, card.is_undone), card, signals, now_ms)
-        self.unfold_button = IconButton("chevron-down", "Show the hashes", px=15, edge=28)
+        self.unfold_button = IconButton("chevron-down", tr("Show digests"), px=15, edge=28)
         self.unfold_button.setVisible(bool(card.digests))
         self.unfold_button.clicked.connect(self.unfold)
         row.addWidget(self.unfold_button)
         self.body.addLayout(row)
 
     def unfold(self) -> None:
-        """Show the hashes, or hide them again."""
-        if self._hashes is None:
+        """Show the digests, or hide them again."""
+        if self._pills is None:
             pills: list[QWidget] = []
             for digest in self._digests[:_MAX_DIGESTS]:
                 pill = Pill(digest[:8], icon_name="database", mono=True, clickable=True)
-                pill.setToolTip("Show in the cache browser")
+                pill.setToolTip(tr("Show in cache browser"))
                 pill.clicked.connect(
                     lambda _=False, clicked_digest=digest: self._signals.digest.emit(clicked_digest)
                 )
                 pills.append(pill)
             if len(self._digests) > _MAX_DIGESTS:
-                pills.append(Pill(f"and {len(self._digests) - _MAX_DIGESTS} more"))
-            self._hashes = FlowBox(pills)
-            self.body.addWidget(self._hashes)
+                pills.append(Pill(tr.plural(len(self._digests) - _MAX_DIGESTS, "%n more", "%n more")))
+            self._pills = FlowBox(pills)
+            self.body.addWidget(self._pills)
             self.body.setContentsMargins(14, 5, 8, 10)
-            retint(self._hashes, self._theme)
+            retint(self._pills, self._theme)
         else:
-            self._hashes.setVisible(self._hashes.isHidden())
-        visible = not self._hashes.isHidden()
+            self._pills.setVisible(self._pills.isHidden())
+        visible = not self._pills.isHidden()
         self.unfold_button.set_icon("chevron-up" if visible else "chevron-down")
-        self.unfold_button.set_tip("Hide the hashes" if visible else "Show the hashes")
+        self.unfold_button.set_tip(tr("Hide digests") if visible else tr("Show digests"))
 
 
 class FailureView(Card):
@@ -177,26 +196,26 @@ class FailureView(Card):
         row = QHBoxLayout()
         row.setSpacing(9)
         row.addWidget(IconLabel("circle-alert", px=15, color_token="error"))
-        row.addWidget(TextLine(card.what, 13, 500), 1)
+        row.addWidget(TextLine(card_title(card), 13, 500), 1)
         row.addWidget(time_label(card.at_ms, now_ms))
         self.body.addLayout(row)
         cost = cost_text(card.spent, card.cost)
         below = column(margins=(24, 0, 0, 0), gap=3)  # under the words of the first line
         if card.why:
-            below.addWidget(SelectableText(card.why, 12, "muted"))
+            below.addWidget(SelectableText(translate(card.why), 12, "muted"))
         if cost:
-            below.addWidget(TextLine(f"Took {cost}", 12, role="muted"))
+            below.addWidget(TextLine(tr("Used {amount}", amount=cost), 12, role="muted"))
         if card.refused:
             below.addWidget(refused_disclosure(card.refused, "muted"))
         if card.retry is not None:
-            again = PushButton("Try again")
+            again = PushButton(tr("Try again"))
             again.setObjectName(f"timeline-try-again-{card.seq}")
             again.setFocusPolicy(Qt.FocusPolicy.TabFocus)
             again.clicked.connect(lambda: signals.retry.emit(card.retry))
             below.addSpacing(4)
             below.addWidget(again, 0, Qt.AlignmentFlag.AlignLeft)
         self.body.addLayout(below)
-        self.setAccessibleName(" ".join(part for part in (card.what, card.why, cost) if part))
+        self.setAccessibleName(" · ".join(filter(None, (card_title(card), translate(card.why), cost))))
 
 
 class PlacedView(Card):
@@ -204,9 +223,10 @@ class PlacedView(Card):
 
     def __init__(self, card: PlacedCard, signals: CardSignals, now_ms: int) -> None:
         super().__init__((14, 5, 12, 5), 8)
-        title = f"{card_title(card)} · {format_tokens(-card.saved)} tokens"
-        title += f" · {placement_text(card.reason, card.threshold)}"
+        saved = tr("{tokens} tokens", tokens=format_tokens(-card.saved))
+        title = " · ".join((card_title(card), saved, placement_text(card.reason, card.threshold)))
         self.setAccessibleName(title)
+        self.setToolTip(explain_noted())
         self.body.addLayout(rewrite_line(*_headline("eye", title, card.is_undone), card, signals, now_ms))
 
 
@@ -222,10 +242,10 @@ class ManualActionView(QWidget):
         row.addWidget(IconLabel(glyph, px=13, color_token="faint"))
         row.addWidget(TextLine(card_title(card), 12, role="muted"), 1)
         if card.is_undone:
-            row.addWidget(Pill("undone", "warn"))
-        show = PushButton("Show", "link", name="show")
+            row.addWidget(undone_pill())
+        show = PushButton(tr("Show"), "link", name="show")
         show.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        show.setAccessibleName(f"Show in the chat: {card.text}")
+        show.setAccessibleName(tr("Show in chat: {title}", title=card.text))
         show.clicked.connect(lambda: signals.source.emit(card.target))
         row.addWidget(show)
         if card.kind == "form":

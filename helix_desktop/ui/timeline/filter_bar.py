@@ -11,21 +11,13 @@ from PySide6.QtWidgets import QButtonGroup, QWidget
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.layout.boxes import column
 from helix_desktop.ui.design.layout.flow import FlowBox
-from helix_desktop.ui.timeline.card_data import Group, TimelineCard, card_group
+from helix_desktop.ui.timeline.card_data import GROUPS, Group, TimelineCard, card_group
+from helix_desktop.ui.timeline.card_texts import explain_group, group_text
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Timeline")
 
 MIN_CARDS = 10  # cards; a shorter timeline needs no filter
-_NAMES: dict[Group | None, str] = {
-    None: "All",
-    "handovers": "Handovers",
-    "observations": "Observations",
-    "reflections": "Reflections",
-    "placements": "Put in place",
-    "notes": "Folds and notes",
-    "sweeps": "Sweeps",
-    "yours": "Pins and forms",
-    "undos": "Undo and redo",
-    "failures": "Failed",
-}
 
 
 class TimelineFilterBar(QWidget):
@@ -38,8 +30,9 @@ class TimelineFilterBar(QWidget):
         self.group: Group | None = None
         self._buttons: dict[Group | None, PushButton] = {}
         choice = QButtonGroup(self)
-        for group, name in _NAMES.items():
-            button = PushButton(name, "filter")
+        for group in (None, *GROUPS):
+            button = PushButton(group_text(group), "filter")
+            button.setToolTip(explain_group(group))
             button.setObjectName(f"timeline-filter-{group or 'all'}")
             button.setCheckable(True)
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
@@ -49,7 +42,7 @@ class TimelineFilterBar(QWidget):
         self._buttons[None].setChecked(True)
         self._flow = FlowBox(list(self._buttons.values()))
         self.setLayout(column(self._flow, margins=(0, 0, 0, 6)))
-        self.setAccessibleName("Show in the timeline")
+        self.setAccessibleName(tr("Filter timeline"))
         self.hide()
 
     def choose(self, group: Group | None) -> None:
@@ -64,7 +57,7 @@ class TimelineFilterBar(QWidget):
         counts = Counter(card_group(card) for card in cards)
         for group, button in self._buttons.items():
             number = len(cards) if group is None else counts[group]
-            button.setText(f"{_NAMES[group]} {number:,}")
+            button.setText(tr("{kind} {count}", kind=group_text(group), count=number))
             button.setVisible(group is None or number > 0)
         if self.group is not None and not counts[self.group]:
             self.choose(None)

@@ -1,11 +1,10 @@
-"""A fold's card: what became a note, what that saved, the note itself, and the way back."""
+"""The card of noted steps: what became a note, what that saved, the note itself, and the way back."""
 
 from __future__ import annotations
 
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from helix_desktop.domain.events.rewrite import FoldKind
-from helix_desktop.domain.text_format import pluralize
 from helix_desktop.ui.design.cards import Card
 from helix_desktop.ui.design.labels import IconLabel, SelectableText, TextLine
 from helix_desktop.ui.design.layout.disclosure import Disclosure, DisclosureHead
@@ -14,24 +13,18 @@ from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.themed import TextRole
 from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
-from helix_desktop.ui.timeline.card_data import FoldCard, card_title
+from helix_desktop.ui.timeline.card_data import FoldCard
+from helix_desktop.ui.timeline.card_texts import card_title, fold_text
 from helix_desktop.ui.timeline.cards import CardSignals, index_pill, inside_pill, rewrite_line
-from helix_desktop.words.numbers import format_tokens
+from helix_desktop.words.left_context import explain_noted
+from helix_desktop.words.numbers import format_token_change
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Timeline")
 
 _AT_ONCE = 3_000  # characters of a note that stand whole in the card; a longer one scrolls in a frame
 _FRAME = 300  # pixels, the height of that frame
 _GLYPHS: dict[FoldKind, str] = {"fold": "list-tree", "condense": "minimize-2", "truncate": "scissors"}
-
-
-def fold_text(card: FoldCard) -> str:
-    """Return what became of how many steps."""
-    steps = pluralize(card.steps, "step")
-    match card.kind:
-        case "condense":
-            return f"Notes of {steps} condensed into one"
-        case "truncate":
-            return f"{steps} left out for want of room"
-    return f"{steps} folded into a note"
 
 
 class FoldView(Card):
@@ -41,13 +34,18 @@ class FoldView(Card):
         super().__init__((14, 8, 12, 10), 6)
         self._card, self._signals = card, signals
         color: TextRole = "faint" if card.is_undone else "text"
-        self.setAccessibleName(
-            f"{card_title(card)}, {fold_text(card)}, {card.before:,} to {card.after:,} tokens"
-            + (", undone" if card.is_undone else f", inside {card.inside}" if card.inside else "")
-        )
+        parts = [card_title(card), fold_text(card), format_token_change(card.before, card.after)]
+        if card.is_undone:
+            parts.append(tr("Undone"))
+        elif card.inside:
+            parts.append(tr("Part of {title}", title=card.inside))
+        self.setAccessibleName(" · ".join(parts))
+        if card.kind != "truncate":
+            self.setToolTip(explain_noted())
         self.body.addLayout(self._heading(now_ms, color))
         self.body.addWidget(FlowBox(self._pills()))
-        self.note = Disclosure(DisclosureHead("Note", f"{len(card.text):,} characters", color), self._note)
+        length = tr.plural(len(card.text), "%n character", "%n characters")
+        self.note = Disclosure(DisclosureHead(tr("Note"), length, color), self._note)
         self.note.head.toggled.connect(lambda opened: signals.unfolded.emit(card.seq, opened))
         self.body.addWidget(self.note)
         if unfolded:
@@ -61,9 +59,9 @@ class FoldView(Card):
 
     def _pills(self) -> list[QWidget]:
         card = self._card
-        change = f"{format_tokens(card.before)} → {format_tokens(card.after)} tokens"
+        change = format_token_change(card.before, card.after)
         covers = Pill(f"e{card.first_seq}–e{card.last_seq}", mono=True, clickable=True)
-        covers.setToolTip("Show the first of these events in the chat")
+        covers.setToolTip(tr("Show the first of these in chat"))
         covers.clicked.connect(lambda: self._signals.source.emit(card.first_seq))
         pills: list[QWidget] = [Pill(change, "neutral" if card.is_undone else "accent", "gauge"), covers]
         if card.index:

@@ -38,8 +38,9 @@ from helix_desktop.ui.timeline.card_data import (
     SweepCard,
     TimelineCard,
     UndoCard,
-    card_title,
 )
+from helix_desktop.ui.timeline.card_texts import card_title
+from helix_desktop.words.models import recorded_writer
 from helix_desktop.words.rewrites import form_text, pin_text
 
 
@@ -109,15 +110,15 @@ class _CardReducer:
         seq, at = recorded.seq, recorded.at
         match recorded.event:
             case ObservationsPlaced(made=made) as placed:
-                name = card_title(self._cards[made]) if made in self._cards else "Observations"
-                undone = self._undone(seq)
-                return PlacedCard(seq, at, name, placed.saved, placed.reason, undone, placed.threshold)
+                card, undone = self._cards.get(made), self._undone(seq)
+                number = card.number if isinstance(card, ObservationsCard) else 0
+                return PlacedCard(seq, at, number, placed.saved, placed.reason, undone, placed.threshold)
             case SweepMade() as sweep:
                 return self._sweep(recorded, sweep)
             case Undone(target=target) if target in self._cards:
-                return UndoCard(seq, at, "undo", target, self._target_name(target))
+                return UndoCard(seq, at, "undo", target, card_title(self._cards[target]))
             case Redone(target=target) if target in self._cards:
-                return UndoCard(seq, at, "redo", target, self._target_name(target))
+                return UndoCard(seq, at, "redo", target, card_title(self._cards[target]))
             case HandoverFailed() | ObservationsFailed() as tried:
                 retry, refused = self._retry_of(recorded), tried.refused
                 return FailureCard(seq, at, tried.what, tried.why, tried.spent, tried.cost, refused, retry)
@@ -148,11 +149,6 @@ class _CardReducer:
                 newest = recorded.seq == self._newest_attempt.get("observations")
                 return "observations" if problem is not None and newest else None
         return None
-
-    def _target_name(self, target: int) -> str:
-        """Return what an undo or redo is about: the name of its card."""
-        card = self._cards[target]
-        return card.name if isinstance(card, PlacedCard) else card_title(card)
 
     def _sweep(self, recorded: RecordedEvent, sweep: SweepMade) -> SweepCard:
         events = [item.event for seq in sweep.masked if (item := self._transcript.item(seq)) is not None]
@@ -200,7 +196,7 @@ class _CardReducer:
             ),
             index=event.index,
             index_entries=event.index_entries,
-            model=_model(event.model),
+            model=recorded_writer(event.model),
             demo=event.demo,
             fallback=event.fallback,
             duration_ms=event.duration_ms,
@@ -212,10 +208,6 @@ class _CardReducer:
             placed_seq=placed,
             is_undone=bool(placed) and self._undone(placed),
         )
-
-
-def _model(label: str) -> str:
-    return "" if label.startswith("no model") else label
 
 
 def _handover(recorded: RecordedEvent, event: HandoverMade, number: int, undone: bool) -> HandoverCard:
@@ -234,7 +226,7 @@ def _handover(recorded: RecordedEvent, event: HandoverMade, number: int, undone:
         ledger=event.ledger,
         index=event.index,
         index_entries=event.index_entries,
-        model=_model(event.model),
+        model=recorded_writer(event.model),
         demo=event.demo,
         fallback=event.fallback,
         focus=event.focus,

@@ -6,6 +6,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QVBoxLayout, QWidget
 
+from helix_desktop.domain.events.summary import SECTIONS
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.ui.design.buttons import IconButton
 from helix_desktop.ui.design.cards import Card
@@ -21,7 +22,8 @@ from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.themed import TextRole, retint
 from helix_desktop.ui.timeline.bullet_view import BulletView
-from helix_desktop.ui.timeline.card_data import HandoverCard, Section, card_title
+from helix_desktop.ui.timeline.card_data import HandoverCard, Section
+from helix_desktop.ui.timeline.card_texts import card_title
 from helix_desktop.ui.timeline.cards import (
     CardSignals,
     cost_pills,
@@ -30,21 +32,20 @@ from helix_desktop.ui.timeline.cards import (
     model_pill,
     time_label,
     undo_button,
+    undone_pill,
 )
-from helix_desktop.words.numbers import format_tokens
+from helix_desktop.words.left_context import explain_summarized
+from helix_desktop.words.numbers import format_integer, format_token_change
 from helix_desktop.words.rewrite_reasons import trigger_text
 from helix_desktop.words.times import format_exact_duration
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Timeline")
 
 _MAX_FOCUS_CHARS = 40  # characters of what a handover paid attention to
 _SUMMARY_BULLETS = 2  # bullets that a folded card shows
-_SUMMARY_FROM = ("Current Issues", "TODO Items", "Completed Work", "Technical Details")
-
-
-def model_text(card: HandoverCard) -> str:
-    """Who wrote the summary."""
-    if card.demo:
-        return "demo model"
-    return card.model or "no model (ledger and extracts)"
+_, _DETAILS, _DONE, _ISSUES, _TODO, _ = SECTIONS
+_SUMMARY_FROM = (_ISSUES, _TODO, _DONE, _DETAILS)
 
 
 def section_disclosure(section: Section, role: TextRole, signals: CardSignals) -> Disclosure:
@@ -62,7 +63,8 @@ def section_disclosure(section: Section, role: TextRole, signals: CardSignals) -
         return body
 
     count = len(section.bullets)
-    part = Disclosure(DisclosureHead(section.title, str(count) if count else "nothing", role), build)
+    note = format_integer(count) if count else tr("empty")
+    part = Disclosure(DisclosureHead(section.title, note, role), build)
     part.head.setEnabled(count > 0)
     return part
 
@@ -78,18 +80,18 @@ class HandoverView(Card):
         self._text_role: TextRole = "faint" if card.is_undone else "text"
         self.parts: list[Disclosure] = []
         self._details: QWidget | None = None
-        self.setAccessibleName(
-            f"{card_title(card)}, {card.before:,} to {card.after:,} tokens, {card.messages} messages"
-            + (", undone" if card.is_undone else "")
-        )
+        parts = [card_title(card), _messages_text(card), format_token_change(card.before, card.after)]
+        if card.is_undone:
+            parts.append(tr("Undone"))
+        self.setAccessibleName(" · ".join(parts))
         self.body.addLayout(self._heading(now_ms))
         self._gist = self._summary()
         self.body.addWidget(self._gist)
         self.body.addWidget(FlowBox(self._pills()))
+        sections = tr.plural(len(card.sections), "%n section", "%n sections")
         points = sum(len(section.bullets) for section in card.sections)
-        self.opener = DisclosureHead(
-            "Sections and ledger", f"{len(card.sections)} sections · {points} points", "muted"
-        )
+        note = f"{sections} · {tr.plural(points, '%n point', '%n points')}"
+        self.opener = DisclosureHead(tr("Sections and ledger"), note, "muted")
         self.body.addWidget(self.opener)
         self.opener.toggled.connect(self._unfold)
         if unfolded:
@@ -100,11 +102,11 @@ class HandoverView(Card):
         row.setSpacing(8)
         row.addWidget(TextLine(card_title(card), 14, 600, self._text_role))
         if card.is_undone:
-            row.addWidget(Pill("undone", "warn"))
+            row.addWidget(undone_pill())
         row.addStretch(1)
         row.addWidget(time_label(card.at_ms, now_ms))
         row.addWidget(undo_button(self._signals, card.seq, card.is_undone))
-        more = IconButton("ellipsis", "More", px=15, edge=28)
+        more = IconButton("ellipsis", tr("More"), px=15, edge=28)
         more.clicked.connect(lambda: self._menu().popup(more.mapToGlobal(QPoint(0, more.height() + 4))))
         row.addWidget(more)
         return row
@@ -125,21 +127,22 @@ class HandoverView(Card):
 
     def _pills(self) -> list[QWidget]:
         card = self._card
-        change = f"{format_tokens(card.before)} → {format_tokens(card.after)} tokens"
+        change = format_token_change(card.before, card.after)
+        messages = Pill(_messages_text(card), icon_name="message-square")
+        messages.setToolTip(explain_summarized())
         pills: list[QWidget] = [
             Pill(change, "neutral" if card.is_undone else "accent", "gauge"),
-            Pill(
-                "1 message" if card.messages == 1 else f"{card.messages} messages", icon_name="message-square"
-            ),
-            model_pill(model_text(card), card.calls, card.fallback, card.prompt),
+            messages,
+            model_pill(card),
             Pill(trigger_text(card.trigger, card.threshold), icon_name="zap"),
             *cost_pills(card.spent, card.cost, card.demo),
             Pill(format_exact_duration(card.duration_ms), icon_name="clock"),
         ]
         if card.is_edited:
-            pills.append(Pill("edited by you", icon_name="pencil"))
+            pills.append(Pill(tr("Edited by you"), icon_name="pencil"))
         if card.focus:
-            pills.append(Pill(f"focus: {ellipsize(card.focus, _MAX_FOCUS_CHARS)}", icon_name="search"))
+            focus = ellipsize(card.focus, _MAX_FOCUS_CHARS)
+            pills.append(Pill(tr("Focus: {focus}", focus=focus), icon_name="search"))
         if card.index:
             pills.append(index_pill(card.index, card.index_entries, self._signals))
         if card.inside and not card.is_undone:
@@ -179,10 +182,14 @@ class HandoverView(Card):
         menu, seq = QMenu(self), self._card.seq
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         for words, callback in (
-            ("Show in chat", lambda: self._signals.show_in_chat.emit(seq)),
-            ("Export as Markdown…", lambda: self._signals.export.emit(seq)),
+            (tr("Show in chat"), lambda: self._signals.show_in_chat.emit(seq)),
+            (tr("Export as Markdown…"), lambda: self._signals.export.emit(seq)),
         ):
             action = QAction(words, menu)
             action.triggered.connect(callback)
             menu.addAction(action)
         return menu
+
+
+def _messages_text(card: HandoverCard) -> str:
+    return tr.plural(card.messages, "%n message summarized", "%n messages summarized")

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
-from helix_desktop.domain.text_format import pluralize, utc_day
+from helix_desktop.domain.text_format import utc_day
+from helix_desktop.domain.user_text import TextContext, UserText
 from helix_desktop.ui.design.cards import Card
 from helix_desktop.ui.design.labels import IconLabel, SelectableText, TextLine
 from helix_desktop.ui.design.layout.disclosure import (
@@ -20,7 +21,8 @@ from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.pill import Pill, Tone
 from helix_desktop.ui.design.themed import TextRole
 from helix_desktop.ui.timeline.bullet_view import BulletView
-from helix_desktop.ui.timeline.card_data import Bullet, ObservationsCard, ObservedFact, card_title
+from helix_desktop.ui.timeline.card_data import Bullet, ObservationsCard, ObservedFact
+from helix_desktop.ui.timeline.card_texts import card_title
 from helix_desktop.ui.timeline.cards import (
     CardSignals,
     cost_pills,
@@ -30,23 +32,28 @@ from helix_desktop.ui.timeline.cards import (
     time_label,
     undo_button,
 )
-from helix_desktop.words.numbers import format_tokens
+from helix_desktop.words.left_context import explain_noted
+from helix_desktop.words.numbers import format_integer, format_token_change
 from helix_desktop.words.times import format_exact_duration
+from helix_desktop.words.translation import Translator, translate
+
+text = TextContext("Timeline")
+tr = Translator("Timeline")
 
 _VITAL, _NORMAL, _MINOR = 1, 2, 3
-_PRIORITIES: dict[int, tuple[str, Tone, TextRole]] = {
-    _VITAL: ("vital", "accent", "text"),
-    _NORMAL: ("useful", "neutral", "text"),
-    _MINOR: ("minor", "neutral", "muted"),
+_PRIORITIES: dict[int, tuple[UserText, Tone, TextRole]] = {
+    _VITAL: (text("vital", "priority of a fact"), "accent", "text"),
+    _NORMAL: (text("useful", "priority of a fact"), "neutral", "text"),
+    _MINOR: (text("minor", "priority of a fact"), "neutral", "muted"),
 }
 _PRIORITY_PX = 52  # width of the column of priorities
 
 
 def observations_state(card: ObservationsCard) -> tuple[str, Tone]:
-    """Return whether observations wait, stand in the window, or were undone."""
+    """Return whether observations are prepared, used in the context, or undone."""
     if card.is_undone:
-        return "undone", "warn"
-    return ("in place", "accent") if card.placed_seq else ("waiting", "neutral")
+        return tr("Undone"), "warn"
+    return (tr("In use"), "accent") if card.placed_seq else (tr("Prepared"), "neutral")
 
 
 class ObservationsView(Card):
@@ -58,10 +65,9 @@ class ObservationsView(Card):
         super().__init__((14, 9, 12, 11), 6)
         self._card, self._signals = card, signals
         self._text_role: TextRole = "faint" if card.is_undone else "text"
-        state, _ = observations_state(card)
-        self.setAccessibleName(
-            f"{card_title(card)}, {len(card.facts)} facts, {card.before:,} to {card.after:,} tokens, {state}"
-        )
+        facts = tr.plural(len(card.facts), "%n fact", "%n facts")
+        change, (state, _) = format_token_change(card.before, card.after), observations_state(card)
+        self.setAccessibleName(" · ".join((card_title(card), facts, change, state)))
         self.body.addLayout(self._heading(now_ms))
         self.body.addWidget(FlowBox(self._pills()))
         self.parts = self._make_parts()
@@ -75,7 +81,10 @@ class ObservationsView(Card):
         row.setSpacing(9)
         row.addWidget(IconLabel("sparkles" if card.is_reflection else "eye", px=15, color_token="muted"))
         row.addWidget(TextLine(card_title(card), 14, 600, self._text_role))
-        row.addWidget(Pill(*observations_state(card)))
+        state = Pill(*observations_state(card))
+        if card.placed_seq and not card.is_undone:
+            state.setToolTip(explain_noted())
+        row.addWidget(state)
         row.addStretch(1)
         row.addWidget(time_label(card.at_ms, now_ms))
         if card.placed_seq:
@@ -84,15 +93,11 @@ class ObservationsView(Card):
 
     def _pills(self) -> list[QWidget]:
         card = self._card
-        change = f"{format_tokens(card.before)} → {format_tokens(card.after)} tokens"
-        model = "demo model" if card.demo else card.model or "no model (extracts)"
+        change = format_token_change(card.before, card.after)
         pills: list[QWidget] = [
             Pill(change, "neutral" if card.is_undone else "accent", "gauge"),
-            Pill(
-                pluralize(card.messages, "message"),
-                icon_name="message-square",
-            ),
-            model_pill(model, card.calls, card.fallback, card.prompt),
+            Pill(tr.plural(card.messages, "%n message", "%n messages"), icon_name="message-square"),
+            model_pill(card),
             *cost_pills(card.spent, card.cost, card.demo),
             Pill(format_exact_duration(card.duration_ms), icon_name="clock"),
         ]
@@ -104,19 +109,17 @@ class ObservationsView(Card):
 
     def _make_parts(self) -> list[Disclosure]:
         card = self._card
-        count = pluralize(len(card.facts), "fact")
-        parts = [self._part("What was observed", count, self._facts)]
+        parts = [self._part(tr("Facts"), len(card.facts), self._facts)]
         if card.quotes:
-            count_text = "1 message" if len(card.quotes) == 1 else f"{len(card.quotes)} messages"
-            parts.append(self._part("Your words, kept verbatim", count_text, self._quotes))
+            parts.append(self._part(tr("Your messages, word for word"), len(card.quotes), self._quotes))
         if card.ledger:
             parts.append(ledger_disclosure(card.ledger, self._text_role))
         if card.refused:
             parts.append(refused_disclosure(card.refused, "muted"))
         return parts
 
-    def _part(self, title: str, note: str, build: Callable[[], QWidget]) -> Disclosure:
-        return Disclosure(DisclosureHead(title, note, self._text_role), build)
+    def _part(self, title: str, count: int, build: Callable[[], QWidget]) -> Disclosure:
+        return Disclosure(DisclosureHead(title, format_integer(count), self._text_role), build)
 
     def _facts(self) -> QWidget:
         body, column = _column()
@@ -133,8 +136,8 @@ class ObservationsView(Card):
         row = QHBoxLayout()
         row.setSpacing(8)
         words, tone, role = _PRIORITIES.get(fact.priority, _PRIORITIES[_NORMAL])
-        pill = Pill(words, tone)
-        pill.setToolTip(f"Priority {fact.priority} of {_MINOR}")
+        pill = Pill(translate(words), tone)
+        pill.setToolTip(tr("Priority {number} of {count}", number=fact.priority, count=_MINOR))
         holder = QWidget()
         holder.setFixedWidth(max(_PRIORITY_PX, pill.width()))
         inside = QHBoxLayout(holder)
@@ -152,7 +155,7 @@ class ObservationsView(Card):
             row = QHBoxLayout()
             row.setSpacing(8)
             source = Pill(f"e{quote.sources[0]}", mono=True, clickable=True)
-            source.setToolTip("Show the message in the chat")
+            source.setToolTip(tr("Show in chat"))
             source.clicked.connect(lambda _=False, seq=quote.sources[0]: self._signals.source.emit(seq))
             row.addWidget(source, 0, Qt.AlignmentFlag.AlignTop)
             row.addWidget(SelectableText(quote.text, 13, self._text_role), 1)

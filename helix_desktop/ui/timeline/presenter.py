@@ -45,8 +45,18 @@ class TimelinePresenter:
         )
         if conversation is not self._conversation:
             return
-        threshold = conversation.window.policy.handover_at
-        self._view.set_state(TimelineState(cards, points, gauge.used, gauge.window, threshold, self._running))
+        policy = conversation.window.policy
+        self._view.set_state(
+            TimelineState(
+                cards,
+                points,
+                gauge.used,
+                gauge.window,
+                policy.handover_at,
+                self._running,
+                policy.enabled,
+            )
+        )
         self._view.reveal(self._pending_reveal or self._first_card, at_top=not self._pending_reveal)
         self._pending_reveal = self._first_card = 0
         self._is_loaded = True

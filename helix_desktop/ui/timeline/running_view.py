@@ -14,13 +14,17 @@ from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.timeline.card_data import PHASES, Phase, RunningCard
+from helix_desktop.ui.timeline.card_texts import phase_text, running_text
 from helix_desktop.ui.timeline.cards import CardSignals
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Timeline")
 
 _TAIL_CHARS = 420  # characters of the running summary that stay in sight
 
 
 class PhaseSteps(Themed, QWidget):
-    """Read → Summarise → Check → Write: what is done, what runs, what comes."""
+    """The phases of a compaction: what is done, what runs, what comes."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -30,7 +34,10 @@ class PhaseSteps(Themed, QWidget):
     def set_phase(self, phase: Phase) -> None:
         """Say which phase runs."""
         self._phase = phase
-        self.setAccessibleName(f"{phase}, step {PHASES.index(phase) + 1} of {len(PHASES)}")
+        number, count = PHASES.index(phase) + 1, len(PHASES)
+        self.setAccessibleName(
+            tr("{phase}, step {number} of {count}", phase=phase_text(phase), number=number, count=count)
+        )
         self.update()
 
     def tint(self, theme: Theme) -> None:
@@ -62,8 +69,9 @@ class PhaseSteps(Themed, QWidget):
             x += 23
             painter.setFont(font)
             painter.setPen(QColor(color))
-            width = QFontMetricsF(font).horizontalAdvance(phase)
-            painter.drawText(QRectF(x, 0, width + 2, self.height()), Qt.AlignmentFlag.AlignVCenter, phase)
+            text = phase_text(phase)
+            width = QFontMetricsF(font).horizontalAdvance(text)
+            painter.drawText(QRectF(x, 0, width + 2, self.height()), Qt.AlignmentFlag.AlignVCenter, text)
             x += width + 10
             if at + 1 < len(PHASES):
                 painter.setPen(QPen(QColor(self._theme.border_strong), 1.5))
@@ -96,8 +104,8 @@ class RunningView(Card):
         self._usage = TextLine("", 12, role="muted")
         self.steps = PhaseSteps()
         self.text = SelectableText("", 13, "muted")
-        cancel = PushButton("Cancel", name="cancel")
-        cancel.setToolTip("Stop; nothing changes")
+        cancel = PushButton(tr("Cancel"), name="cancel")
+        cancel.setToolTip(tr("Cancel without changing anything"))
         cancel.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         cancel.clicked.connect(signals.cancel)
         head = QHBoxLayout()
@@ -115,11 +123,12 @@ class RunningView(Card):
 
     def show_card(self, card: RunningCard) -> None:
         """Show how far it is."""
-        self._title.set_text(f"{card.what} under way")
+        title = running_text(card.what)
+        self._title.set_text(title)
         self._usage.set_text(card.usage_text)
         self._usage.setVisible(bool(card.usage_text))
-        parts = (f"{card.what} under way", card.phase, card.usage_text)
-        self.setAccessibleName(", ".join(part for part in parts if part))
+        parts = (title, phase_text(card.phase), card.usage_text)
+        self.setAccessibleName(" · ".join(filter(None, parts)))
         self.steps.set_phase(card.phase)
         tail = card.text[-_TAIL_CHARS:]
         if len(card.text) > _TAIL_CHARS:

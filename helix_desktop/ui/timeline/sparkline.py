@@ -13,7 +13,11 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.timeline.card_data import PointKind, UsagePoint
+from helix_desktop.ui.timeline.card_texts import point_kind_text
 from helix_desktop.words.numbers import format_tokens, format_whole_percent
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Timeline")
 
 _HEIGHT, _TALL = 84, 140  # pixels; taller where the window was overfull, to keep the rest distinct
 _TOP, _BOTTOM = 8.0, 6.0  # pixels above and below the plot
@@ -21,9 +25,6 @@ _RIGHT = 46.0  # pixels for the labels
 _LABEL = 16.0  # pixels between two labels
 DROP_KINDS: frozenset[PointKind] = frozenset({"handover", "sweep", "fold", "observations"})
 """What makes the window smaller."""
-
-
-_KIND_TEXTS: dict[PointKind, str] = {"form": "another form of an output", "failure": "a failed try"}
 
 
 def downsample(points: Sequence[UsagePoint], max_points: int) -> list[UsagePoint]:
@@ -49,9 +50,14 @@ def downsample(points: Sequence[UsagePoint], max_points: int) -> list[UsagePoint
 def point_text(point: UsagePoint, window: int) -> str:
     """Return what a point says: tokens, their share of the window (its own, else `window`), after what."""
     size = point.window or window
-    share = f" · {format_whole_percent(point.used / size)} of {format_tokens(size)}" if size else ""
-    kind = "" if point.kind == "turn" else f" · after {_KIND_TEXTS.get(point.kind, point.kind)}"
-    return f"{point.used:,} tokens{share}{kind} · e{point.seq}"
+    share = format_whole_percent(point.used / size) if size else ""
+    parts = (
+        tr.plural(point.used, "%n token", "%n tokens"),
+        tr("{share} of {size}", share=share, size=format_tokens(size)) if size else "",
+        point_kind_text(point.kind),
+        f"e{point.seq}",
+    )
+    return " · ".join(filter(None, parts))
 
 
 class TokenSparkline(Themed, QWidget):
@@ -74,12 +80,15 @@ class TokenSparkline(Themed, QWidget):
         self._points, self._window, self._threshold = downsample(points, 1_200), window, threshold
         self._top = max([window, 1, *(max(point.used, point.window) for point in self._points)])
         drops = sum(point.kind in DROP_KINDS for point in points)
-        last = format_tokens(points[-1].used) if points else "0"
-        max_used = max((point.used for point in points), default=0)
-        self.setAccessibleName(
-            f"Tokens in the context window: now {last} of {format_tokens(window)}, "
-            f"at most {format_tokens(max_used)}, {drops} drops so far"
+        name = tr.plural(
+            drops,
+            "Tokens in context: now {used} of {size}, at most {peak}, reduced once",
+            "Tokens in context: now {used} of {size}, at most {peak}, reduced %n times",
+            used=format_tokens(points[-1].used if points else 0),
+            size=format_tokens(window),
+            peak=format_tokens(max((point.used for point in points), default=0)),
         )
+        self.setAccessibleName(name)
         self.updateGeometry()
         self.update()
 

@@ -1,4 +1,4 @@
-"""The timeline: what happened to the window, newest first, and the way back."""
+"""The timeline: what left the context, newest first, and the way back."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
+from helix_desktop.domain.user_text import join_sentences
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.ui.design.cards import Card as CardFrame
 from helix_desktop.ui.design.cards import EmptyState
@@ -44,6 +45,9 @@ from helix_desktop.ui.timeline.rail import RailRow
 from helix_desktop.ui.timeline.running_view import RunningView
 from helix_desktop.ui.timeline.sparkline import TokenSparkline
 from helix_desktop.words.numbers import format_tokens, format_whole_percent
+from helix_desktop.words.translation import Translator, translate
+
+tr = Translator("Timeline")
 
 COLUMN_WIDTH = 760  # pixels; the chat's column has the same
 
@@ -71,7 +75,7 @@ class Timeline(Themed, QWidget):
         self._signals = CardSignals(self)
         self.spark = TokenSparkline()
         self.filter_bar = TimelineFilterBar()
-        self.empty = EmptyState("history", "", "Hand over now…")
+        self.empty = EmptyState("history", "", tr("Compact conversation…"))
         self.running = RunningView(self._signals)
         self._running_row = RailRow(self.running, "live", 20)
         self._running_row.hide()
@@ -108,13 +112,20 @@ class Timeline(Themed, QWidget):
         self.setFocusProxy(self.empty.button if bare else self._scroll)  # PgUp and PgDn scroll at once
         if had_focus:  # else Qt gives the keyboard to whatever comes next
             self.setFocus(Qt.FocusReason.OtherFocusReason)
-        used = self._state.used / self._state.window if self._state.window else 0
-        first = f"the first comes at {format_whole_percent(self._state.threshold)}"
-        self.empty.set_content(
-            f"No handover yet. {format_whole_percent(used)} used; {first}.", "Hand over now…"
-        )
+        self.empty.set_content(self._empty_text(), tr("Compact conversation…"))
         self._running_row.set_ends(True, not self._state.cards)
         self._card_list.set_running_above(card is not None)
+
+    def _empty_text(self) -> str:
+        state = self._state
+        used = tr(
+            "Nothing cached, noted or summarized yet. The context is {used} full.",
+            used=format_whole_percent(state.used / state.window if state.window else 0),
+        )
+        if not state.is_managed:
+            return translate(join_sentences(used, tr("Context management is off.")))
+        share = format_whole_percent(state.threshold)
+        return translate(join_sentences(used, tr("It is compacted at {share}.", share=share)))
 
     @property
     def first_visible_seq(self) -> int:
@@ -145,7 +156,7 @@ class Timeline(Themed, QWidget):
         self._scroll = FocusableScrollArea()
         self._scroll.setWidgetResizable(True)
         self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._scroll.setAccessibleName("Timeline")
+        self._scroll.setAccessibleName(tr("Timeline"))
         page = QWidget()
         page.setObjectName("page")
         across = QHBoxLayout(page)
@@ -205,7 +216,7 @@ class Timeline(Themed, QWidget):
         state = self._state
         share = state.used / state.window if state.window else 0
         self._used.set_text(format_tokens(state.used))
-        self._window_text.set_text(f"of {format_tokens(state.window)} tokens in the window")
+        self._window_text.set_text(tr("of {size} tokens in context", size=format_tokens(state.window)))
         near = share >= state.threshold
         self._share.set_text(format_whole_percent(share), "warn" if near else "accent")
         self.spark.set_points(state.points, state.window, state.threshold)

@@ -229,19 +229,17 @@ def _handover_dialog(window: MainWindow, stage: str) -> HandoverDialog:
     dialog = HandoverDialog(window)
     dialog.tint(window.theme)
     reaches = [
-        HandoverRange(148, "As far as possible · 46 messages, 21.3k tokens"),
-        HandoverRange(96, "Up to e96 “read_file src/helix/stream.…” · 31 messages, 14.2k tokens"),
+        HandoverRange(148, "As far as possible · 46 messages · 21.3k tokens in context"),
+        HandoverRange(96, "Up to e96 “read_file src/helix/stream.…” · 31 messages · 14.2k tokens in context"),
     ]
     dialog.show_ranges(reaches)
     if stage == "writing":
-        dialog.show_writing("Summarise", SECTIONS[: len(SECTIONS) // 2])
+        dialog.show_writing("summarise", SECTIONS[: len(SECTIONS) // 2])
     if stage == "draft":
         ledger = "rwe src/helix/stream.py 9f3ac21e e31\n$ pytest -q (exit 0) 6b86b273 e42"
         note = "The summary model's window is too small; the live model was asked."
         dialog.show_draft(DraftRow(SECTIONS, 104_200, 31_400, 46, ledger, "gpt-oss:20b", note, 13_400))
-        dialog.show_problem(
-            "The edited handover cannot be read.", "Headings are missing: TODO Items.", "Put them back."
-        )
+        dialog.show_problem("The edited handover cannot be read. Headings are missing: TODO Items.")
     return dialog
 
 

@@ -48,7 +48,7 @@ def visible(dialog: HandoverDialog) -> set[str]:
 
 
 def test_the_write_request_has_range_and_focus(qtbot: QtBot, dialog: HandoverDialog) -> None:
-    assert visible(dialog) == {"Cancel", "Write a draft"}
+    assert visible(dialog) == {"Cancel", "Write draft"}
     dialog.range_box.setCurrentIndex(1)
     QTest.keyClicks(dialog.focus_input, " the open questions ")
     with qtbot.waitSignal(dialog.write_requested) as blocker:
@@ -57,15 +57,15 @@ def test_the_write_request_has_range_and_focus(qtbot: QtBot, dialog: HandoverDia
 
 
 def test_the_writing_streams_and_can_be_stopped(qtbot: QtBot, dialog: HandoverDialog) -> None:
-    dialog.show_writing("Read")
-    assert visible(dialog) == {"Stop writing"}
+    dialog.show_writing("read")
+    assert visible(dialog) == {"Stop"}
     assert not dialog.range_box.isEnabled()
     for end in (8, 20, len(SECTIONS)):
-        dialog.show_writing("Summarise", SECTIONS[:end])
+        dialog.show_writing("summarise", SECTIONS[:end])
         assert dialog.model_output.toPlainText() == SECTIONS[:end]
-    dialog.show_writing("Summarise", "## Begun anew")
+    dialog.show_writing("summarise", "## Begun anew")
     assert dialog.model_output.toPlainText() == "## Begun anew"
-    assert dialog.phase_steps.accessibleName() == "Summarise, step 2 of 4"
+    assert dialog.phase_steps.accessibleName() == "Summarize, step 2 of 4"
     with qtbot.waitSignal(dialog.cancel_requested):
         QTest.keyClick(dialog, Qt.Key.Key_Escape)
     assert dialog.isVisible()
@@ -75,7 +75,7 @@ def test_the_writing_streams_and_can_be_stopped(qtbot: QtBot, dialog: HandoverDi
 
 def test_a_draft_can_be_changed_and_handed_over(qtbot: QtBot, dialog: HandoverDialog) -> None:
     dialog.show_draft(DRAFT)
-    assert visible(dialog) == {"Cancel", "Write it again", "Hand over"}
+    assert visible(dialog) == {"Cancel", "Write again", "Compact"}
     pills = [pill.text() for pill in dialog.findChildren(Pill) if pill.isVisible()]
     assert pills == ["104k → 31.4k tokens", "46 messages", "gpt-oss:20b", "13.4 s"]
     dialog.editor.appendPlainText("- Mine.")
@@ -102,8 +102,8 @@ def test_the_reason_for_another_model_is_displayed(dialog: HandoverDialog) -> No
 def test_an_error_is_displayed_in_place_and_no_input_is_lost(dialog: HandoverDialog) -> None:
     dialog.show_draft(DRAFT)
     dialog.editor.setPlainText("## Nonsense")
-    dialog.show_problem("The edited handover cannot be read.", "Headings are missing.", "Put them back.")
-    assert dialog.problem == "The edited handover cannot be read. Headings are missing. Put them back."
+    dialog.show_problem("The edited handover cannot be read.")
+    assert dialog.problem == "The edited handover cannot be read."
     assert dialog.editor.toPlainText() == "## Nonsense"
     dialog.show_problem()
     assert dialog.problem == ""
@@ -114,7 +114,7 @@ def test_escape_confirms_before_it_drops_changes(qtbot: QtBot, dialog: HandoverD
     dialog.editor.appendPlainText("- Mine.")
     QTest.keyClick(dialog, Qt.Key.Key_Escape)
     assert dialog.isVisible()
-    assert "not recorded" in dialog.problem
+    assert "not saved" in dialog.problem
     dialog.editor.appendPlainText("- More.")
     assert dialog.problem == ""
     QTest.keyClick(dialog, Qt.Key.Key_Escape)
@@ -136,7 +136,7 @@ def test_tab_leaves_the_text_for_the_buttons(dialog: HandoverDialog) -> None:
     assert "\t" not in dialog.editor.toPlainText()
     names = [widget.accessibleName() for widget in (dialog.editor, dialog.model_output)]
     assert all(names)
-    assert dialog.range_box.accessibleName() == "Covers"
+    assert dialog.range_box.accessibleName() == "Range"
     assert dialog.focus_input.accessibleName() == "Focus"
 
 

@@ -96,9 +96,9 @@ def test_undo_and_redo_are_on_their_cards(qtbot: QtBot, pane: Timeline) -> None:
 
 def test_undone_cards_are_labeled(pane: Timeline) -> None:
     """Not by colour alone."""
-    assert [pill.text() for pill in card(pane, 440).findChildren(Pill) if pill.text() == "undone"]
-    assert not [pill for pill in card(pane, 492).findChildren(Pill) if pill.text() == "undone"]
-    assert card(pane, 440).accessibleName().endswith("undone")
+    assert [pill.text() for pill in card(pane, 440).findChildren(Pill) if pill.text() == "Undone"]
+    assert not [pill for pill in card(pane, 492).findChildren(Pill) if pill.text() == "Undone"]
+    assert card(pane, 440).accessibleName().endswith("Undone")
 
 
 def test_the_newest_handover_is_open_and_sources_link_to_events(qtbot: QtBot, pane: Timeline) -> None:
@@ -110,7 +110,7 @@ def test_the_newest_handover_is_open_and_sources_link_to_events(qtbot: QtBot, pa
     with qtbot.waitSignal(pane.source_clicked) as source:
         chip(view, "e31").click()
     assert source.args == [31]
-    assert chip(view, "unsupported")
+    assert chip(view, "No source")
     index = handover_card(3, 492).index
     with qtbot.waitSignal(pane.digest_clicked) as digest:
         chip(view, index[:8]).click()
@@ -178,9 +178,9 @@ def test_page_keys_scroll_when_the_page_has_the_keyboard(qtbot: QtBot, pane: Tim
 
 def test_a_running_compaction_displays_its_phase_and_can_be_cancelled(qtbot: QtBot, pane: Timeline) -> None:
     """Phase and streamed text; cancel is one click; then it is gone."""
-    pane.set_running(RunningCard("Summarise", "word " * 400))
+    pane.set_running(RunningCard("summarise", "word " * 400))
     assert pane.running.isVisible()
-    assert "Summarise" in pane.running.steps.accessibleName()
+    assert "Summarize" in pane.running.steps.accessibleName()
     assert pane.running.text.text().startswith("…")
     with qtbot.waitSignal(pane.cancel_requested):
         find_button(pane.running, "cancel").click()
@@ -212,7 +212,7 @@ def test_the_empty_state_predicts_the_first_handover(qtbot: QtBot, pane: Timelin
     """One sentence with true numbers and one button."""
     pane.set_state(TimelineState((), (), 14_640, 24_000))
     assert pane.empty.isVisible()
-    assert pane.empty.sentence == "No handover yet. 61 % used; the first comes at 85 %."
+    assert pane.empty.sentence.endswith("The context is 61 % full. It is compacted at 85 %.")
     with qtbot.waitSignal(pane.compact_requested):
         pane.empty.button.click()
 
@@ -268,7 +268,7 @@ def test_a_fold_displays_its_savings_and_its_note(qtbot: QtBot, pane: Timeline) 
     assert isinstance(view, FoldView)
     pills = [pill.text() for pill in view.findChildren(Pill)]
     assert "9.9k → 790 tokens" in pills
-    assert view.accessibleName().startswith("Fold 4, 28 steps folded into a note, 9,900 to 790 tokens")
+    assert view.accessibleName().startswith("Note 4 · 28 steps noted · 9.9k → 790 tokens")
     assert not view.findChildren(SelectableText)
     view.note.head.click()
     assert [label.text() for label in view.findChildren(SelectableText)] == [fold_card(4, 497).text]
@@ -282,7 +282,7 @@ def test_a_fold_displays_its_savings_and_its_note(qtbot: QtBot, pane: Timeline) 
         find_button(view, "undo").click()
     assert undo.args == [497]
     pane.set_state(TimelineState((fold_card(4, 497, is_undone=True),), usage_points(), 14_600, 24_000))
-    assert card(pane, 497).accessibleName().endswith("undone")
+    assert card(pane, 497).accessibleName().endswith("Undone")
     assert find_button(card(pane, 497), "redo")
     assert isinstance(again := card(pane, 497), FoldView)
     assert again.note.head.isChecked()
@@ -321,7 +321,7 @@ def test_observations_show_facts_by_day_with_priority_and_sources(qtbot: QtBot, 
     with qtbot.waitSignal(pane.source_clicked) as source:
         chip(view, "e17").click()
     assert source.args == [17]
-    assert chip(view, "unsupported")
+    assert chip(view, "No source")
     view.parts[1].head.click()
     assert [label.text() for label in view.findChildren(SelectableText)] == [
         observations_card(3, 498).quotes[0].text
@@ -332,9 +332,9 @@ def test_observations_show_facts_by_day_with_priority_and_sources(qtbot: QtBot, 
 @pytest.mark.parametrize(
     ("changes", "expected", "undo"),
     [
-        ({}, "waiting", 0),
-        ({"placed_seq": 9}, "in place", 9),
-        ({"placed_seq": 9, "is_undone": True}, "undone", 9),
+        ({}, "Prepared", 0),
+        ({"placed_seq": 9}, "In use", 9),
+        ({"placed_seq": 9, "is_undone": True}, "Undone", 9),
     ],
 )
 def test_observations_wait_are_placed_or_are_undone(
@@ -347,7 +347,7 @@ def test_observations_wait_are_placed_or_are_undone(
     buttons = [*find_buttons(view, "undo"), *find_buttons(view, "redo")]
     assert len(buttons) == bool(undo)
     if undo:
-        signal = pane.redo_requested if expected == "undone" else pane.undo_requested
+        signal = pane.redo_requested if expected == "Undone" else pane.undo_requested
         with qtbot.waitSignal(signal) as blocker:
             buttons[0].click()
         assert blocker.args == [undo]
@@ -355,8 +355,8 @@ def test_observations_wait_are_placed_or_are_undone(
 
 def test_rewrites_inside_a_later_one_are_labeled(pane: Timeline) -> None:
     pane.set_state(long_timeline_state())
-    assert [pill.text() for pill in card(pane, 464).findChildren(Pill) if "inside" in pill.text()] == [
-        "inside Handover 3"
+    assert [pill.text() for pill in card(pane, 464).findChildren(Pill) if "Part of" in pill.text()] == [
+        "Part of Handover 3"
     ]
 
 
@@ -376,8 +376,8 @@ def test_an_overfull_window_is_drawn_to_scale(pane: Timeline) -> None:
     ]
     assert drawn == pytest.approx([322 / 2_050, 128 / 2_050])
     assert point_text(points[1], 128_000) == "2,050,000 tokens · 1602 % of 128k · e2"
-    assert point_text(small, 128_000) == "38,000 tokens · 119 % of 32k · after handover · e1"
-    assert "now 61k of 128k, at most 2.05M, 3 drops" in pane.spark.accessibleName()
+    assert point_text(small, 128_000) == "38,000 tokens · 119 % of 32k · after messages were summarized · e1"
+    assert "now 61k of 128k, at most 2.05M, reduced 3 times" in pane.spark.accessibleName()
     pane.set_state(TimelineState((), usage_points(), 14_600, 24_000))
     assert not pane.spark.is_overfull
 
@@ -466,7 +466,7 @@ def test_the_author_pill_states_calls_and_prompt(pane: Timeline) -> None:
     pane.set_state(TimelineState((card_9, card_5), usage_points(), 14_600, 24_000))
     pills = {pill.text(): pill.toolTip() for pill in card(pane, 5).findChildren(Pill)}
     assert pills["gpt-oss:20b · 3 calls"] == "Instructions: handover 2"
-    assert "edited by you" in pills
+    assert "Edited by you" in pills
     pills = {pill.text(): pill.toolTip() for pill in card(pane, 9).findChildren(Pill)}
     assert pills["gpt-oss:20b · 2 calls"] == "The first model said nothing.\nInstructions: observe 1"
 
@@ -486,7 +486,7 @@ def test_all_that_can_be_pressed_is_reached_with_tab_and_has_a_name(pane: Timeli
 def test_the_scroll_position_in_a_long_timeline_is_restored(qtbot: QtBot, pane: Timeline) -> None:
     pane.set_state(long_timeline_state())
     bar = next(slider for slider in pane.findChildren(QAbstractSlider) if slider.orientation() == VERTICAL)
-    qtbot.waitUntil(lambda: bar.maximum() > 2_000)
+    qtbot.waitUntil(lambda: bar.maximum() > 1_900)
     bar.setValue(1_500)
     first = pane.first_visible_seq
     assert first

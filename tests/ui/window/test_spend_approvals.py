@@ -74,7 +74,7 @@ async def test_the_approval_stays_in_its_session_until_it_is_answered(
         timeline = rig.views.timeline
         await until(lambda: timeline.findChildren(ObservationsView), "its card")
         assert expected_cost.endswith("tokens · price unknown")
-        assert f"used {expected_cost}" in [pill.text() for pill in timeline.findChildren(Pill)]
+        assert f"Used {expected_cost}" in [pill.text() for pill in timeline.findChildren(Pill)]
 
 
 async def test_the_dialog_displays_the_cost_of_a_handover(qapp: QApplication, tmp_path: Path) -> None:

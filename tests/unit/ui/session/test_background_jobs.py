@@ -26,8 +26,8 @@ def test_each_job_has_its_line_until_it_is_over() -> None:
     assert "2 large outputs" in texts[3]
     assert background.card is not None
     assert (background.card.what, background.card.phase, background.card.text) == (
-        "Handover",
-        "Summarise",
+        "handover",
+        "summarise",
         "words",
     )
     for over in (
@@ -38,7 +38,7 @@ def test_each_job_has_its_line_until_it_is_over() -> None:
         background.apply(over)
     assert [job.id for job in background.jobs] == ["observation"]
     assert background.card is not None
-    assert background.card.what == "Observing"
+    assert background.card.what == "observations"
     background.apply(ObservationProgress("idle"))
     assert background.jobs == []
     assert background.card is None
@@ -49,7 +49,7 @@ def test_the_cost_is_shown_in_tokens_and_money() -> None:
     background = BackgroundJobs()
     background.apply(CompactionProgress("summarise", "", CostEstimate(312_000, 0.94, 3)))
     (job,) = background.jobs
-    assert job.text == "Handing over · Summarise · Reads ≈ 312k tokens · ≈ $0.94 · 3 calls"
+    assert job.text == "Compacting · Summarize · Reads ≈ 312k tokens · ≈ $0.94 · 3 calls"
     assert background.card is not None
     assert background.card.usage_text == "Reads ≈ 312k tokens · ≈ $0.94 · 3 calls"
     background.apply(CompactionProgress("summarise", "", CostEstimate(1_000)))

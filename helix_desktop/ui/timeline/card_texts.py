@@ -1,0 +1,148 @@
+"""What the timeline's cards, groups, points and phases are called; no Qt."""
+
+from __future__ import annotations
+
+from helix_desktop.ui.timeline.card_data import (
+    Attempt,
+    FoldCard,
+    Group,
+    HandoverCard,
+    ManualActionCard,
+    ObservationsCard,
+    Phase,
+    PlacedCard,
+    PointKind,
+    SweepCard,
+    TimelineCard,
+    UndoCard,
+)
+from helix_desktop.words.left_context import explain_cached, explain_noted, explain_summarized
+from helix_desktop.words.rewrites import masked_contents_text
+from helix_desktop.words.translation import Translator, translate
+
+tr = Translator("Timeline")
+
+
+def card_title(card: TimelineCard) -> str:
+    """Return what a card is called."""
+    match card:
+        case HandoverCard():
+            title = tr("Handover {number}", number=card.number)
+        case FoldCard():
+            title = _fold_title(card)
+        case ObservationsCard():
+            title = _observations_title(card)
+        case PlacedCard():
+            title = _placed_title(card)
+        case SweepCard():
+            title = masked_contents_text(card.outputs, card.steps, card.image_messages)
+        case UndoCard(kind="undo"):
+            title = tr("Undone: {title}", title=card.name)
+        case UndoCard():
+            title = tr("Redone: {title}", title=card.name)
+        case ManualActionCard():
+            title = card.text
+        case _:
+            title = translate(card.what)
+    return title
+
+
+def _observations_title(card: ObservationsCard) -> str:
+    if card.is_reflection:
+        return tr("Refined observations {number}", number=card.number)
+    return tr("Observations {number}", number=card.number)
+
+
+def _placed_title(card: PlacedCard) -> str:
+    if not card.number:
+        return tr("Noted: observations")
+    return tr("Noted: observations {number}", number=card.number)
+
+
+def _fold_title(card: FoldCard) -> str:
+    match card.kind:
+        case "condense":
+            return tr("Merged note {number}", number=card.number)
+        case "truncate":
+            return tr("Removed steps {number}", number=card.number)
+    return tr("Note {number}", number=card.number)
+
+
+def fold_text(card: FoldCard) -> str:
+    """Return what became of how many steps."""
+    match card.kind:
+        case "condense":
+            return tr.plural(
+                card.steps, "Notes of %n step merged into one", "Notes of %n steps merged into one"
+            )
+        case "truncate":
+            return tr.plural(
+                card.steps,
+                "%n step removed to fit the context window",
+                "%n steps removed to fit the context window",
+            )
+    return tr.plural(card.steps, "%n step noted", "%n steps noted")
+
+
+def running_text(what: Attempt) -> str:
+    """Return what is under way."""
+    return tr("Compacting") if what == "handover" else tr("Updating observations")
+
+
+def phase_text(phase: Phase) -> str:
+    """Return what a phase of a compaction does."""
+    match phase:
+        case "read":
+            return tr("Read", "phase of a compaction: the history is read")
+        case "summarise":
+            return tr("Summarize")
+        case "check":
+            return tr("Check")
+        case "write":
+            return tr("Save", "phase of a compaction: the summary is recorded")
+
+
+def group_text(group: Group | None) -> str:
+    """Return what the filter calls a kind of cards; None: all."""
+    texts: dict[Group | None, str] = {
+        None: tr("All"),
+        "handovers": tr("Summarized"),
+        "observations": tr("Observations"),
+        "reflections": tr("Refined observations"),
+        "placements": tr("Noted as observations"),
+        "notes": tr("Noted"),
+        "sweeps": tr("Cached"),
+        "yours": tr("Your choices"),
+        "undos": tr("Undo and redo"),
+        "failures": tr("Failed"),
+    }
+    return texts[group]
+
+
+def explain_group(group: Group | None) -> str:
+    """Return what the cards of a kind are about; empty where the name says it."""
+    texts: dict[Group | None, str] = {
+        "handovers": explain_summarized(),
+        "observations": tr("Facts about older messages, written in the background for later use."),
+        "reflections": tr("Observations that were too long, in a shorter form."),
+        "placements": explain_noted(),
+        "notes": explain_noted(),
+        "sweeps": explain_cached(),
+        "yours": tr("Outputs that you pinned or sent to the agent in another form."),
+    }
+    return texts.get(group, "")
+
+
+def point_kind_text(kind: PointKind) -> str:
+    """Return what a point of the chart follows; empty for a step of the conversation."""
+    texts: dict[PointKind, str] = {
+        "sweep": tr("after outputs were cached"),
+        "fold": tr("after steps were noted"),
+        "observations": tr("after messages were noted as observations"),
+        "handover": tr("after messages were summarized"),
+        "form": tr("after an output changed its form"),
+        "undo": tr("after an undo"),
+        "redo": tr("after a redo"),
+        "failure": tr("after a failed attempt"),
+    }
+    return texts.get(kind, "")
