@@ -13,10 +13,13 @@ from helix_desktop.config.paths import DataDir
 from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.domain.errors import StoreLocked
 from helix_desktop.domain.progress import OnProgress
+from helix_desktop.domain.user_text import TextContext, UserText
 from helix_desktop.store.files.owner_lock import OwnerLock
 from helix_desktop.store.files.store_files import StoreFiles
 from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.workspaces.registry import WorkspaceRegistry
+
+text = TextContext("Start")
 
 _LOCK_TIMEOUT_S = 0.5  # for another process that is just ending
 
@@ -44,13 +47,13 @@ def exclusive_access(data: DataDir, timeout_s: float) -> Iterator[None]:
     window = QLockFile(str(data.root / LOCK_FILE))
     window.setStaleLockTime(0)
     if not window.tryLock(int(timeout_s * 1000)) and window.error() == QLockFile.LockError.LockFailedError:
-        raise _in_use_error("The window of Helix Desktop is open.")
+        raise _in_use_error(text("The window of Helix Desktop is open."))
     try:
         with ExitStack() as locks:
             try:
                 locks.enter_context(FileLock(f"{data.workspaces_dir}.lock", timeout=timeout_s))
             except Timeout as error:
-                raise _in_use_error("Another process changes the list of workspaces.") from error
+                raise _in_use_error(text("Another process is changing the list of workspaces.")) from error
             for store in sorted(data.workspaces_dir.glob("*/store")):
                 locks.callback(OwnerLock.acquire(StoreFiles(store).owner_lock).release)
             yield
@@ -58,8 +61,10 @@ def exclusive_access(data: DataDir, timeout_s: float) -> Iterator[None]:
         window.unlock()
 
 
-def _in_use_error(reason: str) -> StoreLocked:
-    return StoreLocked("The data is in use.", None, reason, "Nothing was changed. Close it and try again.")
+def _in_use_error(reason: UserText) -> StoreLocked:
+    return StoreLocked(
+        text("The data folder is in use."), None, reason, text("Nothing was changed. Close it and try again.")
+    )
 
 
 def _relocate_samples(move: DataDirMove) -> None:

@@ -13,6 +13,7 @@ import qasync
 from PySide6.QtCore import QProcess, Qt, QTimer
 from PySide6.QtWidgets import QApplication, QDialog, QProgressBar
 
+from helix_desktop import APP_NAME
 from helix_desktop.app.data_move import move_data_dir
 from helix_desktop.app.window_frame import set_application_identity
 from helix_desktop.app.window_state import WINDOW_STATE_FILE, WindowStateFile
@@ -25,6 +26,9 @@ from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.stylesheet import Appearance
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Start")
 
 _LOCK_TIMEOUT_S = 30.0  # for the window that asked for it to write what is queued, and to end
 _REFRESH_MS = 100
@@ -41,21 +45,25 @@ class MoveDataWindow(QDialog):
 
     def __init__(self, target: Path) -> None:
         super().__init__()
-        self.setWindowTitle("Helix Desktop")
+        self.setWindowTitle(APP_NAME)
         self.setFixedWidth(_WIDTH_PX)
         self._progress = (0, 0)
         self._cancelled = threading.Event()
         self._bar = QProgressBar()
         self._bar.setTextVisible(False)
         self._bar.setRange(0, 0)
-        self._bar.setAccessibleName("Moving the data")
-        self._cancel = PushButton("Cancel", name="cancel_move")
+        self._bar.setAccessibleName(tr("Moving data"))
+        self._cancel = PushButton(tr("Cancel"), name="cancel_move")
         self._cancel.clicked.connect(self.reject)
         self.rejected.connect(self._cancelled.set)
-        explanation = label(f"To {target}: copied, read again, then the window opens.", "muted", wrap=True)
+        explanation = label(
+            tr("To {folder}. Files are copied and verified, then the window opens.", folder=str(target)),
+            "muted",
+            wrap=True,
+        )
         self.setLayout(
             column(
-                label("Moving the data of Helix Desktop", "title", wrap=True),
+                label(tr("Moving Helix Desktop data"), "title", wrap=True),
                 explanation,
                 self._bar,
                 row(None, self._cancel),

@@ -13,7 +13,10 @@ from pathlib import Path
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.store.archive_report import SUFFIX
 from helix_desktop.domain.unicode_safety import escape_hidden_name, first_hidden
+from helix_desktop.domain.user_text import TextContext
 from helix_desktop.services.links import MAX_LENGTH, is_link
+
+text = TextContext("Start")
 
 SAMPLE_TARGET = "sample:"
 """The launch target of the guided sample."""
@@ -36,9 +39,9 @@ def with_open_command(argv: Sequence[str], commands: Collection[str]) -> list[st
     if not is_target(argv[index]):
         command_names = ", ".join(name for name in commands if name != OPEN_COMMAND)
         raise InvalidInput(
-            f"'{escape_hidden_name(argv[index])}' is no command, no workspace file ({SUFFIX}), "
-            "no link (helix:).",
-            fix=f"Commands: {command_names}.",
+            text("Unknown command or file: '{argument}'.", argument=escape_hidden_name(argv[index])),
+            text("It must be a command, an exported workspace ({suffix}) or a helix: link.", suffix=SUFFIX),
+            text("Commands: {commands}.", commands=command_names),
         )
     return [*argv[:index], OPEN_COMMAND, *argv[index:]]
 
@@ -56,30 +59,39 @@ def _first_positional(argv: Sequence[str]) -> int:
     return min(index, len(argv))
 
 
-def is_target(text: str) -> bool:
+def is_target(argument: str) -> bool:
     """Return True if an argument looks like a link, a `file:` URL, or an exported workspace."""
-    return is_link(text) or text.lower().startswith(_FILE_SCHEME) or text.lower().endswith(SUFFIX)
+    lowered = argument.lower()
+    return is_link(argument) or lowered.startswith(_FILE_SCHEME) or lowered.endswith(SUFFIX)
 
 
-def parse_target(text: str) -> str:
+def parse_target(argument: str) -> str:
     """Return the launch target of a link, a `file:` URL, or a path. Raises InvalidInput."""
-    if first_hidden(text) or not text.isprintable():
+    if first_hidden(argument) or not argument.isprintable():
         raise InvalidInput(
-            f"{escape_hidden_name(text[:MAX_LENGTH])} holds signs that cannot be seen.",
-            "What is read must be what is opened.",
-            "Rename the file, or copy the link again.",
+            text("{target} contains hidden characters.", target=escape_hidden_name(argument[:MAX_LENGTH])),
+            text("They could make it open something else than it shows."),
+            text("Rename the file, or copy the link again."),
         )
-    if is_link(text):  # what it leads to is looked at in the window, where a person sees the answer
-        return text[: MAX_LENGTH + 1]
-    path = _absolute_path(_path_from_uri(text) if text.lower().startswith(_FILE_SCHEME) else Path(text))
+    if is_link(argument):  # what it leads to is looked at in the window, where a person sees the answer
+        return argument[: MAX_LENGTH + 1]
+    path = _absolute_path(
+        _path_from_uri(argument) if argument.lower().startswith(_FILE_SCHEME) else Path(argument)
+    )
     if path.suffix.lower() != SUFFIX:
-        raise InvalidInput(f"{path} is no exported workspace.", f"Its name does not end in {SUFFIX}.")
+        raise InvalidInput(
+            text("{path} can't be imported.", path=str(path)),
+            text("The name of an exported workspace must end in {suffix}.", suffix=SUFFIX),
+        )
     try:
         is_file = path.is_file()
     except OSError:  # a name that is too long, for one
         is_file = False
     if not is_file:
-        raise InvalidInput(f"{path} is not a file.", "It was moved or deleted, or is a folder.")
+        raise InvalidInput(
+            text("File not found: {path}.", path=str(path)),
+            text("It was moved or deleted, or it is a folder."),
+        )
     return IMPORT_PREFIX + str(path)
 
 
@@ -88,7 +100,8 @@ def _absolute_path(path: Path) -> Path:
     absolute = path.absolute()
     if first_hidden(str(absolute)) or any(sign in str(absolute) for sign in "\n\r\t"):
         raise InvalidInput(
-            f"{escape_hidden_name(str(absolute))} holds signs that cannot be seen.", fix="Rename it."
+            text("{target} contains hidden characters.", target=escape_hidden_name(str(absolute))),
+            fix=text("Rename it."),
         )
     return absolute
 
@@ -105,7 +118,8 @@ def _path_from_uri(uri: str) -> Path:
         return Path(url2pathname(parts.path))
     except ValueError:
         raise InvalidInput(
-            f"{uri[:MAX_LENGTH]} is no file of this machine.", "", "Give the path of a file."
+            text("{url} doesn't point to a file on this computer.", url=uri[:MAX_LENGTH]),
+            fix=text("Use the path of a file."),
         ) from None
 
 
@@ -118,6 +132,7 @@ def launch_target(args: argparse.Namespace) -> str:
     ]
     if len(targets) > 1:
         raise InvalidInput(
-            "One thing can be opened at a time.", fix="Leave --demo, --workspace or TARGET out."
+            text("Only one thing can be opened at a time."),
+            fix=text("Use only one of --demo, --workspace and TARGET."),
         )
     return targets[0] if targets else ""

@@ -12,6 +12,9 @@ from PySide6.QtCore import QLockFile, QObject, Signal
 from PySide6.QtNetwork import QLocalServer, QLocalSocket
 
 from helix_desktop.domain.errors import InstanceNotResponding
+from helix_desktop.domain.user_text import TextContext, join_sentences
+
+text = TextContext("Start")
 
 _CONNECT_TIMEOUT_MS = 1_000
 ANSWER_TIMEOUT_S = 8.0  # for a window that is busy, ends, or does not listen yet; then it counts as hung
@@ -79,12 +82,15 @@ class SingleInstance(QObject):
 
     def _not_responding(self) -> InstanceNotResponding:
         pid = self._owner_pid()
-        which = f"process {pid}" if pid else "another process"
         return InstanceNotResponding(
-            "Helix Desktop is open already, and its window does not answer.",
-            f"It is {which}, and said nothing for {self._timeout_s:.0f} seconds: busy, suspended or stuck.",
-            "Wait: once it answers, it opens what you asked for. If it stays so, end that process and start"
-            " again; what was stored is safe.",
+            text("Helix Desktop is already running but not responding (process {pid}).", pid=str(pid))
+            if pid
+            else text("Helix Desktop is already running but not responding."),
+            text("It hasn't answered for {seconds} seconds.", seconds=round(self._timeout_s)),
+            join_sentences(
+                text("Wait: once it responds, it opens what you asked for."),
+                text("Otherwise end that process and start again. Your data is safe."),
+            ),
         )
 
     def _owner_pid(self) -> int:

@@ -15,13 +15,14 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.ui.design.dialogs import show_error_dialog
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.stylesheet import Appearance
+from helix_desktop.words.errors import error_text
 
 
 def show_startup_error(
     app: QApplication, error: HelixError, window_state: WindowStateFile, exit_code: int
 ) -> int:
     """Show an error in the theme of the last run, wait until it is closed, and return `exit_code`."""
-    sys.stderr.write(f"helix-desktop: {' '.join(str(error).split())}\n")
+    sys.stderr.write(f"helix-desktop: {' '.join(error_text(error).split())}\n")
     if app.platformName() not in {"offscreen", "minimal"}:
         set_application_identity(app)
         fonts.load(resources_dir() / "fonts")

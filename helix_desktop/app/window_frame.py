@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import QApplication
 
-from helix_desktop import __version__
+from helix_desktop import APP_NAME, __version__
 from helix_desktop.app.window_state import WindowStateFile
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.ui.design import accessibility
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.shell.main_window import LayoutStore, MainWindow
+from helix_desktop.words.english import English
+from helix_desktop.words.translation import current_language
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +28,18 @@ class WindowFrame:
 
 
 def set_application_identity(app: QApplication) -> None:
-    """Set the application's name and icon, and install accessibility for our widgets."""
-    app.setApplicationName("Helix Desktop")
+    """Set the application's name, icon and language, and install accessibility for our widgets."""
+    app.setApplicationName(APP_NAME)
     app.setApplicationVersion(__version__)
     app.setDesktopFileName("org.helixdesktop.HelixDesktop")
     app.setWindowIcon(QIcon(str(resources_dir() / "icons" / "helix.svg")))
     app.setQuitOnLastWindowClosed(False)
     accessibility.install()
+    code = current_language().code
+    if code != English.code:
+        from helix_desktop.app.qt_language import translate_qt
+
+        translate_qt(app, code)
 
 
 def build_frame(app: QApplication, window_state: WindowStateFile) -> WindowFrame:

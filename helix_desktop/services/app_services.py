@@ -23,6 +23,7 @@ from helix_desktop.config.view_states import VIEWS_FILE, ViewStates
 from helix_desktop.domain.errors import HelixError, WorkspaceMissing
 from helix_desktop.domain.messages import ToolSpec
 from helix_desktop.domain.progress import OnProgress, no_progress
+from helix_desktop.domain.user_text import TextContext
 from helix_desktop.providers.demo.script import read_scripts
 from helix_desktop.providers.retry import PATIENCE_S
 from helix_desktop.providers.tiktoken_counter import TiktokenCounter
@@ -43,6 +44,8 @@ from helix_desktop.tools.registry import ToolRegistry, parse_description
 from helix_desktop.workspaces.record import MODEL_ROLES, WorkspaceRecord
 from helix_desktop.workspaces.registry import WorkspaceRegistry
 from helix_desktop.workspaces.saved_rules import SavedRules
+
+text = TextContext("Services")
 
 log = logging.getLogger(__name__)
 
@@ -279,8 +282,8 @@ def _workspace_folder(record: WorkspaceRecord) -> Path:
     root = Path(record.path)
     if not root.is_dir():
         raise WorkspaceMissing(
-            f"The folder {root} is not there.",
-            "It was moved, renamed or deleted; sessions and cache are safe.",
-            "Say where it is now, or remove the workspace from the list.",
+            text("The folder {folder} was not found.", folder=str(root)),
+            text("It was moved, renamed or deleted. Sessions and cache are safe."),
+            text("Locate it, or remove the workspace from the list."),
         )
     return root

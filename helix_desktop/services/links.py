@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from helix_desktop.domain.digest import HEX_DIGITS
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.unicode_safety import escape_hidden_name, first_hidden
+from helix_desktop.domain.user_text import TextContext
+
+text = TextContext("Services")
 
 SCHEME = "helix:"
 MAX_LENGTH = 400  # characters; the longest that there can be has 160
@@ -21,7 +24,7 @@ _LINK = re.compile(
     rf"(?:open|content/(?P<digest>[0-9a-f]{{{HEX_DIGITS}}})|session/(?P<session>[0-9a-f]{{32}}))"
     rf"\?workspace=(?P<workspace>{_UUID})"
 )
-_FIX = "Copy it again from the window that it leads to; a link is on one line and complete."
+_FIX = text("Copy the whole link again, on one line.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,20 +47,26 @@ def is_link(text: str) -> bool:
     return text[: len(SCHEME)].lower() == SCHEME
 
 
-def parse_link(text: str) -> Link:
+def parse_link(link: str) -> Link:
     """Parse a link. Raises InvalidInput for anything that is not exactly one."""
-    if len(text) > MAX_LENGTH:
-        raise InvalidInput("This link is too long.", f"A link has at most {MAX_LENGTH} characters.", _FIX)
-    if first_hidden(text) or not text.isprintable():
+    if len(link) > MAX_LENGTH:
         raise InvalidInput(
-            "This link holds signs that cannot be seen.", "What is read must be what is opened.", _FIX
+            text("This link is too long."),
+            text("A link has at most {limit} characters.", limit=MAX_LENGTH),
+            _FIX,
         )
-    match = _LINK.fullmatch(text[len(SCHEME) :]) if is_link(text) else None
-    if match is None:
+    if first_hidden(link) or not link.isprintable():
         raise InvalidInput(
-            "This link cannot be understood.",
-            f"{escape_hidden_name(text[:_SHOWN_CHARS])}{'…' if len(text) > _SHOWN_CHARS else ''} "
-            "names nothing to show.",
+            text("This link contains hidden characters."),
+            text("They could make it open something else than it shows."),
+            _FIX,
+        )
+    match = _LINK.fullmatch(link[len(SCHEME) :]) if is_link(link) else None
+    if match is None:
+        shown = escape_hidden_name(link[:_SHOWN_CHARS]) + ("…" if len(link) > _SHOWN_CHARS else "")
+        raise InvalidInput(
+            text("This link can't be opened."),
+            text("It must name a workspace, a session or a cache entry (got {link}).", link=shown),
             _FIX,
         )
     return Link(match["workspace"], match["digest"] or "", match["session"] or "")

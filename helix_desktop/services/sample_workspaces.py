@@ -12,8 +12,11 @@ import msgspec
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.user_text import TextContext
 from helix_desktop.workspaces.record import WorkspaceRecord
 from helix_desktop.workspaces.registry import WorkspaceRegistry
+
+text = TextContext("Services")
 
 SAMPLES = ("tidewatch", "pagemill")
 DEMO_MODEL = "demo/offline"
@@ -47,7 +50,9 @@ def add_sample(registry: WorkspaceRegistry, folder: Path, name: str) -> Workspac
             copy_project(resources_dir() / "demo" / name, path)
     except OSError as error:
         raise HelixError(
-            "The sample project could not be copied.", f"{error}.", f"Make room in {folder}, or free it."
+            text("The sample project couldn't be copied."),
+            text("{error}.", error=str(error)),
+            text("Free up space in {folder}, or check its permissions.", folder=str(folder)),
         ) from error
     existing = registry.find_by_path(path)
     record = registry.add(path, demo=True, trusted=copied)

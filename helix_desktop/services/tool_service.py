@@ -11,6 +11,7 @@ from helix_desktop.agent.tool_calls.toolset import Toolset
 from helix_desktop.config.paths import DataDir, resources_dir
 from helix_desktop.domain.store.content_reader import ContentReader
 from helix_desktop.domain.tools import CountTokens
+from helix_desktop.domain.user_text import TextContext, join_sentences
 from helix_desktop.services.sample_python import with_sample_python
 from helix_desktop.services.web_fetcher import WebFetcher, resolve
 from helix_desktop.tools.grants import ToolGrants
@@ -22,10 +23,12 @@ from helix_desktop.tools.workspace_tools import ToolSetup, create_workspace_tool
 from helix_desktop.workspaces.record import Grant
 from helix_desktop.workspaces.registry import WorkspaceRegistry
 
+text = TextContext("Services")
+
 NO_SANDBOX_ADVICE = (
-    "Install bubblewrap to have a sandbox."
+    text("Install bubblewrap to sandbox commands.")
     if sys.platform == "linux"
-    else "This system has no sandbox for them."
+    else text("No sandbox is available on this system.")
 )
 
 
@@ -75,7 +78,7 @@ class ToolService:
         kind, scope = await self._sandbox(workspace_id)
         description = describe_sandbox(kind, self.grants(workspace_id).network, scope.contains_home)
         missing = kind == "none" and self.grants(workspace_id).sandbox
-        return (f"{description} {NO_SANDBOX_ADVICE}" if missing else description), kind != "none"
+        return (join_sentences(description, NO_SANDBOX_ADVICE) if missing else description), kind != "none"
 
     async def _sandbox(self, workspace_id: str) -> tuple[SandboxKind, SandboxScope]:
         root = await asyncio.to_thread(Path(self._registry.get(workspace_id).path).resolve)

@@ -132,7 +132,7 @@ async def test_a_hanging_window_is_waited_for_and_then_named(tmp_path: Path) -> 
         await until(lambda: opened(cli.data, cli.project), "the window opens its folder")
         first.send_signal(signal.SIGSTOP)
         try:
-            (await cli("--workspace", tmp_path / "two")).assert_refused(3, "does not answer", str(first.pid))
+            (await cli("--workspace", tmp_path / "two")).assert_refused(3, "not responding", str(first.pid))
         finally:
             first.send_signal(signal.SIGCONT)
         await until(

@@ -37,7 +37,7 @@ class GaugeState:
     used: int
     window: int
     estimated: bool
-    source: str  # where the number comes from, e.g. "reported by the provider"; translated where it is shown
+    source: str  # where the number comes from, e.g. "reported by the provider"
     threshold: float  # share of the window at which a handover is written, 0..1
     pressure: Pressure
 

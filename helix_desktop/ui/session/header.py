@@ -9,6 +9,7 @@ from helix_desktop.ui.design.usage_bar import pressure_of
 from helix_desktop.ui.design.window_state import GaugeState, SessionHeader
 from helix_desktop.words.gauge_source import gauge_source_text
 from helix_desktop.words.models import model_name
+from helix_desktop.words.sessions import session_title
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Session")
@@ -20,7 +21,7 @@ def session_header(conversation: Conversation) -> SessionHeader:
     name, demo = answering_model(conversation)
     return SessionHeader(
         conversation.session.id,
-        transcript.title,
+        session_title(transcript.title),
         conversation.is_running,
         name,
         demo,

@@ -11,7 +11,7 @@ from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.design.usage_bar import paint_usage_bar, pressure_color
 from helix_desktop.ui.design.window_state import GaugeDetail, GaugeState, gauge_text
-from helix_desktop.words.translation import Translator, translate
+from helix_desktop.words.translation import Translator
 
 tr = Translator("Window")
 
@@ -37,14 +37,9 @@ class ContextGauge(EnterActivates, Themed, QAbstractButton):
     def show_state(self, state: GaugeState) -> None:
         """Show a new state."""
         self._state = state
-        usage, source = gauge_text(state), translate(state.source)
-        words = (
-            tr("Context: {usage} ({source})", usage=usage, source=source)
-            if source
-            else tr("Context: {usage}", usage=usage)
-        )
-        self.setAccessibleName(words)
-        self.setToolTip(f"{words}\n{tr('Click to show or hide the context inspector.')}")
+        parts = tuple(filter(None, (tr("Context: {usage}", usage=gauge_text(state)), state.source)))
+        self.setAccessibleName(" · ".join(parts))
+        self.setToolTip("\n".join((*parts, tr("Click to show or hide the context inspector."))))
         self.updateGeometry()
         self.update()
 

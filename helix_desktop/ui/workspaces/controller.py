@@ -23,9 +23,12 @@ from helix_desktop.ui.workspaces.job_runner import JobRunner
 from helix_desktop.ui.workspaces.sidebar_presenter import SidebarPresenter
 from helix_desktop.ui.workspaces.store_health import watch_store_health
 from helix_desktop.ui.workspaces.trust import TrustController
+from helix_desktop.words.translation import Translator, translate
 from helix_desktop.workspaces.record import WorkspaceRecord
 
-_CLOSED_BANNER = "workspace closed"
+tr = Translator("Workspaces")
+
+_CLOSED_BANNER = "workspace-closed"
 
 
 class WorkspaceController(QObject):
@@ -108,7 +111,7 @@ class WorkspaceController(QObject):
     async def pick_folder(self) -> None:
         """Let the user choose a folder, and open it."""
         path = await pick_folder(
-            self._window, "Open a project folder", start_folder(self._services, self._active_workspace.id)
+            self._window, tr("Open folder"), start_folder(self._services, self._active_workspace.id)
         )
         if path is not None:
             await self.open_folder(path)
@@ -141,7 +144,7 @@ class WorkspaceController(QObject):
         record = self._services.registry.get(workspace_id)
         try:
             workspace = await self._jobs.run(
-                f"{record.name} is damaged and is being mended",
+                tr("Repairing {workspace}", workspace=record.name),
                 lambda tell: self._services.open_workspace(workspace_id, read_only, tell),
             )
         except HelixError as error:
@@ -188,7 +191,14 @@ class WorkspaceController(QObject):
             self._window.no_session.show_workspace(record.name, 1)
             self._window.show_center_page("empty")
             self._window.banners.show_banner(
-                Banner(_CLOSED_BANNER, "error", error.what, error.why, error.fix, workspace=record.id)
+                Banner(
+                    _CLOSED_BANNER,
+                    "error",
+                    translate(error.what),
+                    translate(error.why),
+                    translate(error.fix),
+                    workspace=record.id,
+                )
             )
         await self.sidebar.refresh()
 

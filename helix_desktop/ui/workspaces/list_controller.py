@@ -9,6 +9,9 @@ from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.dialogs import Choice
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.workspaces.controller import WorkspaceController, start_folder
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Workspaces")
 
 
 class WorkspaceListController(QObject):
@@ -33,7 +36,7 @@ class WorkspaceListController(QObject):
 
     async def _rename(self, workspace_id: str) -> None:
         record = self._services.registry.get(workspace_id)
-        name = await dialogs.get_text(self._window, "Name of the workspace", record.name, "Rename")
+        name = await dialogs.get_text(self._window, tr("Rename workspace"), record.name, tr("Rename"))
         if name:
             self._services.registry.change(workspace_id, name=name)
             await self._workspace_controller.sidebar.refresh()
@@ -41,7 +44,9 @@ class WorkspaceListController(QObject):
     async def _locate(self, workspace_id: str) -> None:
         record = self._services.registry.get(workspace_id)
         path = await dialogs.pick_folder(
-            self._window, f"Where is {record.name} now?", start_folder(self._services, workspace_id)
+            self._window,
+            tr("Choose the folder of {workspace}", workspace=record.name),
+            start_folder(self._services, workspace_id),
         )
         if path is not None:
             self._services.registry.relocate(workspace_id, path)  # may refuse: then what runs goes on
@@ -52,10 +57,9 @@ class WorkspaceListController(QObject):
         answer = await dialogs.ask(
             self._window,
             self._window.theme,
-            f"Remove {record.name} from the list?",
-            "What runs in it is stopped. Its folder, its sessions and its cache stay; open the folder again "
-            "to have it back.",
-            (Choice("", "Keep"), Choice("remove", "Remove", "danger")),
+            tr("Remove {workspace} from Helix?", workspace=record.name),
+            tr("Running tasks stop. Files, sessions and cache are kept."),
+            (Choice("", tr("Cancel")), Choice("remove", tr("Remove"), "danger")),
         )
         if answer != "remove":
             return

@@ -15,6 +15,9 @@ from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.shell.tray import Tray
+from helix_desktop.words.translation import Translator, translate
+
+tr = Translator("Workspaces")
 
 LONG_TURN_S = 10.0
 _ALERT_MS = 0  # until the window is looked at
@@ -47,11 +50,13 @@ class NotificationController(QObject):
             case TurnChanged(running=True):
                 self._started_s[session] = self._clock()
             case ApprovalRequested(ask=ask):
-                self._notify(workspace, session, "The agent waits for your approval", ask.summary)
+                self._notify(
+                    workspace, session, tr("The agent is waiting for your approval"), translate(ask.summary)
+                )
             case EventRecorded(recorded=RecordedEvent(event=TurnEnded(how=how))):
                 duration_s = self._clock() - self._started_s.pop(session, self._clock())
                 if duration_s > LONG_TURN_S and how in ("done", "failed"):
-                    text = "The agent is done" if how == "done" else "The agent could not go on"
+                    text = tr("The agent is done") if how == "done" else tr("The agent stopped with an error")
                     self._notify(workspace, session, text, self._title(workspace, session))
 
     def on_clicked(self) -> None:

@@ -7,15 +7,15 @@ not open yet is opened after a question, because opening starts what the user ha
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 from pathlib import Path
 
 from PySide6.QtGui import QGuiApplication
 
 from helix_desktop.domain.errors import InvalidInput, WorkspaceMissing
 from helix_desktop.domain.store.archive_report import ArchiveInfo
-from helix_desktop.domain.text_format import first_line, pluralize
+from helix_desktop.domain.text_format import first_line
 from helix_desktop.domain.unicode_safety import escape_hidden_name
+from helix_desktop.domain.user_text import TextContext, join_sentences
 from helix_desktop.services.links import Link, parse_link
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.dialogs import Choice
@@ -23,7 +23,12 @@ from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.navigation import SessionNavigation
 from helix_desktop.ui.workspaces.controller import WorkspaceController
 from helix_desktop.ui.workspaces.import_export import ImportExportController
+from helix_desktop.words.times import format_date
+from helix_desktop.words.translation import Translator, translate
 from helix_desktop.workspaces.record import WorkspaceRecord
+
+text = TextContext("Workspaces")
+tr = Translator("Workspaces")
 
 _NAME_CAP = 60  # characters of a name that a file or a folder brings along
 _OPEN, _HERE, _FOLDER = "open", "here", "folder"
@@ -79,21 +84,28 @@ class ExternalOpenController:
                 return record
             if record.id == link.workspace_id:
                 raise WorkspaceMissing(
-                    f"The link leads to {_short_name(record.name)}, which was removed from the list.",
-                    "Its sessions and its cache are kept.",
-                    f"Open its folder again: {record.path}",
+                    text(
+                        "This link points to {workspace}, which was removed from the list.",
+                        workspace=_short_name(record.name),
+                    ),
+                    text("Its sessions and cache are kept."),
+                    text("Open its folder again: {folder}", folder=record.path),
                 )
         raise WorkspaceMissing(
-            "The link leads to a workspace that is not known here.",
-            f"There is none with the id {link.workspace_id} in {self._services.data_folder}.",
-            "Open the link where it was copied; or have the workspace exported there, and import the file.",
+            text("This link points to a workspace that isn't on this computer."),
+            text(
+                "No workspace with ID {id} is in {folder}.",
+                id=link.workspace_id,
+                folder=str(self._services.data_folder),
+            ),
+            text("Open the link where it was copied, or import an export of that workspace."),
         )
 
     async def _may_open(self, record: WorkspaceRecord) -> bool:
         answer = await self._ask(
-            f"Open {_short_name(record.name)}?",
-            f"A link leads there: {record.path}",
-            (Choice("", "Cancel"), Choice(_OPEN, "Open", "primary")),
+            tr("Open {workspace}?", workspace=_short_name(record.name)),
+            tr("A link points to this workspace: {folder}", folder=record.path),
+            (Choice("", tr("Cancel")), Choice(_OPEN, tr("Open", "verb"), "primary")),
         )
         return answer == _OPEN
 
@@ -101,10 +113,12 @@ class ExternalOpenController:
         workspace = self._services.open_workspaces[link.workspace_id]
         if link.session not in {session.id for session in await workspace.store.sessions()}:
             raise InvalidInput(
-                "The link leads to a session that is not there.",
-                f"{_short_name(self._services.registry.get(workspace.id).name)} has none of this id; "
-                "it may be deleted.",
-                "Look into the trash, in the File menu.",
+                text(
+                    "This link points to a session that isn't in {workspace}.",
+                    workspace=_short_name(self._services.registry.get(workspace.id).name),
+                ),
+                text("It may have been deleted."),
+                text("Check the trash (File menu)."),
             )
         await self._workspace_controller.open_session(link.session)
         self._window.show_page("chat")
@@ -114,9 +128,9 @@ class ExternalOpenController:
         await workspace.store.entry(link.digest)  # says so itself when there is none, or none any more
         if self._workspace_controller.session_controller.conversation is None:
             raise InvalidInput(
-                "The linked content cannot be shown yet.",
-                "This workspace has no session, and the cache is shown beside one.",
-                "Begin a session, then open the link again.",
+                text("The linked cache entry can't be shown yet."),
+                text("The cache opens with a session, and this workspace has none."),
+                text("Start a session, then open the link again."),
             )
         self._navigation.show_cache_entry(link.digest)
 
@@ -124,19 +138,21 @@ class ExternalOpenController:
         """Ask where an exported workspace is to be merged into, and do it. Raises HelixError."""
         inside = await self._services.backup.inspect(path)
         into = self._import_target(inside)
-        choices = [Choice("", "Cancel"), Choice(_FOLDER, "Choose a folder…", "" if into else "primary")]
+        choices = [Choice("", tr("Cancel")), Choice(_FOLDER, tr("Choose folder…"), "" if into else "primary")]
         if into is not None:
-            choices.append(Choice(_HERE, "Import", "primary"))
+            choices.append(Choice(_HERE, tr("Import"), "primary"))
         name = _short_name(path.name)
         answer = await self._ask(
-            f"Import {name} into {_short_name(into.name)}?" if into else f"Import {name}?",
+            tr("Import {file} into {workspace}?", file=name, workspace=_short_name(into.name))
+            if into
+            else tr("Import {file}?", file=name),
             _archive_description(inside, is_own=into is not None and into.id == inside.workspace),
             tuple(choices),
         )
         if answer == _HERE and into is not None:
             await self._merge(into.id, path)
         elif answer == _FOLDER:
-            folder = await dialogs.pick_folder(self._window, "Import into the workspace of a folder")
+            folder = await dialogs.pick_folder(self._window, tr("Choose a workspace folder to import into"))
             if folder is not None:
                 await self._merge(self._services.registry.add(folder).id, path)
 
@@ -166,16 +182,27 @@ def _copy_link(link: Link) -> None:
 
 def _archive_description(archive_info: ArchiveInfo, is_own: bool) -> str:
     """Return what a file says it holds, as text."""
-    sessions = pluralize(archive_info.sessions, "session")
-    contents = f"{sessions} and {pluralize(archive_info.entries, 'entry', 'entries')}"
-    # A file may say any time; dates of people have four digits.
-    day = (
-        f" on {datetime.fromtimestamp(archive_info.created / 1000):%Y-%m-%d}"
-        if archive_info.created < _MAX_CREATED_MS
-        else ""
+    contents = tr(
+        "It contains {sessions} and {entries}.",
+        sessions=tr.plural(archive_info.sessions, "%n session", "%n sessions"),
+        entries=tr.plural(archive_info.entries, "%n cache entry", "%n cache entries"),
     )
-    whose = "this workspace itself" if is_own else f"the workspace {_short_name(archive_info.name)}"
-    return f"It says that it was exported from {whose}{day} and holds {contents}. Importing only adds."
+    adds = tr("Importing only adds; nothing is replaced.")
+    return translate(join_sentences(_archive_origin(archive_info, is_own), contents, adds))
+
+
+def _archive_origin(archive_info: ArchiveInfo, is_own: bool) -> str:
+    """Return where and when a file says that it was exported."""
+    workspace = _short_name(archive_info.name)
+    # A file may say any time; dates of people have four digits.
+    if archive_info.created >= _MAX_CREATED_MS:
+        if is_own:
+            return tr("The file says it was exported from this workspace.")
+        return tr("The file says it was exported from {workspace}.", workspace=workspace)
+    day = format_date(archive_info.created)
+    if is_own:
+        return tr("The file says it was exported from this workspace on {day}.", day=day)
+    return tr("The file says it was exported from {workspace} on {day}.", workspace=workspace, day=day)
 
 
 _MAX_CREATED_MS = 253_370_764_800_000  # milliseconds: the year 9999

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject, Signal
 
-from helix_desktop.domain.events.session import NEW_TITLE
 from helix_desktop.domain.text_format import ellipsize
+from helix_desktop.domain.user_text import join_sentences
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.dialogs import Choice
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.shell.tray import Tray
+from helix_desktop.words.sessions import session_title
+from helix_desktop.words.translation import Translator, translate
+
+tr = Translator("Workspaces")
 
 _QUIT, _HIDE = "quit", "hide"
 
@@ -48,25 +52,28 @@ class QuitController(QObject):
     def _running_titles(self) -> list[str]:
         """Return the titles of the sessions whose agent is at work, in every open workspace."""
         return [
-            conversation.session.transcript.title or NEW_TITLE
+            session_title(conversation.session.transcript.title)
             for workspace in self._services.open_workspaces.values()
             for conversation in workspace.conversations
             if conversation.is_running
         ]
 
     async def _ask(self, running: list[str]) -> str:
-        choices = [Choice("", "Cancel"), Choice(_QUIT, "Stop and quit", "danger")]
+        choices = [Choice("", tr("Cancel")), Choice(_QUIT, tr("Stop and quit"), "danger")]
         if self.tray.is_available():
-            choices.append(Choice(_HIDE, "Keep running in tray", "primary"))
+            choices.append(Choice(_HIDE, tr("Keep running in tray"), "primary"))
         if len(running) == 1:
-            which = f"The agent is working in “{ellipsize(running[0])}”."
+            which = tr("The agent is working in “{session}”.", session=ellipsize(running[0]))
         else:
-            which = f"The agent is working in {len(running)} sessions."
+            which = tr.plural(
+                len(running), "The agent is working in %n session.", "The agent is working in %n sessions."
+            )
+        outcome = tr("Quitting stops it. Everything so far is saved, and you can continue later.")
         self._window.show()
         return await dialogs.ask(
             self._window,
             self._window.theme,
-            "Quit while the agent is working?",
-            f"{which} Quitting stops it. Everything so far is saved, and you can continue later.",
+            tr("Quit while the agent is working?"),
+            translate(join_sentences(which, outcome)),
             choices,
         )

@@ -12,10 +12,8 @@ from PySide6.QtCore import QObject, QTimer
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.session_updates import ResponseDelta, Update
-from helix_desktop.domain.cost import format_usd
 from helix_desktop.domain.errors import StoreClosed
 from helix_desktop.domain.store.entries import SessionSummary
-from helix_desktop.domain.text_format import format_bytes, pluralize
 from helix_desktop.ui.design.usage_bar import pressure_of
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
@@ -27,7 +25,12 @@ from helix_desktop.ui.shell.sidebar.rows import (
     distinct_colors,
 )
 from helix_desktop.words.models import model_name
+from helix_desktop.words.numbers import format_size, format_usd
+from helix_desktop.words.sessions import session_title
+from helix_desktop.words.translation import Translator
 from helix_desktop.workspaces.record import WorkspaceRecord
+
+tr = Translator("Workspaces")
 
 _DEMO_PROVIDER = "demo/"
 _COALESCE_MS = 250
@@ -105,7 +108,7 @@ class SidebarPresenter(QObject):
             return True
         sessions = await workspace.store.sessions()
         totals = await workspace.store.totals()
-        size = format_bytes(totals.size)
+        size = format_size(totals.size)
         self._cache_sizes[workspace.id] = size if totals.entries else ""
         listed = {session.id for session in sessions}
         items = [
@@ -114,14 +117,15 @@ class SidebarPresenter(QObject):
             if session.parent in {"", *listed}
         ]
         sidebar.show_sessions(items, datetime.now())
-        count = pluralize(totals.entries, "entry", "entries")
+        count = tr.plural(totals.entries, "%n entry", "%n entries")
         sidebar.show_cache(f"{size} · {count}" if totals.entries else "")
         return all(session.parent or workspace.usage.of(session) is not None for session in sessions)
 
 
 def _closed_reason(row: WorkspaceRow) -> str:
-    reason = "Folder missing" if row.badge == "missing" else "Not open"
-    return f"{reason}; sessions are kept."
+    if row.badge == "missing":
+        return tr("Folder not found. Sessions are kept.")
+    return tr("Not open. Sessions are kept.")
 
 
 def _disambiguated(rows: list[WorkspaceRow]) -> list[WorkspaceRow]:
@@ -168,16 +172,14 @@ def _item(
 ) -> SessionItem:
     here = workspace.find_open(session.id)
     name = model_name(session.model, session.model.startswith(_DEMO_PROVIDER))
-    parts = (
-        [pluralize(session.messages, "message"), name] if name else [pluralize(session.messages, "message")]
-    )
+    parts = [tr.plural(session.messages, "%n message", "%n messages"), *([name] if name else [])]
     cost = session.cost + sum(other.cost for other in others if other.parent == session.id)
     if cost:
         parts.append(format_usd(cost))
     gauge = workspace.usage.of(session)
     return SessionItem(
         id=session.id,
-        title=session.title or "New session",
+        title=session_title(session.title),
         subtitle=" · ".join(parts),
         updated_ms=session.updated,
         used=gauge.share if gauge else None,

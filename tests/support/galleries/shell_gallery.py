@@ -201,7 +201,10 @@ def save_dialog_images(app: QApplication, window: MainWindow, mode: str, output_
     dialogs: dict[str, QWidget] = {"keys": ShortcutsDialog(window)}
     choices = (Choice("cancel", "Cancel"), Choice("remove", "Remove from list", "danger"))
     dialogs["ask"] = QuestionDialog(
-        window, "Remove Invoices from the list?", "Its sessions and cache are kept.", choices
+        window,
+        "Remove Invoices from Helix?",
+        "Running tasks stop. Files, sessions and cache are kept.",
+        choices,
     )
     dialogs["text"] = TextInputDialog(window, "Rename workspace", "Invoices", "Rename")
     for stage in ("choose", "writing", "draft"):

@@ -112,7 +112,7 @@ async def check_cache_totals(rig: WindowRig) -> str:
     rig.window.show_page("cache")
     counter = rig.views.cache.filter_bar.counter
     await until(lambda: re.match(rf"{totals.entries:,} entries", counter.text), "the cache page's counter")
-    return f"{entries}, {size}, {format_bytes(totals.stored_size)} on disk"
+    return f"{entries} · {size} · {format_bytes(totals.stored_size)} on disk"
 
 
 def _entries_value(rig: WindowRig) -> Any:

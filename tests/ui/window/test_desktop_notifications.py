@@ -91,7 +91,7 @@ async def test_an_approval_notifies_and_a_click_opens_it(qapp: QApplication, tmp
         await conversation.send("Again")
         await until(lambda: messages.messages, "the message")
         ((title, text),) = messages.messages
-        assert title == "The agent waits for your approval · project"
+        assert title == "The agent is waiting for your approval · project"
         assert text.startswith("Run a command in the workspace")
         notifying.on_clicked()
         await until(

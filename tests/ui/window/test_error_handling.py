@@ -35,7 +35,7 @@ async def test_a_missing_folder_is_reported_and_can_be_located(qapp: QApplicatio
     async with open_window(qapp, tmp_path) as rig:
         await rig.wiring.workspace_controller.restore_last()
         assert rig.window.missing_folder.isVisible()
-        assert "Folder missing; sessions are kept." in _words(rig.window.sidebar)
+        assert "Folder not found. Sessions are kept." in _words(rig.window.sidebar)
         rig.window.commands.switch_workspace.trigger()
         assert [row.badge for row in rig.window.switcher.matching_workspaces()] == ["missing"]
         rig.window.switcher.hide()
@@ -59,7 +59,7 @@ async def test_a_workspace_in_use_elsewhere_is_reported_and_opens_when_it_is_fre
         other = await LevelDbStore.open(folder, first)
         await rig.wiring.workspace_controller.open_workspace(first)
         assert "is open here already" in rig.banner_text()
-        assert "Not open; sessions are kept." in _words(rig.window.sidebar)
+        assert "Not open. Sessions are kept." in _words(rig.window.sidebar)
         assert rig.wiring.session_controller.conversation is None
         await rig.wiring.workspace_controller.open_workspace(second)
         assert "is open here already" not in rig.banner_text()

@@ -76,7 +76,7 @@ async def test_a_file_is_imported_into_the_current_workspace_after_a_question(
         knock(rig, IMPORT_PREFIX + str(place))
         dialog = await question(rig)
         assert "Import Fern & Söhne.helix into shed?" in dialog_text(dialog)
-        assert "from the workspace garden" in dialog_text(dialog)
+        assert "exported from garden on" in dialog_text(dialog)
         assert "1 session and" in dialog_text(dialog)
         press(dialog, "cancel")
         await until(lambda: not dialog.isVisible(), "the question gone")
@@ -84,7 +84,7 @@ async def test_a_file_is_imported_into_the_current_workspace_after_a_question(
 
         knock(rig, IMPORT_PREFIX + str(place))
         press(await question(rig), "here")
-        await until(lambda: "Fern & Söhne.helix was imported." in rig.banner_text(), "the notice")
+        await until(lambda: "Fern & Söhne.helix imported." in rig.banner_text(), "the notice")
         assert rig.workspace.id == identity
         assert len(await rig.workspace.sessions()) == before + 1
 
@@ -97,9 +97,9 @@ async def test_a_file_finds_the_workspace_it_was_exported_from(qapp: QApplicatio
         knock(rig, IMPORT_PREFIX + str(place))
         dialog = await question(rig)
         assert "into garden?" in dialog_text(dialog)
-        assert "from this workspace itself" in dialog_text(dialog)
+        assert "exported from this workspace" in dialog_text(dialog)
         press(dialog, "here")
-        await until(lambda: "was imported." in rig.banner_text(), "the notice")
+        await until(lambda: "imported." in rig.banner_text(), "the notice")
         await until(lambda: rig.wiring.active_workspace.id == garden, "the workspace on screen")
 
 
@@ -118,7 +118,7 @@ async def test_at_the_first_start_a_file_asks_for_a_folder(qapp: QApplication, t
         assert field is not None
         field.setText(str(tmp_path / "new"))
         dialog.accept()
-        await until(lambda: "was imported." in rig.banner_text(), "the notice")
+        await until(lambda: "imported." in rig.banner_text(), "the notice")
         await until(
             lambda: rig.wiring.session_controller.workspace is not None,
             "the workspace on screen",
@@ -202,10 +202,10 @@ async def test_a_broken_link_is_reported_and_changes_nothing(qapp: QApplication,
     async with open_window(qapp, tmp_path) as rig:
         shed = await rig.open_folder("shed")
         for link, expected in (
-            ("helix:open?workspace=0c7f6b52-0f5e-4bb4-9d1c-2f1d9f6f2a10", "not known here"),
-            ("helix:run?command=rm", "This link cannot be understood."),
+            ("helix:open?workspace=0c7f6b52-0f5e-4bb4-9d1c-2f1d9f6f2a10", "isn't on this computer"),
+            ("helix:run?command=rm", "This link can't be opened."),
             (f"helix:content/{DIGEST}?workspace={shed}", DIGEST[:12]),
-            (f"helix:session/{'a' * 32}?workspace={shed}", "a session that is not there"),
+            (f"helix:session/{'a' * 32}?workspace={shed}", "a session that isn't in shed"),
         ):
             knock(rig, link)
             await until(partial(has, rig, expected), f"the notice {expected}")
@@ -231,7 +231,7 @@ async def test_the_system_hands_over_files_and_links(qapp: QApplication, tmp_pat
         QCoreApplication.sendEvent(qapp, event)
     qapp.removeEventFilter(openings)
     assert targets == [f"{IMPORT_PREFIX}{tmp_path / 'a b.helix'}", "helix:open?workspace=x"]
-    assert ["is not a file" in error.what for error in errors] == [True]
+    assert ["File not found" in error.what for error in errors] == [True]
 
 
 async def test_files_opened_before_the_first_frame_are_queued(qapp: QApplication, tmp_path: Path) -> None:
@@ -249,7 +249,7 @@ async def test_files_opened_before_the_first_frame_are_queued(qapp: QApplication
     openings = FileOpenEvents(qapp, opened.append, errors.append)
     assert openings.first_target(targets) == f"{IMPORT_PREFIX}{good}"
     assert targets == [str(second)]
-    assert ["is not a file" in error.what for error in errors] == [True]
+    assert ["File not found" in error.what for error in errors] == [True]
     assert openings.first_target([]) == ""
     openings.handle(targets[0])
     qapp.removeEventFilter(openings)

@@ -59,13 +59,13 @@ def test_other_arguments_stay_unchanged(args: list[str]) -> None:
 
 @pytest.mark.parametrize("word", ["nonsense", "http://a/b", "a.helix.txt", ".", ""])
 def test_anything_else_is_refused(word: str) -> None:
-    with pytest.raises(InvalidInput, match="no command"):
+    with pytest.raises(InvalidInput, match="Unknown command or file"):
         with_open_command([word], COMMANDS)
 
 
 def test_a_folder_with_that_suffix_is_not_an_exported_workspace(tmp_path: Path) -> None:
     (tmp_path / "folder.helix").mkdir()
-    with pytest.raises(InvalidInput, match="is not a file"):
+    with pytest.raises(InvalidInput, match="File not found"):
         parse_target(str(tmp_path / "folder.helix"))
 
 
@@ -90,7 +90,7 @@ def test_the_whole_path_must_be_readable(
     path.mkdir()
     (path / "a.helix").touch()
     monkeypatch.chdir(path)
-    with pytest.raises(InvalidInput, match="cannot be seen"):
+    with pytest.raises(InvalidInput, match="hidden characters"):
         parse_target("a.helix")
-    with pytest.raises(InvalidInput, match="cannot be seen"):
+    with pytest.raises(InvalidInput, match="hidden characters"):
         launch_target(argparse.Namespace(demo=False, workspace=Path("here")))

@@ -57,7 +57,7 @@ def test_an_invalid_link_is_refused(text: str) -> None:
 
 @pytest.mark.parametrize("char", ["\n", "\r", "\t", "\0", "\x1b", "\u202e", "\u200b", "\u2028"])
 def test_invisible_characters_are_refused(char: str) -> None:
-    with pytest.raises(InvalidInput, match="cannot be seen"):
+    with pytest.raises(InvalidInput, match="hidden characters"):
         parse_link(f"helix:open?workspace={HOME}{char}")
 
 
