@@ -11,13 +11,16 @@ from helix_desktop.agent.ports import Model
 from helix_desktop.agent.session import Session
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.window import PromptFrame
-from helix_desktop.domain.cost import WARNING_SHARE, Budget, CostEstimate, Spending
+from helix_desktop.domain.cost import WARNING_SHARE, Budget, CostEstimate, Spending, format_usd
 from helix_desktop.domain.errors import BudgetExhausted
 from helix_desktop.domain.events.session import BudgetNeared, BudgetSet, Event
 from helix_desktop.domain.messages import ModelInfo, ModelRequest, StreamItem
+from helix_desktop.domain.user_text import TextContext, UserText
 
-_HOW_TO_RAISE = (
-    "Raise the budget in the Session menu, or with --budget-tokens and --budget-usd, then continue."
+text = TextContext("Agent")
+
+_HOW_TO_RAISE = text(
+    "Raise the budget in the Session menu or with --budget-tokens and --budget-usd, then continue."
 )
 
 
@@ -73,13 +76,15 @@ class SessionBudget:
     def require_available(self) -> None:
         """Raise BudgetExhausted if no model may be called."""
         if self.limit.share(self.spent) >= 1:
-            why = f"{self.limit.usage_text(self.spent)} are spent, subagents and summaries included."
-            raise BudgetExhausted("The budget of this session is spent.", why, _HOW_TO_RAISE)
+            raise BudgetExhausted(
+                text("The session budget is used up."), _usage(self.limit, self.spent), _HOW_TO_RAISE
+            )
         parent = self._parent()
         if parent is not None and parent.is_exhausted:
-            why = f"{parent.limit.usage_text(parent.spent)} are spent."
             raise BudgetExhausted(
-                "The budget of the session that this one works for is spent.", why, _HOW_TO_RAISE
+                text("The budget of the parent session is used up."),
+                _usage(parent.limit, parent.spent),
+                _HOW_TO_RAISE,
             )
 
     async def ensure_available(self) -> None:
@@ -98,6 +103,26 @@ class SessionBudget:
     async def set_limit(self, limit: Budget) -> None:
         """Set what the session may spend."""
         await self._session.record(BudgetSet(limit.tokens, limit.cost))
+
+
+def _usage(budget: Budget, spent: Spending) -> UserText:
+    """Return how much of a budget is used, for each of its limits."""
+    cost, limit = format_usd(spent.cost), format_usd(budget.cost)
+    if not budget.cost:
+        return text(
+            "It used {spent} of {limit} tokens, including subagents and summaries.",
+            spent=spent.tokens,
+            limit=budget.tokens,
+        )
+    if not budget.tokens:
+        return text("It used {spent} of {limit}, including subagents and summaries.", spent=cost, limit=limit)
+    return text(
+        "It used {spent} of {limit} tokens and {spent_cost} of {cost_limit}, including subagents.",
+        spent=spent.tokens,
+        limit=budget.tokens,
+        spent_cost=cost,
+        cost_limit=limit,
+    )
 
 
 def _covers(budget: Budget, spent: Spending, estimate: CostEstimate) -> bool:

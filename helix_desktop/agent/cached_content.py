@@ -13,7 +13,9 @@ from helix_desktop.domain.events.session import Attachment
 from helix_desktop.domain.image import MAX_IMAGE_BYTES, Image, identify_image
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import Content
-from helix_desktop.domain.text_format import format_bytes
+from helix_desktop.domain.user_text import ByteSize, TextContext, join_sentences, verbatim
+
+_text = TextContext("Agent")
 
 
 class VerifyResult(msgspec.Struct, frozen=True):
@@ -40,14 +42,14 @@ class ContentAccess:
             await self.store.entry(plain)  # raises with the reason if it was redacted
         if not digests:
             raise DigestUnknown(
-                f"No cached output begins with {prefix[:64]!r}.",
-                "This workspace's cache holds no such hash.",
-                "List the entries to see what is there.",
+                _text("No cached output starts with {digest}.", digest=repr(prefix[:64])),
+                _text("Each workspace keeps its own cache."),
+                _text("List the cache entries to find it."),
             )
         raise DigestAmbiguous(
-            f"Several cached outputs begin with {plain!r}.",
-            ", ".join(digest[:16] for digest in digests),
-            "Give more digits.",
+            _text("Several cached outputs start with {digest}.", digest=repr(plain)),
+            verbatim(", ".join(digest[:16] for digest in digests)),
+            _text("Enter more digits."),
             near=tuple(digests),
         )
 
@@ -56,8 +58,9 @@ class ContentAccess:
         try:
             data = await self.store.get(digest)
         except ContentDamaged as error:
-            return VerifyResult(digest, False, str(error))
-        return VerifyResult(digest, True, f"{len(data):,} bytes match their SHA-256")
+            return VerifyResult(digest, False, join_sentences(error.what, error.why, error.fix))
+        matched = _text.plural(len(data), "%n byte matches the digest", "%n bytes match the digest")
+        return VerifyResult(digest, True, matched)
 
     async def attach(self, digest: str, first_line: int = 0, last_line: int = 0) -> Attachment:
         """Return a content, or its lines `first_line` to `last_line` (from 1), as an attachment."""
@@ -80,11 +83,17 @@ class ContentAccess:
         image = identify_image(data, digest_of(data), label)
         if image is None or len(data) > MAX_IMAGE_BYTES:
             raise InvalidInput(
-                f"{label} cannot be sent as an image.",
-                f"It is {format_bytes(len(data))}; an image may have {format_bytes(MAX_IMAGE_BYTES)}."
+                _text("{file} can't be sent as an image.", file=label),
+                _text(
+                    "It has {size}; the limit is {limit}.",
+                    size=ByteSize(len(data)),
+                    limit=ByteSize(MAX_IMAGE_BYTES),
+                )
                 if image
-                else "It is no PNG, JPEG, GIF or WebP image.",
-                "Make it smaller and attach it again." if image else "Convert it to PNG and attach it again.",
+                else _text("Its format is not supported."),
+                _text("Make it smaller and attach it again.")
+                if image
+                else _text("Use PNG, JPEG, GIF or WebP."),
             )
         content = Content(image.digest, data, "image", image.label, image.summary, image.tokens)
         await self.store.commit(Commit(session, contents=[content]))

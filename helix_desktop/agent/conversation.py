@@ -31,6 +31,9 @@ from helix_desktop.domain.events.session import (
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.domain.tools import ApprovalDecision, ApprovalReply, ApprovalRequest, PermissionMode
 from helix_desktop.domain.unicode_safety import repair_surrogates
+from helix_desktop.domain.user_text import TextContext
+
+_text = TextContext("Agent")
 
 
 class Conversation:
@@ -238,9 +241,9 @@ class Conversation:
         """
         if self._is_subagent:
             raise InvalidInput(
-                "The mode was not changed.",
-                "A subagent works in the mode of the session that started it.",
-                "Change it there.",
+                _text("The mode was not changed."),
+                _text("A subagent works in the mode of its parent session."),
+                _text("Change the mode there."),
             )
         if mode != self.session.transcript.mode:
             await self.session.record(ModeChanged(mode))
@@ -267,7 +270,11 @@ def _require_size(message: UserMessage, limit: int) -> None:
     tokens = (message.tokens or 0) + sum(attachment.tokens for attachment in message.attachments)
     if tokens > limit:
         raise MessageTooLarge(
-            "This message is too large for the model's window.",
-            f"It has about {tokens:,} tokens; a message may have {max(0, limit):,} here.",
-            "Recall fewer lines, shorten it, or choose a model with a larger window.",
+            _text("This message is too long."),
+            _text(
+                "It has about {tokens} tokens; this model has room for {limit}.",
+                tokens=tokens,
+                limit=max(0, limit),
+            ),
+            _text("Shorten it, recall fewer lines, or choose a model with a larger context window."),
         )

@@ -39,6 +39,9 @@ from helix_desktop.domain.messages import (
     TurnOutcome,
 )
 from helix_desktop.domain.text_format import title_line
+from helix_desktop.domain.user_text import TextContext
+
+_text = TextContext("Agent")
 
 
 class TurnEngine:
@@ -95,7 +98,9 @@ class TurnEngine:
         except HelixError as error:
             return await self._end(self._failed_end(error))
         except Exception as error:
-            ended = TurnEnded("failed", "Something went wrong.", repr(error), "See the log.")
+            ended = TurnEnded(
+                "failed", _text("Something went wrong."), repr(error), _text("Open the log for details.")
+            )
             await self._end(msgspec.structs.replace(ended, remedies=("open_log",)))
             raise
 
@@ -139,7 +144,7 @@ class TurnEngine:
             def decide() -> list[TurnRetried]:
                 event = self._runtime.transcript.retry_event()
                 if event is None:
-                    raise InvalidInput("There is no turn to retry.", "The newest turn is done.")
+                    raise InvalidInput(_text("No turn to retry."), _text("The last turn is complete."))
                 return [event]
 
             await self._runtime.session.record_decided(decide)

@@ -15,6 +15,9 @@ from helix_desktop.domain.cost import step_cost
 from helix_desktop.domain.errors import InvalidModelResponse
 from helix_desktop.domain.events.session import AssistantSpoke
 from helix_desktop.domain.messages import ModelResponse, ReasoningDelta, RetryScheduled, TextDelta, no_wait
+from helix_desktop.domain.user_text import TextContext
+
+_text = TextContext("Agent")
 
 
 class ResponseStream:
@@ -48,9 +51,9 @@ class ResponseStream:
                     case ModelResponse() as answer if answer.text.strip() or answer.calls:
                         return answer
         raise InvalidModelResponse(
-            "The model answered nothing.",
-            "Neither text nor a tool call came.",
-            "Send again, or try another model.",
+            _text("Empty response from the model."),
+            _text("It had neither text nor a tool call."),
+            _text("Send the message again, or try another model."),
         )
 
     @property

@@ -11,6 +11,9 @@ from helix_desktop.domain.cost import CostEstimate, SpendRequest
 from helix_desktop.domain.events.session import RecordedEvent
 from helix_desktop.domain.messages import ToolCall, TurnOutcome
 from helix_desktop.domain.tools import ApprovalRequest
+from helix_desktop.domain.user_text import OptionalText, TextContext
+
+_text = TextContext("Agent")
 
 Phase = Literal["idle", "read", "summarise", "check", "write"]
 SubagentActivity = Literal["queued", "thinking", "working", "waiting"]
@@ -83,14 +86,19 @@ class IntakeProgress(msgspec.Struct, frozen=True):
     call_ids: tuple[str, ...] = ()
 
     @property
-    def text(self) -> str:
+    def text(self) -> OptionalText:
         """The display text of the phase; empty when idle."""
-        outputs = f"{len(self.call_ids)} large output" + ("" if len(self.call_ids) == 1 else "s")
-        return {
-            "idle": "",
-            "ask": f"Choosing how to keep {outputs}…",
-            "extract": f"Extracting from {outputs}…",
-        }[self.phase]
+        count = len(self.call_ids)
+        match self.phase:
+            case "ask":
+                return _text.plural(
+                    count, "Choosing how to keep %n large output…", "Choosing how to keep %n large outputs…"
+                )
+            case "extract":
+                return _text.plural(
+                    count, "Extracting from %n large output…", "Extracting from %n large outputs…"
+                )
+        return ""
 
 
 class ObservationProgress(msgspec.Struct, frozen=True):

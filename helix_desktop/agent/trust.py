@@ -9,6 +9,9 @@ from helix_desktop.agent.ports import Model, Tools
 from helix_desktop.domain.errors import ToolError, WorkspaceUntrusted
 from helix_desktop.domain.messages import ModelInfo, ModelRequest, StreamItem, ToolCall, ToolSpec
 from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResult, ignore_output
+from helix_desktop.domain.user_text import TextContext
+
+text = TextContext("Agent")
 
 IsTrusted = Callable[[], bool]
 """Returns True if the user trusts the folder now."""
@@ -18,9 +21,9 @@ def require_trust(is_trusted: IsTrusted) -> None:
     """Raise WorkspaceUntrusted unless the folder is trusted."""
     if not is_trusted():
         raise WorkspaceUntrusted(
-            "This folder is not trusted yet.",
-            "Until it is, nothing is sent to a model and no tool runs; sessions and cache can be read.",
-            "Trust the folder if you know what is in it.",
+            text("This folder is not trusted yet."),
+            text("Until it is, nothing runs or is sent. You can view sessions and cache."),
+            text("Trust the folder if you know what it contains."),
         )
 
 

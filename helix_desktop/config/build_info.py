@@ -9,6 +9,9 @@ from pathlib import Path
 from helix_desktop import __version__
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.domain.errors import SettingsDamaged
+from helix_desktop.domain.user_text import OptionalText, TextContext, UserText, verbatim
+
+_text = TextContext("Settings")
 
 BUILD_FILE = "build.toml"
 _SHORT_COMMIT_CHARS = 12  # digits of a commit that are displayed
@@ -28,19 +31,25 @@ class Build:
     releases: str = ""
 
     @property
-    def origin(self) -> str:
+    def origin(self) -> UserText:
         """Return the origin for display: `deb, commit 0123456789ab, 2026-11-20`."""
         sha, changed, _ = self.commit.partition("+")
-        commit = f"commit {sha[:_SHORT_COMMIT_CHARS]}{' with changes' if changed else ''}" if sha else ""
-        return (
-            ", ".join(part for part in (self.target, commit, self.date[:_DATE_CHARS]) if part)
-            or _source_origin()
-        )
+        commit: OptionalText = ""
+        if sha:
+            short = sha[:_SHORT_COMMIT_CHARS]
+            commit = (
+                _text("commit {id} with changes", id=short) if changed else _text("commit {id}", id=short)
+            )
+        parts = [part for part in (self.target, commit, self.date[:_DATE_CHARS]) if part]
+        origin = verbatim(parts[0]) if parts else _source_origin()
+        for part in parts[1:]:
+            origin = _text("{parts}, {part}", parts=origin, part=part)
+        return origin
 
     @property
-    def text(self) -> str:
+    def text(self) -> UserText:
         """Return version and origin on one line."""
-        return f"Helix Desktop {self.version} ({self.origin})"
+        return _text("Helix Desktop {version} ({origin})", version=self.version, origin=self.origin)
 
 
 def current_build(resources: Path | None = None) -> Build:
@@ -51,20 +60,25 @@ def current_build(resources: Path | None = None) -> Build:
     except FileNotFoundError:
         return Build()
     except (OSError, ValueError) as error:
-        raise _unusable_error(path, error) from error
+        raise _unusable_error(path, verbatim(f"{error}.")) from error
     values = {name: fields[name] for name in _BUILD_FIELDS if name in fields}
     invalid = [name for name, text in values.items() if not isinstance(text, str) or not text.isprintable()]
     if invalid:
-        raise _unusable_error(path, f"{', '.join(invalid)} must be a line of text")
+        raise _unusable_error(path, _text("{names} must be a line of text.", names=", ".join(invalid)))
     if values.get("version", __version__) != __version__:
-        raise _unusable_error(path, f"it is of version {values['version']}, the program is {__version__}")
+        why = _text(
+            "It has version {actual}; the app has {expected}.", actual=values["version"], expected=__version__
+        )
+        raise _unusable_error(path, why)
     return Build(**values)
 
 
-def _unusable_error(path: Path, reason: object) -> SettingsDamaged:
-    return SettingsDamaged(f"{path} cannot be used.", f"{reason}.", "Install Helix Desktop again.")
+def _unusable_error(path: Path, why: UserText) -> SettingsDamaged:
+    return SettingsDamaged(
+        _text("{file} can't be used.", file=path), why, _text("Install Helix Desktop again.")
+    )
 
 
-def _source_origin() -> str:
+def _source_origin() -> UserText:
     checkout = Path(__file__).resolve().parents[2] / "pyproject.toml"
-    return "from a checkout" if checkout.is_file() else "from a Python package"
+    return _text("from a checkout") if checkout.is_file() else _text("from a Python package")

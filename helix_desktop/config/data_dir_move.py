@@ -17,7 +17,9 @@ from pathlib import Path
 from helix_desktop.config.data_dir_pointer import POINTER_FILE, read_pointer, write_pointer
 from helix_desktop.domain.errors import DataDirUnavailable, HelixError, InvalidInput
 from helix_desktop.domain.progress import OnProgress
-from helix_desktop.domain.text_format import format_bytes
+from helix_desktop.domain.user_text import ByteSize, TextContext, system_reason
+
+text = TextContext("Settings")
 
 MARK_FILE = "being-moved-here"
 _LOCKS = frozenset(
@@ -50,7 +52,7 @@ class DataDirMove:
                     self.target / path, done, lambda now: on_progress(now, 2 * self.size)
                 )
                 if copied_digest != digest:
-                    raise OSError(f"{path} reads otherwise than it was written")
+                    raise OSError(f"{path} was not copied correctly")
         except OSError as error:
             raise _move_error(self.target, error) from error
 
@@ -111,9 +113,9 @@ def plan_move(source: Path, target: Path) -> DataDirMove:
     source, target = source.resolve(), Path(os.path.abspath(target.expanduser())).resolve()
     if source == target or target.is_relative_to(source) or source.is_relative_to(target):
         raise InvalidInput(
-            f"The data cannot be moved to {target}.",
-            f"It lies in {source}; the two may not be the same, nor one inside the other.",
-            "Choose another folder.",
+            text("The data can't be moved to {folder}.", folder=target),
+            text("It is in {folder}; the new folder must be outside of it.", folder=source),
+            text("Choose another folder."),
         )
     try:
         _check_target(source, target)
@@ -124,9 +126,13 @@ def plan_move(source: Path, target: Path) -> DataDirMove:
         raise _move_error(target, error) from error
     if free < size + _SPARE_BYTES:
         raise InvalidInput(
-            f"There is not enough room in {target}.",
-            f"{format_bytes(size + _SPARE_BYTES)} are needed, {format_bytes(free)} are free.",
-            "Nothing was changed. Free some room there, or choose another folder.",
+            text("There is not enough disk space in {folder}.", folder=target),
+            text(
+                "{needed} are needed, {free} are free.",
+                needed=ByteSize(size + _SPARE_BYTES),
+                free=ByteSize(free),
+            ),
+            text("Nothing was changed. Free up space there, or choose another folder."),
         )
     return DataDirMove(source, target, files, size)
 
@@ -139,9 +145,9 @@ def _check_target(source: Path, target: Path) -> None:
     ours = (target / MARK_FILE).is_file() and (target / MARK_FILE).read_text(encoding="utf-8") == str(source)
     if not ours and names - {POINTER_FILE}:
         raise InvalidInput(
-            f"{target} is not empty.",
-            "What is there would get mixed up with the data of Helix Desktop.",
-            "Choose an empty folder, or one that does not exist yet.",
+            text("{folder} is not empty.", folder=target),
+            text("Its files would mix with the data of Helix Desktop."),
+            text("Choose an empty folder, or one that doesn't exist yet."),
         )
 
 
@@ -185,7 +191,7 @@ def _existing_parent(path: Path) -> Path:
 
 def _move_error(target: Path, error: OSError) -> HelixError:
     return DataDirUnavailable(
-        f"The data could not be moved to {target}.",
-        f"{error.strerror or error}.",
-        "It is used where it was. Make the new folder writable, or choose another one.",
+        text("The data couldn't be moved to {folder}.", folder=target),
+        system_reason(error),
+        text("It stays where it was. Make the new folder writable, or choose another one."),
     )

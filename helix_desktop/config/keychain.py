@@ -13,6 +13,10 @@ from concurrent.futures import Future
 from contextlib import suppress
 from typing import Protocol, TypeVar, cast
 
+from helix_desktop.domain.user_text import TextContext, UserText, verbatim
+
+_text = TextContext("Settings")
+
 SERVICE = "helix-desktop"
 """The name under which a keychain lists our items."""
 
@@ -37,7 +41,11 @@ _T = TypeVar("_T")
 
 
 class KeychainUnavailable(Exception):
-    """There is no keychain, or it does not answer; the message is the reason."""
+    """There is no keychain, or it does not answer; `reason` says so within a sentence."""
+
+    def __init__(self, reason: UserText) -> None:
+        super().__init__(reason)
+        self.reason = reason
 
 
 class Keychain(Protocol):
@@ -69,7 +77,7 @@ def system_keychain() -> Keychain:
     for backend in getattr(keyring_backend, "backends", None) or [keyring_backend]:
         if not type(backend).__module__.startswith(_REFUSED_BACKENDS):
             return cast("Keychain", backend)
-    raise KeychainUnavailable("this system has no keychain")
+    raise KeychainUnavailable(_text("this system has no keychain"))
 
 
 class KeychainItem:
@@ -117,7 +125,7 @@ class KeychainItem:
             text_of_parts = "".join(keychain.get_password(SERVICE, part) or "" for part in self._parts)
             if _digest(text_of_parts) != head.get("sha256"):
                 raise KeychainUnavailable(
-                    f"its item {SERVICE} is incomplete; enter the keys again after deleting it"
+                    _text("its item {name} is incomplete; delete it, then enter the keys again", name=SERVICE)
                 )
             head = {"keys": _object(text_of_parts)}
         keys = head.get("keys")
@@ -156,7 +164,9 @@ class KeychainThread:
     async def run(self, job: Callable[[], _T], timeout_s: float) -> _T:
         """Run a job, waiting at most `timeout_s` seconds. Raises KeychainUnavailable for any failure."""
         if self._unanswered is not None and not self._unanswered.done():
-            raise KeychainUnavailable("the keychain has not answered yet: is it asking to be unlocked?")
+            raise KeychainUnavailable(
+                _text("the keychain hasn't answered yet; it may be waiting to be unlocked")
+            )
         future: Future[object] = Future()
         self._start().put((future, job))
         try:
@@ -164,7 +174,9 @@ class KeychainThread:
                 return cast("_T", await asyncio.wrap_future(future))
         except TimeoutError as error:
             self._unanswered = future
-            raise KeychainUnavailable(f"the keychain did not answer within {timeout_s:g} s") from error
+            raise KeychainUnavailable(
+                _text("the keychain didn't answer within {seconds} s", seconds=f"{timeout_s:g}")
+            ) from error
 
     def close(self) -> None:
         """Stop the thread; wait for it for half a second at most."""
@@ -193,7 +205,7 @@ def _run_jobs(jobs: queue.SimpleQueue[tuple[Future[object], Callable[[], object]
             future.set_exception(error)
         except Exception as error:  # noqa: BLE001 - backends of keyring raise whatever their systems raise
             _log.info("the keychain failed: %s", type(error).__name__)
-            future.set_exception(KeychainUnavailable(f"{type(error).__name__}: {error}"))
+            future.set_exception(KeychainUnavailable(verbatim(f"{type(error).__name__}: {error}")))
 
 
 def _delete_items(keychain: Keychain, names: Iterable[str]) -> None:
@@ -210,7 +222,7 @@ def _object(text: str) -> dict[str, object]:
         value = None
     if not isinstance(value, dict):
         raise KeychainUnavailable(
-            f"its item {SERVICE} is not readable; enter the keys again after deleting it"
+            _text("its item {name} can't be read; delete it, then enter the keys again", name=SERVICE)
         )
     return value
 

@@ -16,6 +16,9 @@ from typing import Any
 from helix_desktop import __version__
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.domain.errors import SettingsDamaged
+from helix_desktop.domain.user_text import TextContext, verbatim
+
+_text = TextContext("Settings")
 
 LICENSES_FOLDER, PARTS_FILE = "licences", "parts.toml"
 _SYSTEM, _PACKAGES = "system", "packages.json"
@@ -94,9 +97,7 @@ def _system_components(folder: Path) -> list[LicensedComponent]:
             (name, str(fields["version"]), ", ".join(fields["files"])) for name, fields in listed.items()
         ]
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise SettingsDamaged(
-            f"{path} cannot be used.", f"{error}.", "Install Helix Desktop again."
-        ) from error
+        raise _unusable_error(path, error) from error
     return [_package_component(path.parent, *package) for package in packages]
 
 
@@ -106,7 +107,7 @@ def _package_component(folder: Path, name: str, version: str, files: str) -> Lic
         (f"{license_id}.txt", _read(folder.parent / "common" / f"{license_id}.txt"))
         for license_id in _referenced_licenses(text)
     ]
-    return LicensedComponent(name, version, "as its text says", ((f"{name}.txt", text), *common), files)
+    return LicensedComponent(name, version, _text("see its text"), ((f"{name}.txt", text), *common), files)
 
 
 def _referenced_licenses(text: str) -> list[str]:
@@ -116,7 +117,8 @@ def _referenced_licenses(text: str) -> list[str]:
 
 
 def _unusable_error(path: Path, error: Exception) -> SettingsDamaged:
-    return SettingsDamaged(f"{path} cannot be used.", f"{error}.", "Install Helix Desktop again.")
+    what, fix = _text("{file} can't be used.", file=path), _text("Install Helix Desktop again.")
+    return SettingsDamaged(what, verbatim(f"{error}."), fix)
 
 
 def canonical_name(name: str) -> str:
@@ -195,7 +197,7 @@ def _distribution_component(distribution: importlib.metadata.Distribution) -> Li
         distribution.version,
         _license_name(distribution),
         tuple(sorted(texts)),
-        f"the Python distribution {distribution.name}",
+        _text("the Python package {name}", name=distribution.name),
     )
 
 

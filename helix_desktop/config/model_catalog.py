@@ -11,6 +11,9 @@ from urllib.parse import urlsplit
 import msgspec
 
 from helix_desktop.domain.model_spec import DialectName, ModelSpec, SourcedSpec
+from helix_desktop.domain.user_text import TextContext
+
+text = TextContext("Providers")
 
 _VERSION_SUFFIX = re.compile(r"[-@](?:latest|\d{8}|\d{4}-\d{2}-\d{2}|\d{2}-\d{4}|\d{2}-\d{2}|\d{4}|\d{3})$")
 """Version suffixes of model names, as vendors write them."""
@@ -48,9 +51,9 @@ class Vendor(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         """Return an entry's figures with their source; without prices at others' servers."""
         source = entry.source or self.source
         if not is_own_server:
-            source = f"{source}; by the model's name, at another's server"
+            source = text("{source}; matched by name, on another server", source=source)
         elif entry.condition:
-            source = f"{source}; prices {entry.condition}"
+            source = text("{source}; prices {condition}", source=source, condition=entry.condition)
         figures = {name: getattr(entry, name) for name in ModelSpec.__struct_fields__}
         if not is_own_server:
             figures.update(price_in=0.0, price_cached=0.0, price_out=0.0)

@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING
 
 from helix_desktop.config.data_dir_pointer import POINTER_FILE, resolve_data_dir
 from helix_desktop.domain.errors import DataDirUnavailable
+from helix_desktop.domain.user_text import TextContext, system_reason
+
+text = TextContext("Settings")
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -93,9 +96,11 @@ class DataDir:
         if self.moved_from is not None and not self.workspaces_dir.is_dir():
             # Created again in place of an unplugged drive, it would look as if everything was lost.
             raise DataDirUnavailable(
-                f"The data directory was moved to {self.root}, and is not there.",
-                "The drive may be missing, or the folder was moved or renamed by hand.",
-                f"Bring it back, or delete {self.moved_from / POINTER_FILE} to begin without it.",
+                text("The data directory was moved to {folder}, but isn't there.", folder=self.root),
+                text("The drive may be missing, or the folder was moved or renamed."),
+                text(
+                    "Reconnect it, or delete {file} to start without it.", file=self.moved_from / POINTER_FILE
+                ),
             )
         try:
             for folder in (self.root, self.workspaces_dir, self.logs_dir):
@@ -106,7 +111,10 @@ class DataDir:
                 probe.unlink()
         except OSError as error:
             raise DataDirUnavailable(
-                f"The data directory {self.root} cannot be used.",
-                f"{error.strerror or error}.",
-                f"Make it writable, or choose another one with --data-dir or {DATA_DIR_VARIABLE}.",
+                text("The data directory {folder} can't be used.", folder=self.root),
+                system_reason(error),
+                text(
+                    "Make it writable, or choose another one with --data-dir or {variable}.",
+                    variable=DATA_DIR_VARIABLE,
+                ),
             ) from error

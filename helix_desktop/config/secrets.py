@@ -15,6 +15,7 @@ from helix_desktop.config.keychain import (
     system_keychain,
 )
 from helix_desktop.config.settings import key_variable
+from helix_desktop.domain.user_text import OptionalText
 
 KEYCHAIN_TIMEOUT_S = 20.0
 """Seconds to wait for a keychain, which may be asking the user to unlock it."""
@@ -50,7 +51,7 @@ class SecretStore:
         self._environ, self._timeout_s = environ, timeout_s
         self._this_run: dict[str, str] = {}
         self._keychain_thread, self._keychain_item = KeychainThread(), KeychainItem(find_keychain)
-        self.problem = ""
+        self.problem: OptionalText = ""
         """Why the keychain could not be used when it was last used; empty if it could."""
 
     async def keychain_name(self) -> str:
@@ -102,7 +103,7 @@ class SecretStore:
         try:
             answer = await self._keychain_thread.run(job, self._timeout_s)
         except KeychainUnavailable as error:
-            self.problem = str(error)
+            self.problem = error.reason
             raise
         self.problem = ""
         return answer

@@ -21,6 +21,9 @@ from helix_desktop.domain.model_spec import (
     SourcedSpec,
     resolve_spec,
 )
+from helix_desktop.domain.user_text import TextContext, join_sentences, plain_text, verbatim
+
+text = TextContext("Settings")
 
 if TYPE_CHECKING:
     from tomlkit import TOMLDocument
@@ -90,9 +93,13 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
     def resolved_spec(self, model: str, catalog: ModelCatalog = _EMPTY_CATALOG) -> ResolvedModelSpec:
         """Return a model's figures, each with its source: the user, else the server, else the catalog."""
         entry = self.entry(model)
-        specs = [SourcedSpec("you", "entered in Settings, Providers", entry.user_spec)]
+        specs = [SourcedSpec("you", text("entered in Settings, Providers"), entry.user_spec)]
         if entry.told is not None:
-            specs.append(SourcedSpec("server", entry.told_by or f"{self.name} says so itself", entry.told))
+            specs.append(
+                SourcedSpec(
+                    "server", entry.told_by or text("reported by {provider}", provider=self.name), entry.told
+                )
+            )
         published = catalog.spec_for(self.base_url, model)
         return resolve_spec(*specs, *([published] if published is not None else []))
 
@@ -101,9 +108,9 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
         name = model or self.default_model or next((entry.name for entry in self.models), "")
         if not name:
             raise HelixError(
-                f"No model of {self.name} is chosen.",
-                "None is listed for it.",
-                f"Add one in Settings, Providers, or name it as {self.name}/MODEL.",
+                text("No model from {provider} is selected.", provider=self.name),
+                text("None is listed for it."),
+                text("Add one in Settings, Providers, or enter it as {provider}/MODEL.", provider=self.name),
                 remedies=("provider_settings",),
             )
         return name
@@ -148,11 +155,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         name, model = parse_label(label)
         provider = self.provider(name)
         if provider is None:
-            provider_names = ", ".join(entry.name for entry in self.providers) or "none yet"
+            names = ", ".join(entry.name for entry in self.providers)
             raise HelixError(
-                f"There is no provider {name}.",
-                f"Known: {provider_names}.",
-                "Add it in Settings, Providers.",
+                text("Provider {provider} not found.", provider=name),
+                text("Your providers: {providers}.", providers=names)
+                if names
+                else text("No provider is set up yet."),
+                text("Add it in Settings, Providers."),
                 remedies=("provider_settings",),
             )
         return provider, provider.model_info(model, catalog)
@@ -203,9 +212,12 @@ class SettingsFile:
             return settings, None
         backup = backup_damaged(self._path)
         return settings, SettingsDamaged(
-            f"Some settings in {self._path} cannot be used: {', '.join(errors)}.",
-            f"{'; '.join(errors.values())}." + (f" The file is kept as {backup.name}." if backup else ""),
-            "They are as by default now. Set them again in Settings.",
+            text("Some settings in {file} are invalid: {names}.", file=self._path, names=", ".join(errors)),
+            join_sentences(
+                verbatim(f"{'; '.join(errors.values())}."),
+                text("A copy of the file is kept as {copy}.", copy=backup.name) if backup else "",
+            ),
+            text("They now have their defaults. Set them again in Settings."),
             remedies=("provider_settings",),
         )
 
@@ -235,9 +247,9 @@ class SettingsFile:
             self._files.write(self._path, _merge_document(self._existing(), settings))
         except OSError as error:
             raise HelixError(
-                "The settings could not be saved.",
-                f"{error}.",
-                f"Check that {self._path.parent} can be written to and has room.",
+                text("The settings couldn't be saved."),
+                verbatim(f"{error}."),
+                text("Check that {folder} is writable and has free space.", folder=self._path.parent),
             ) from error
 
     def _existing(self) -> TOMLDocument:
@@ -258,7 +270,8 @@ def parse_label(label: str) -> tuple[str, str]:
     provider, _, model = label.strip().partition("/")
     if not provider:
         raise HelixError(
-            f"{label!r} names no model.", "A model is named as PROVIDER/NAME.", "For example: openai/gpt-5."
+            text("A model must be named PROVIDER/NAME (got {name}).", name=repr(label)),
+            fix=text("For example: openai/gpt-5."),
         )
     return provider, model
 
@@ -291,7 +304,7 @@ def _convert_fields(fields: Mapping[str, Any]) -> tuple[Settings, dict[str, str]
 
 def _merge_document(existing: TOMLDocument, settings: Settings) -> TOMLDocument:
     """Update a file's content; comments and unknown keys stay."""
-    for key, value in msgspec.to_builtins(settings).items():
+    for key, value in msgspec.to_builtins(settings, enc_hook=plain_text).items():
         old = existing.get(key)
         existing[key] = _merge_unknown_keys(old, value, Provider) if key == "providers" else value
     return existing

@@ -11,7 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from helix_desktop.domain.errors import SettingsDamaged
+from helix_desktop.domain.user_text import TextContext, join_sentences, verbatim
 from helix_desktop.system.files import replace
+
+_text = TextContext("Settings")
 
 
 class TomlFiles:
@@ -74,11 +77,12 @@ class TomlFiles:
 
 def _damaged_error(path: Path, reason: str, back_up: bool) -> SettingsDamaged:
     backup = backup_damaged(path) if back_up else None
-    where = f" A copy is kept as {backup.name}." if backup else ""
     return SettingsDamaged(
-        f"The file {path} is damaged.",
-        f"{reason}.{where}",
-        "Correct it, or delete it to begin with defaults.",
+        _text("The file {file} is damaged.", file=path),
+        join_sentences(
+            verbatim(f"{reason}."), _text("A copy is kept as {copy}.", copy=backup.name) if backup else ""
+        ),
+        _text("Correct it, or delete it to start with defaults."),
     )
 
 

@@ -44,12 +44,6 @@ class Budget(msgspec.Struct, frozen=True):
         tokens = spent.tokens / self.tokens if self.tokens else 0.0
         return max(tokens, spent.cost / self.cost if self.cost else 0.0)
 
-    def usage_text(self, spent: Spending) -> str:
-        """Return the spent part for the user: "8,200 of 10,000 tokens, $0.41 of $2.00"."""
-        parts = [f"{spent.tokens:,} of {self.tokens:,} tokens"] if self.tokens else []
-        parts += [f"{format_usd(spent.cost)} of {format_usd(self.cost)}"] if self.cost else []
-        return ", ".join(parts)
-
 
 BackgroundWork = Literal["handover", "observations"]
 SpendReply = Literal["allow", "no model", "refuse"]
@@ -66,11 +60,6 @@ class CostEstimate(msgspec.Struct, frozen=True):
     calls: int = 1
     model: str = ""
     demo: bool = False
-
-    @property
-    def price_text(self) -> str:
-        """The price for the user: "≈ $0.42"."""
-        return "price unknown" if self.cost is None else f"≈ {format_usd(self.cost)}"
 
 
 class SpendRequest(msgspec.Struct, frozen=True):

@@ -30,6 +30,9 @@ from __future__ import annotations
 from helix_desktop.domain.error_remedies import Remedy
 from helix_desktop.domain.events.rewrite_kinds import SummaryProblem
 from helix_desktop.domain.tools import SubagentUsage
+from helix_desktop.domain.user_text import TextContext, join_sentences, verbatim
+
+_text = TextContext("Agent")
 
 
 class HelixError(Exception):
@@ -39,11 +42,16 @@ class HelixError(Exception):
     """The parts of `fix` the app can do, the best first."""
 
     def __init__(
-        self, what: str, why: str = "", fix: str = "", *, remedies: tuple[Remedy, ...] | None = None
+        self,
+        what: str,
+        why: str = "",
+        fix: str = "",
+        *,
+        remedies: tuple[Remedy, ...] | None = None,
     ) -> None:
         """`remedies` replace those of the class."""
         super().__init__(" ".join(part for part in (what, why, fix) if part))
-        self.what, self.why, self.fix = what, why, fix
+        self.what, self.why, self.fix = verbatim(what), verbatim(why), verbatim(fix)
         if remedies is not None:
             self.remedies = remedies
 
@@ -187,7 +195,13 @@ class ContextWindowExceeded(ModelError):
     remedies: tuple[Remedy, ...] = ("compact", "provider_settings")
 
     def __init__(
-        self, what: str, why: str = "", fix: str = "", *, request_tokens: int = 0, window: int = 0
+        self,
+        what: str,
+        why: str = "",
+        fix: str = "",
+        *,
+        request_tokens: int = 0,
+        window: int = 0,
     ) -> None:
         super().__init__(what, why, fix)
         self.request_tokens, self.window = request_tokens, window
@@ -200,7 +214,10 @@ class InvalidModelResponse(ModelError):
 
 
 class ToolError(HelixError):
-    """A tool could not do what the agent asked; the agent gets the message."""
+    """A tool could not do what the agent asked; the agent gets the message, in English."""
+
+    def __init__(self, what: str, why: str = "", fix: str = "") -> None:
+        super().__init__(verbatim(what), verbatim(why), verbatim(fix))
 
 
 class SubagentFailed(ToolError):
@@ -218,14 +235,19 @@ class ModelNotChosen(HelixError):
 
     remedies: tuple[Remedy, ...] = ("choose_model",)
 
-    WHAT = "Nothing was sent: choose first which model goes on."
+    WHAT = _text("Nothing was sent. Choose a model to continue.")
 
     def __init__(self, label: str, fix: str = "", *, is_chosen: bool = False) -> None:
         """`label` is the model that answered last, or with `is_chosen` the one chosen for the session."""
         self.label, self.is_chosen = label, is_chosen
-        had = "is chosen for this session, but is not available" if is_chosen else "answered in this session"
-        why = f"{label} {had}; another one would be sent all that was said."
-        super().__init__(self.WHAT, why, fix)
+        why = (
+            _text("{model}, chosen for this session, isn't available.", model=label)
+            if is_chosen
+            else _text("{model} answered in this session so far.", model=label)
+        )
+        super().__init__(
+            self.WHAT, join_sentences(why, _text("Another model would receive the whole session.")), fix
+        )
 
 
 class BudgetExhausted(HelixError):
@@ -254,7 +276,9 @@ class SummaryRefused(CompactionRefused):
     """A model's summary says too little of what it would stand for; `text` is what the model wrote."""
 
     def __init__(self, problem: SummaryProblem, text: str, why: str) -> None:
-        super().__init__("The model's summary was not used.", why, "Try again, or choose another model.")
+        super().__init__(
+            _text("The model's summary was not used."), why, _text("Try again, or choose another model.")
+        )
         self.problem, self.text = problem, text
 
 

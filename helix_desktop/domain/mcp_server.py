@@ -9,6 +9,10 @@ from typing import Literal
 
 import msgspec
 
+from helix_desktop.domain.user_text import OptionalText, TextContext
+
+_text = TextContext("MCP")
+
 MAX_SERVERS = 50  # of one workspace; more schemas than that fill no window usefully
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9_-]{0,30}[a-z0-9])?")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -83,13 +87,13 @@ def shell_line(argv: tuple[str, ...]) -> str:
 
 def validate_server(entry: McpServerConfig, used_names: tuple[str, ...] = ()) -> dict[str, str]:
     """Return the faults of an entry, by field; `used_names` are the names already taken."""
-    faults = {
+    faults: dict[str, OptionalText] = {
         "name": _name_fault(entry.name, used_names),
         "reach": _reach_fault(entry),
-        "env": _pairs_fault(entry.env, entry.secret_env, _VARIABLE, "is no name of a variable"),
-        "headers": _header_fault(entry),
+        "env": _variable_fault(entry) or _pairs_fault(entry.env, entry.secret_env),
+        "headers": _header_fault(entry) or _pairs_fault(entry.headers, entry.secret_headers),
     }
-    return {field: words for field, words in faults.items() if words}
+    return {field: fault for field, fault in faults.items() if fault}
 
 
 def suggest_name(text: str, used_names: tuple[str, ...] = ()) -> str:
@@ -101,43 +105,51 @@ def suggest_name(text: str, used_names: tuple[str, ...] = ()) -> str:
     return name
 
 
-def _name_fault(name: str, used_names: tuple[str, ...]) -> str:
+def _name_fault(name: str, used_names: tuple[str, ...]) -> OptionalText:
     if not _NAME.fullmatch(name) or "__" in name:
-        return "Use 1 to 32 small letters, digits, - and single _; begin and end with a letter or digit."
-    return f"There is a server called {name} already." if name in used_names else ""
+        return _text("Use 1 to 32 lowercase letters, digits, - and single _; no - or _ at the ends.")
+    return _text("A server named {name} already exists.", name=name) if name in used_names else ""
 
 
-def _reach_fault(entry: McpServerConfig) -> str:
+def _reach_fault(entry: McpServerConfig) -> OptionalText:
     if bool(entry.url) == bool(entry.command):
-        return "Give a command to start, or the https:// address of a running server."
+        return _text("Enter a command to start, or the https:// address of a running server.")
     if not entry.url:
         clean = all(word.isprintable() for word in (entry.command, entry.cwd))
-        return "" if clean and "\0" not in "".join(entry.args) else "The command holds unprintable signs."
+        if clean and "\0" not in "".join(entry.args):
+            return ""
+        return _text("The command contains unprintable characters.")
     match = _HOST.fullmatch(entry.url)
     if match is None:
-        return "This is no address that begins with http:// or https://."
+        return _text("The address must start with http:// or https://.")
     if match[1] == "http" and match[2].lower() not in _LOOPBACK_HOSTS and entry.secret_headers:
-        return "Secrets would travel unencrypted: use https://, or http:// on this computer only."
+        return _text("Secrets would be sent unencrypted. Use https://, or http:// only on this computer.")
     return ""
 
 
-def _header_fault(entry: McpServerConfig) -> str:
+def _variable_fault(entry: McpServerConfig) -> OptionalText:
+    invalid = _first_invalid((*entry.env, *entry.secret_env), _VARIABLE)
+    return "" if invalid is None else _text("{name} is not a valid variable name.", name=repr(invalid[:40]))
+
+
+def _header_fault(entry: McpServerConfig) -> OptionalText:
     reserved = sorted(
         name for name in (*entry.headers, *entry.secret_headers) if name.lower() in _PROTOCOL_HEADERS
     )
     if reserved:
-        return f"The header {reserved[0]} is set by the protocol."
-    return _pairs_fault(entry.headers, entry.secret_headers, _HEADER, "is no name of a header")
+        return _text("The header {name} is set by the protocol.", name=reserved[0])
+    invalid = _first_invalid((*entry.headers, *entry.secret_headers), _HEADER)
+    return "" if invalid is None else _text("{name} is not a valid header name.", name=repr(invalid[:40]))
 
 
-def _pairs_fault(
-    pairs: dict[str, str], secret: tuple[str, ...], name_pattern: re.Pattern[str], message: str
-) -> str:
+def _first_invalid(names: tuple[str, ...], pattern: re.Pattern[str]) -> str | None:
+    return next((name for name in names if not pattern.fullmatch(name)), None)
+
+
+def _pairs_fault(pairs: dict[str, str], secret: tuple[str, ...]) -> OptionalText:
     for name in (*pairs, *secret):
-        if not name_pattern.fullmatch(name):
-            return f"{name[:40]!r} {message}."
         if name in pairs and name in secret:
-            return f"{name} stands there twice."
+            return _text("{name} appears twice.", name=name)
         if any(sign in pairs.get(name, "") for sign in "\r\n\0"):
-            return f"The value of {name} has more than one line."
+            return _text("The value of {name} has more than one line.", name=name)
     return ""

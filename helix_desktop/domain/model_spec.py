@@ -7,6 +7,9 @@ from typing import Literal
 import msgspec
 
 from helix_desktop.domain.messages import ModelInfo
+from helix_desktop.domain.user_text import TextContext
+
+text = TextContext("Providers")
 
 SpecOrigin = Literal["you", "server", "catalogue", "usual"]
 
@@ -107,7 +110,7 @@ def resolve_spec(*specs: SourcedSpec) -> ResolvedModelSpec:
 def _with_defaults(values: dict[str, SourcedValue]) -> dict[str, SourcedValue]:
     """Add window and reserve, which every request needs; a reserve that leaves no window is reduced."""
     if "window" not in values:
-        values["window"] = SourcedValue(DEFAULT_WINDOW, "usual", "assumed: nobody says how large it is")
+        values["window"] = SourcedValue(DEFAULT_WINDOW, "usual", text("assumed: no source reports its size"))
     window = int(values["window"].value)
     reserve = values.get("reserve")
     if reserve is None:
@@ -122,7 +125,7 @@ def _default_reserve(window: int, values: dict[str, SourcedValue]) -> SourcedVal
     if largest is not None and 0 < largest.value < window:
         return SourcedValue(window - int(largest.value), largest.origin, largest.source)
     if values["window"].origin == "usual":
-        return SourcedValue(DEFAULT_RESERVE, "usual", "assumed")
+        return SourcedValue(DEFAULT_RESERVE, "usual", text("assumed"))
     default_reserve, max_reserve = (window // share for share in _RESERVE_SHARES)
     output = values.get("output")
     caps = [
@@ -131,4 +134,4 @@ def _default_reserve(window: int, values: dict[str, SourcedValue]) -> SourcedVal
         _MAX_RESERVE,
         *([int(output.value)] if output else []),
     ]
-    return SourcedValue(min(caps), "usual", "a sixteenth of the window, within bounds")
+    return SourcedValue(min(caps), "usual", text("1/16 of the context window, within limits"))

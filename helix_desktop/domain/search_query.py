@@ -6,6 +6,9 @@ import re
 import unicodedata
 
 from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.user_text import TextContext
+
+_text = TextContext("Store")
 
 MAX_QUERY_LENGTH = 200  # characters
 _PART = re.compile(r'"([^"]+)"|(\S+)')
@@ -15,14 +18,18 @@ def parse_query(query: str) -> tuple[str, ...]:
     """Return the normalized words of a query; "quoted words" are a phrase on one line. Raise InvalidInput."""
     if len(query) > MAX_QUERY_LENGTH:
         raise InvalidInput(
-            f"The query has {len(query):,} characters; the most is {MAX_QUERY_LENGTH}.",
-            fix="Give a few words that the content holds.",
+            _text(
+                "The query has {count} characters; the limit is {limit}.",
+                count=len(query),
+                limit=MAX_QUERY_LENGTH,
+            ),
+            fix=_text("Enter a few words from the content."),
         )
     parts = [match[1] or match[2] for match in _PART.finditer(query)]
     words = dict.fromkeys(normalize(line) for part in parts for line in part.splitlines() if line.strip())
     if not words:
         raise InvalidInput(
-            "The query is empty.", fix='Give words that the content holds, or a "quoted phrase".'
+            _text("The query is empty."), fix=_text('Enter words from the content, or a "quoted phrase".')
         )
     return tuple(words)
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal
 
 import msgspec
 
 from helix_desktop.domain.image import Image
 from helix_desktop.domain.messages import TurnOutcome
+from helix_desktop.domain.user_text import TextContext, UserText
+
+_text = TextContext("Tools")
 
 ApprovalDecision = Literal["once", "session", "always", "deny"]
 """A call's answer: this once, by a rule of the session, by a saved rule of the workspace, or no."""
@@ -19,13 +22,6 @@ RuleKind = Literal["exact", "pattern", "path", "folder", "server", "host"]
 RuleScope = Literal["workspace", "session"]
 RuleEffect = Literal["allow", "ask", "deny"]
 ANY = "*"
-
-_ANY_USE_TEXTS: Mapping[str, str] = {
-    "run_command": "run any command",
-    "write_file": "write any file",
-    "edit_file": "edit any file",
-    "multi_edit": "edit any files",
-}
 
 OutputCallback = Callable[[str], None]
 """Receive chunks of a call's output while it runs, in order; some are dropped in a flood."""
@@ -97,38 +93,77 @@ class PermissionRule(msgspec.Struct, frozen=True):
         return self.effect == "deny"
 
     @property
-    def text(self) -> str:
-        """The rule as a sentence for people, and the name that events know it by."""
-        done = self._action_text()
-        confined = ", in the sandbox" if self.confined else ""
+    def text(self) -> UserText:
+        """The rule as a sentence for the user; its English words are the name that events know it by."""
+        allowed, action = self._exact_texts() if self.kind == "exact" else self._texts()
         match self.effect:
             case "allow":
-                return f"{done[:1].upper()}{done[1:]}{confined}"
+                return _text("{rule}, in the sandbox", rule=allowed) if self.confined else allowed
             case "ask":
-                return f"Always ask before: {done}"
+                return _text("Always ask before: {action}", action=action)
             case "deny":
-                return f"Never: {done}"
+                return _text("Never: {action}", action=action)
 
-    def _action_text(self) -> str:
+    def _texts(self) -> tuple[UserText, UserText]:
+        """Return what it allows, alone and after a colon."""
+        subject = self.subject
         match self.kind:
-            case "exact":
-                return self._exact_action_text()
             case "pattern":
-                return f"run commands like: {self.subject}"
+                return (
+                    _text("Run commands like: {command}", command=subject),
+                    _text("run commands like: {command}", command=subject),
+                )
             case "path":
-                return f"change the file {self.subject}"
-            case "folder":
-                return f"change any file in {self.subject}" if self.subject else "change any file"
+                return _text("Change the file {file}", file=subject), _text(
+                    "change the file {file}", file=subject
+                )
+            case "folder" if subject:
+                return (
+                    _text("Change any file in {folder}", folder=subject),
+                    _text("change any file in {folder}", folder=subject),
+                )
             case "server":
-                what = "any tool" if self.tool == ANY else self.tool
-                return f"use {what} of the MCP server {self.subject}"
+                return self._server_texts()
             case "host":
-                return f"fetch from {self.subject}"
+                return _text("Fetch from {host}", host=subject), _text("fetch from {host}", host=subject)
+        return _text("Change any file"), _text("change any file")
 
-    def _exact_action_text(self) -> str:
-        if self.subject == ANY:
-            return _ANY_USE_TEXTS.get(self.tool, f"use {self.tool}, whatever it is asked")
-        return f"run: {self.subject}" if self.tool == "run_command" else f"use {self.tool}: {self.subject}"
+    def _server_texts(self) -> tuple[UserText, UserText]:
+        if self.tool == ANY:
+            return (
+                _text("Use any tool of the MCP server {server}", server=self.subject),
+                _text("use any tool of the MCP server {server}", server=self.subject),
+            )
+        return (
+            _text("Use {tool} of the MCP server {server}", tool=self.tool, server=self.subject),
+            _text("use {tool} of the MCP server {server}", tool=self.tool, server=self.subject),
+        )
+
+    def _exact_texts(self) -> tuple[UserText, UserText]:
+        tool, subject = self.tool, self.subject
+        if subject == ANY:
+            return self._any_use_texts()
+        if tool == "run_command":
+            return _text("Run: {command}", command=subject), _text("run: {command}", command=subject)
+        return (
+            _text("Use {tool}: {subject}", tool=tool, subject=subject),
+            _text("use {tool}: {subject}", tool=tool, subject=subject),
+        )
+
+    def _any_use_texts(self) -> tuple[UserText, UserText]:
+        match self.tool:
+            case "run_command":
+                return _text("Run any command"), _text("run any command")
+            case "write_file":
+                return _text("Write any file"), _text("write any file")
+            case "edit_file":
+                return _text("Edit any file"), _text("edit any file")
+            case "multi_edit":
+                return _text("Edit any files"), _text("edit any files")
+        return (
+            _text("Use {tool}, whatever it is asked", tool=self.tool),
+            _text("use {tool}, whatever it is asked", tool=self.tool),
+        )
 
 
 class ApprovalRequest(msgspec.Struct, frozen=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Self
+from typing import Literal, Self, TypeAlias
 
 from helix_desktop.domain.text_format import format_bytes
 
@@ -56,6 +56,10 @@ class UserText(str):
         return text
 
 
+OptionalText: TypeAlias = UserText | Literal[""]
+"""A part of an error, or of another text, that may be missing."""
+
+
 class TextContext:
     """Makes texts of one context of the catalog; they are translated later, where they are shown."""
 
@@ -77,11 +81,21 @@ class TextContext:
 _text = TextContext("Sentences")
 
 
-def join_sentences(*sentences: str) -> str:
+def verbatim(words: str) -> UserText:
+    """Return what another program said, or what came over RPC: it has no catalog entry and stays as it is."""
+    return words if isinstance(words, UserText) else UserText.of("", "{words}", {"words": words})
+
+
+def system_reason(error: OSError) -> UserText:
+    """Return why the system refused something, as a sentence in its own words."""
+    return verbatim(f"{error.strerror or error}.")
+
+
+def join_sentences(*sentences: str) -> UserText:
     """Return whole sentences one after the other, without the empty ones."""
-    joined = ""
-    for sentence in filter(None, sentences):
-        joined = _text("{text} {sentence}", text=joined, sentence=sentence) if joined else sentence
+    joined, *others = [verbatim(sentence) for sentence in sentences if sentence] or [verbatim("")]
+    for sentence in others:
+        joined = _text("{text} {sentence}", text=joined, sentence=sentence)
     return joined
 
 

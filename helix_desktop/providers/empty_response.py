@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from helix_desktop.domain.errors import InvalidModelResponse, ModelRequestRejected
 from helix_desktop.domain.messages import StopReason
+from helix_desktop.domain.user_text import TextContext, verbatim
+
+text = TextContext("Providers")
 
 
 def missing_answer_error(provider: str, missing_field: str) -> InvalidModelResponse:
     """Return the error for a reply without an answer; `missing_field` names what should be there."""
     return InvalidModelResponse(
-        f"{provider} sent no answer.",
-        f"Its reply holds no {missing_field}.",
-        "Check that the base URL is that of a chat model, and the dialect.",
+        text("Empty response from {provider}.", provider=provider),
+        text("Its reply has no field {field}.", field=missing_field),
+        text("Check that the base URL is for a chat model, and check the API type."),
         remedies=("provider_settings",),
     )
 
@@ -19,9 +22,9 @@ def missing_answer_error(provider: str, missing_field: str) -> InvalidModelRespo
 def unnamed_call_error(provider: str) -> InvalidModelResponse:
     """Return the error for a tool call without a tool's name."""
     return InvalidModelResponse(
-        f"{provider} called a tool without naming it.",
-        "The model or its server cannot call tools properly.",
-        "Send the message again, or choose another model.",
+        text("{provider} called a tool without naming it.", provider=provider),
+        text("The model or its server can't call tools correctly."),
+        text("Send the message again, or choose another model."),
     )
 
 
@@ -31,19 +34,19 @@ def empty_answer_error(
     """Return the error for an answer without text and calls; `explanation` is the provider's own text."""
     if stop == "filter":
         return ModelRequestRejected(
-            f"{provider} held the answer back.",
-            explanation or "Its content filter stopped it before the first word.",
-            "Say it differently, or choose another model.",
+            text("{provider} blocked the response (content filter).", provider=provider),
+            verbatim(explanation) if explanation else text("It was blocked before the first word."),
+            text("Rephrase the message, or choose another model."),
         )
     if stop == "length":
         return InvalidModelResponse(
-            f"{provider} gave no answer.",
-            "The room for the answer was used up before its first word.",
-            "Raise the limit of output tokens at the server, or choose a model with a larger window.",
+            text("Empty response from {provider}.", provider=provider),
+            text("The output limit was used up before the first word."),
+            text("Raise the server's output limit, or choose a model with a larger context window."),
         )
     return InvalidModelResponse(
-        f"{provider} gave an empty answer.",
-        "It ended without any text and without calling a tool.",
-        "Send the message again. If it stays empty, check the window that the server gives this model.",
+        text("Empty response from {provider}.", provider=provider),
+        text("It ended without text or a tool call."),
+        text("Try again. If it happens again, check the model's context window on the server."),
         remedies=("provider_settings", "choose_model"),
     )

@@ -19,6 +19,7 @@ from helix_desktop.domain.errors import (
     ModelUnreachable,
 )
 from helix_desktop.domain.model_spec import DialectName
+from helix_desktop.domain.user_text import OptionalText, TextContext, UserText, join_sentences, verbatim
 from helix_desktop.providers.error_classification import (
     extract_error_text,
     is_image_refused,
@@ -30,16 +31,18 @@ from helix_desktop.providers.error_classification import (
 from helix_desktop.providers.http import HttpClient, HttpError, HttpErrorKind, HttpResponse
 from helix_desktop.providers.retry import TransientError, is_transient, retry_after_s
 
+_text = TextContext("Providers")
+
 ANTHROPIC_VERSION = "2023-06-01"
 """The version of the Messages API, as sent in its header."""
 
-_BROKEN_OFF_TEXTS: Mapping[HttpErrorKind, str] = {
-    "cut": "the answer broke off",
-    "stalled": "the server went silent",
-    "idle": "the server kept the line open and sent nothing",
+_BROKEN_OFF_TEXTS: Mapping[HttpErrorKind, UserText] = {
+    "cut": _text("The response stopped early"),
+    "stalled": _text("The server stopped responding"),
+    "idle": _text("The server kept the connection open but sent nothing"),
 }
 
-KEY_ADVICE = "Enter the right key in Settings, Providers."
+KEY_ADVICE = _text("Enter a valid API key in Settings, Providers.")
 """Default advice for a key that is rejected or missing."""
 
 _ADDRESS_REMEDIES: tuple[Remedy, ...] = ("provider_settings",)
@@ -64,7 +67,7 @@ class Endpoint:
         dialect: DialectName = "openai-chat",
         key_advice: str = KEY_ADVICE,
     ) -> None:
-        self.provider, self._key_advice = provider, key_advice
+        self.provider, self._key_advice = provider, verbatim(key_advice)
         self.dialect: DialectName = dialect
         self._url_prefix = _normalize_url(base_url, dialect)
         host = self._url_prefix.partition("://")[2].partition("/")[0]
@@ -85,8 +88,8 @@ class Endpoint:
         headers = {"user-agent": f"helix-desktop/{__version__}", "content-type": "application/json"}
         if self._key and not (self._key.isascii() and self._key.isprintable()):
             raise ModelRequestRejected(
-                f"The key for {self.provider} cannot be right.",
-                "It contains characters that no key has.",
+                _text("The API key for {provider} is invalid.", provider=self.provider),
+                _text("It contains characters that API keys don't have."),
                 self._key_advice,
             )
         return self._http.send(method, self._url_prefix + path, {**headers, **self._credentials()}, body)
@@ -107,26 +110,34 @@ class Endpoint:
             text = text.replace(secret, mark) if secret else text
         return text
 
+    def redact_text(self, text: UserText) -> UserText:
+        """Remove the same from a text for the user."""
+        redacted = self.redact(text)
+        return text if redacted == text else verbatim(redacted)
+
     def network_error(self, http_error: HttpError) -> ModelUnreachable | TransientError:
         """Map a network failure to a final or a transient error."""
         detail = self.redact(http_error.detail)
-        what = f"{self.provider} cannot be reached at {self.base_url}."
+        why: OptionalText = self.redact_text(http_error.why) if http_error.why else ""
+        what = _text("Can't reach {provider} at {url}.", provider=self.provider, url=self.base_url)
         if http_error.kind == "address":
-            fix = http_error.fix or "Write the base URL as https://host/v1 in Settings, Providers."
-            return ModelUnreachable(what, detail, fix, remedies=_ADDRESS_REMEDIES)
+            fix = http_error.fix or _text("Enter the base URL as https://host/v1 in Settings, Providers.")
+            return ModelUnreachable(what, why or verbatim(detail), fix, remedies=_ADDRESS_REMEDIES)
         if http_error.kind == "tls":
-            fix = http_error.fix or "Check http:// or https:// in the base URL."
-            why = f"No secure connection could be made: {detail}."
+            fix = http_error.fix or _text("Check http:// or https:// in the base URL.")
+            why = why or _text("No secure connection ({detail}).", detail=detail)
             return ModelUnreachable(what, why, fix, remedies=_ADDRESS_REMEDIES)
         if http_error.kind == "connect":
-            fix = http_error.fix or "Check that the server is running, the base URL, and the network."
-            error = ModelUnreachable(what, f"{detail}.", fix, remedies=_ADDRESS_REMEDIES)
-            return TransientError(f"no connection ({detail})", error)
+            fix = http_error.fix or _text(
+                "Check that the server is running, and check the base URL and the network."
+            )
+            error = ModelUnreachable(what, why or verbatim(f"{detail}."), fix, remedies=_ADDRESS_REMEDIES)
+            return TransientError(_text("No connection ({detail})", detail=detail), error)
         reason = _BROKEN_OFF_TEXTS[http_error.kind]
         error = ModelUnreachable(
-            f"{self.provider} did not finish its answer.",
-            f"{reason[0].upper()}{reason[1:]} ({detail}).",
-            "No tool was run for it. Try again, or choose another model.",
+            _text("The response from {provider} is incomplete.", provider=self.provider),
+            _text("{reason} ({detail}).", reason=reason, detail=detail),
+            _text("No tools ran. Try again, or choose another model."),
         )
         return TransientError(reason, error)
 
@@ -144,67 +155,80 @@ class Endpoint:
 
         `has_images` says that the request contained images.
         """
-        text = self.redact(extract_error_text(body))
+        message = self.redact_text(extract_error_text(body))
         lowered = body.lower()
         if is_out_of_credit(status, lowered):
             return ModelRequestRejected(
-                f"{self.provider} says that the account has no credit left.",
-                text,
-                "Add credit there, or choose another model.",
+                _text("The account at {provider} has no credit left.", provider=self.provider),
+                message,
+                _text("Add credit there, or choose another model."),
             )
         if is_overflow(status, lowered):
-            tokens, window = overflow_token_counts(text)
+            tokens, window = overflow_token_counts(message)
             return ContextWindowExceeded(
-                f"The request is larger than the window of {model or 'the model'}.",
-                text,
-                "Compact the session, or correct the model's window in Settings, Providers.",
+                _text("The request exceeds the context window of {model}.", model=model)
+                if model
+                else _text("The request exceeds the model's context window."),
+                message,
+                _text("Compact the conversation, or correct the context window in Settings, Providers."),
                 request_tokens=tokens,
                 window=window,
             )
         if has_images and is_image_refused(status, lowered):
-            return ImagesRejected(f"{self.provider} refused an image.", text)
+            return ImagesRejected(_text("{provider} rejected an image.", provider=self.provider), message)
         if is_transient(status):
             status_name = status_text(status)
             error = ModelUnreachable(
-                f"{self.provider} could not answer ({status_name}).",
-                text,
-                "Try again later, or choose another model.",
+                _text("{provider} couldn't answer ({status}).", provider=self.provider, status=status_name),
+                message,
+                _text("Try again later, or choose another model."),
             )
-            return TransientError(
-                f"{status_name}: {text}" if text else status_name, error, retry_after_s(headers, now_s)
+            reason = (
+                _text("{status}: {message}", status=status_name, message=message)
+                if message
+                else verbatim(status_name)
             )
-        return self._refused_error(status, text, headers, model)
+            return TransientError(reason, error, retry_after_s(headers, now_s))
+        return self._refused_error(status, message, headers, model)
 
     def _refused_error(
-        self, status: int, text: str, headers: Mapping[str, str], model: str
+        self, status: int, message: UserText, headers: Mapping[str, str], model: str
     ) -> ModelRequestRejected:
         if status == HTTPStatus.UNAUTHORIZED:
-            what = f"{self.provider} refused the key." if self._key else f"{self.provider} wants a key."
-            return AuthenticationFailed(what, text, self._key_advice)
+            what = (
+                _text("{provider} rejected the API key.", provider=self.provider)
+                if self._key
+                else _text("{provider} requires an API key.", provider=self.provider)
+            )
+            return AuthenticationFailed(what, message, self._key_advice)
         if status == HTTPStatus.FORBIDDEN:
-            fix = f"Check what the key may be used for, and the model's name. {self._key_advice}"
-            return ModelRequestRejected(f"{self.provider} does not allow this.", text, fix)
+            what = _text("{provider} denied access.", provider=self.provider)
+            fix = join_sentences(
+                _text("Check the API key's permissions and the model's name."), self._key_advice
+            )
+            return ModelRequestRejected(what, message, fix)
         if status == HTTPStatus.NOT_FOUND:
             what = (
-                f"{self.provider} knows no model {model} at {self.base_url}."
+                _text("Model {model} not found on {provider}.", model=model, provider=self.provider)
                 if model
-                else (f"{self.provider} has nothing at {self.base_url}.")
+                else _text("{url} returned 404 (Not Found).", url=self.base_url)
             )
-            fix = "Check the model's name, and the base URL: most end in /v1."
-            return ModelRequestRejected(what, text, fix, remedies=("choose_model", *_ADDRESS_REMEDIES))
+            fix = _text("Check the model's name and the base URL {url}: most end in /v1.", url=self.base_url)
+            return ModelRequestRejected(what, message, fix, remedies=("choose_model", *_ADDRESS_REMEDIES))
         if HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST:
-            place = self.redact(headers.get("location", "elsewhere"))
-            why = f"The server sends callers on to {place}; a key is never sent on."
+            place = self.redact(headers.get("location", ""))
             return ModelRequestRejected(
-                f"{self.base_url} is not the right base URL.",
-                why,
-                "Enter the new one in Settings.",
+                _text("{url} redirects to {place}.", url=self.base_url, place=place)
+                if place
+                else _text("{url} redirects to another address.", url=self.base_url),
+                _text("API keys are never sent on to another address."),
+                _text("Enter the new base URL in Settings, Providers."),
                 remedies=_ADDRESS_REMEDIES,
             )
-        fix = "If the message does not help, try another model."
-        return ModelRequestRejected(
-            f"{self.provider} refused the request ({status_text(status)}).", text, fix
+        what = _text(
+            "{provider} rejected the request ({status}).", provider=self.provider, status=status_text(status)
         )
+        return ModelRequestRejected(what, message, _text("If the message doesn't help, try another model."))
 
 
 def _normalize_url(base_url: str, dialect: DialectName) -> str:

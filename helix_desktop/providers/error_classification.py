@@ -8,6 +8,10 @@ from typing import Any
 
 import msgspec
 
+from helix_desktop.domain.user_text import TextContext, UserText, verbatim
+
+text = TextContext("Providers")
+
 MAX_QUOTE_CHARS = 400
 """Maximum number of characters of a server's text that are displayed."""
 
@@ -163,14 +167,16 @@ def status_text(status: int) -> str:
         return f"HTTP {status}"
 
 
-def extract_error_text(body: str) -> str:
+def extract_error_text(body: str) -> UserText:
     """Extract the message from a body of unknown form, as one short line."""
     try:
         message = _find_message(msgspec.json.decode(body))
     except (msgspec.DecodeError, UnicodeEncodeError):
-        message = "The server sent a web page." if is_html(body) else body
+        if is_html(body):
+            return text("The server sent a web page.")
+        message = body
     line = " ".join(message.split())
-    return line if len(line) <= MAX_QUOTE_CHARS else line[: MAX_QUOTE_CHARS - 1] + "…"
+    return verbatim(line if len(line) <= MAX_QUOTE_CHARS else line[: MAX_QUOTE_CHARS - 1] + "…")
 
 
 def is_html(body: str) -> bool:
@@ -178,12 +184,12 @@ def is_html(body: str) -> bool:
     return body.lstrip()[:15].lower().startswith(("<!doctype", "<html", "<head"))
 
 
-def body_excerpt(text: str) -> str:
+def body_excerpt(body: str) -> UserText:
     """Quote the beginning of what a server sent instead of an answer, as a sentence."""
-    if is_html(text):
-        return "It sent a web page."
-    line = " ".join(text[:200].split())
-    return f"It sent: {line}" if line else "It sent nothing."
+    if is_html(body):
+        return text("The server sent a web page.")
+    line = " ".join(body[:200].split())
+    return text("The server sent: {line}", line=line) if line else text("The server sent nothing.")
 
 
 def _find_message(value: Any) -> str:

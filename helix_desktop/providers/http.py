@@ -14,6 +14,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
+from helix_desktop.domain.user_text import OptionalText, TextContext
+
+_text = TextContext("Providers")
+
 if TYPE_CHECKING:
     import httpx
 
@@ -29,11 +33,16 @@ _IMPORTED_LATE = ("httpcore._backends.anyio", "anyio._backends._asyncio", "h11")
 
 
 class HttpError(Exception):
-    """The network failed: `kind` is the stage, the text the reason, `fix` what the user can do."""
+    """The network failed: `kind` is the stage, `detail` the technical reason.
 
-    def __init__(self, kind: HttpErrorKind, detail: str, fix: str = "") -> None:
+    `why` explains it where that is possible, `fix` is what the user can do.
+    """
+
+    def __init__(
+        self, kind: HttpErrorKind, detail: str, why: OptionalText = "", fix: OptionalText = ""
+    ) -> None:
         super().__init__(detail)
-        self.kind, self.detail, self.fix = kind, detail, fix
+        self.kind, self.detail, self.why, self.fix = kind, detail, why, fix
 
 
 @dataclass(frozen=True)
@@ -166,8 +175,9 @@ def _make_client(timeouts: Timeouts, direct: bool) -> httpx.AsyncClient:
     except (ImportError, ValueError) as error:
         raise HttpError(
             "address",
-            f"the proxy settings of this system cannot be used: {error}",
-            "Set an http:// proxy in the system's network settings or in HTTPS_PROXY, or none.",
+            str(error),
+            _text("The proxy settings of this system can't be used ({detail}).", detail=str(error)),
+            _text("Set an http:// proxy in the system's network settings or in HTTPS_PROXY, or none."),
         ) from error
 
 
@@ -193,13 +203,19 @@ def _translate_errors(url: str = "", direct: bool = True) -> Iterator[None]:
     try:
         yield
     except (httpx.HTTPError, httpx.InvalidURL, UnicodeEncodeError) as error:
-        kind, detail, fix = _error_kind(error), str(error) or type(error).__name__, ""
+        kind, detail = _error_kind(error), str(error) or type(error).__name__
+        why: OptionalText = ""
+        fix: OptionalText = ""
         if kind == "tls":
-            detail, fix = _explain_tls_error(error, detail, _host(url))
+            why, fix = _explain_tls_error(error, _host(url))
         elif kind == "connect" and not direct and (proxy := _proxy_of(url)):
-            detail = f"through the system's proxy {proxy}: {detail}"
-            fix = "Check the proxy in the system's network settings, and that it lets this address through."
-        raise HttpError(kind, detail, fix) from error
+            why = _text(
+                "The connection through the system's proxy {proxy} failed ({detail}).",
+                proxy=proxy,
+                detail=detail,
+            )
+            fix = _text("Check the proxy settings of the system, and that the proxy allows this address.")
+        raise HttpError(kind, detail, why, fix) from error
 
 
 def _proxy_of(url: str) -> str:
@@ -209,26 +225,27 @@ def _proxy_of(url: str) -> str:
     return proxy.rpartition("@")[2].removeprefix("http://").rstrip("/")
 
 
-def _explain_tls_error(error: BaseException, detail: str, host: str) -> tuple[str, str]:
-    """Explain a certificate error, and its fix; return the plain detail for other TLS errors."""
+def _explain_tls_error(error: BaseException, host: str) -> tuple[OptionalText, OptionalText]:
+    """Explain a certificate error, and its fix; return nothing for other TLS errors."""
     cause = _tls_error(error)
     if not isinstance(cause, ssl.SSLCertVerificationError):
-        return detail, ""
+        return "", ""
     message = (cause.verify_message or str(cause)).lower()
     if "expired" in message or "not yet valid" in message:
         return (
-            f"the certificate of {host} is not valid at this time ({message})",
-            "Set this machine's clock if it is wrong; else the certificate must be renewed by who runs it.",
+            _text("The certificate for {host} isn't valid now ({detail}).", host=host, detail=message),
+            _text("Check this computer's clock, or ask the server's owner to renew the certificate."),
         )
     if "mismatch" in message or "not valid for" in message or "match" in message:
         return (
-            f"the certificate is not one for {host} ({message})",
-            "Write the name that the certificate is for into the base URL.",
+            _text("The certificate isn't for {host} ({detail}).", host=host, detail=message),
+            _text("In the base URL, use the name that the certificate is for."),
         )
     return (
-        f"no authority that this system trusts has signed the certificate of {host} ({message})",
-        "If it is your own server's or a company proxy's, add its authority to the system's trust store; "
-        "Helix Desktop asks that store and no other.",
+        _text(
+            "The certificate for {host} isn't trusted by this system ({detail}).", host=host, detail=message
+        ),
+        _text("For your own server or a company proxy, add its authority to the system's trust store."),
     )
 
 

@@ -15,8 +15,11 @@ import msgspec
 
 from helix_desktop.domain.local_server import LocalModel, LocalServer, ServerKind
 from helix_desktop.domain.model_spec import ModelSpec
+from helix_desktop.domain.user_text import TextContext, UserText
 from helix_desktop.providers.http import HttpClient, HttpError
 from helix_desktop.providers.reported_specs import parse_model_list
+
+text = TextContext("Providers")
 
 DEFAULT_PORTS = (11434, 1234, 8080, 8000)
 """Where Ollama, LM Studio, llama.cpp and vLLM listen by default."""
@@ -101,8 +104,11 @@ async def _llama_cpp(probe: _Probe) -> tuple[LocalModel, ...] | None:
         tools=_flag(able.get("supports_tool_calls")),
         images=_flag(senses.get("vision")),
     )
-    share = f" of each of its {slots} slots" if slots > 1 else ""
-    source = f"llama.cpp: the n_ctx{share} that it was started with"
+    source = (
+        text("llama.cpp: started with this n_ctx for each of its {slots} slots", slots=slots)
+        if slots > 1
+        else text("llama.cpp: started with this n_ctx")
+    )
     return tuple(LocalModel(name, figures, source, True) for name in await probe.list_models())
 
 
@@ -155,7 +161,7 @@ async def _ollama_model(probe: _Probe, name: str, loaded_window: int) -> LocalMo
     window = loaded_window or configured or DEFAULT_WINDOW
     source = _window_source("Ollama", bool(loaded_window), max_window)
     if configured and not loaded_window:
-        source = "Ollama: the num_ctx of its model file"
+        source = text("Ollama: num_ctx in the model file")
     figures = ModelSpec(
         window=min(window, max_window or window),
         tools="tools" in able if able is not None else None,
@@ -169,23 +175,30 @@ async def _vllm(probe: _Probe) -> tuple[LocalModel, ...] | None:
     listed = _tables((await probe.get_json("/v1/models")).get("data"))
     if not any(entry.get("owned_by") == "vllm" for entry in listed):
         return None
-    return await _listed_models(probe, "vLLM: the max_model_len that it was started with")
+    return await _listed_models(probe, text("vLLM: started with this max_model_len"))
 
 
 async def _other(probe: _Probe) -> tuple[LocalModel, ...] | None:
     listed = await probe.get_json("/v1/models")
-    return await _listed_models(probe, "its list of models") if isinstance(listed.get("data"), list) else None
+    if not isinstance(listed.get("data"), list):
+        return None
+    return await _listed_models(probe, text("In the server's list of models"))
 
 
-async def _listed_models(probe: _Probe, source: str) -> tuple[LocalModel, ...]:
+async def _listed_models(probe: _Probe, source: UserText) -> tuple[LocalModel, ...]:
     return tuple(LocalModel(name, spec, source) for name, spec in (await probe.list_models()).items())
 
 
-def _window_source(title: str, is_loaded: bool, max_window: int) -> str:
+def _window_source(title: str, is_loaded: bool, max_window: int) -> UserText:
     if is_loaded:
-        return f"{title}: loaded with it"
-    trained = f"; the model could hold {max_window:,}" if max_window > DEFAULT_WINDOW else ""
-    return f"{title}'s smallest default, for it is not loaded{trained}. Test loads it and finds out"
+        return text("{server}: loaded with this size", server=title)
+    if max_window <= DEFAULT_WINDOW:
+        return text("{server}'s smallest default. Test the model to detect the size", server=title)
+    return text(
+        "{server}'s smallest default; the model supports {tokens}. Test the model to detect the size",
+        server=title,
+        tokens=max_window,
+    )
 
 
 def _limit(value: Any) -> int:

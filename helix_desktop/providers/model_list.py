@@ -7,11 +7,14 @@ from http import HTTPStatus
 
 from helix_desktop.domain.errors import InvalidModelResponse, ModelError
 from helix_desktop.domain.model_spec import DialectName, ModelSpec
+from helix_desktop.domain.user_text import TextContext
 from helix_desktop.providers.endpoint import Endpoint
 from helix_desktop.providers.error_classification import body_excerpt
 from helix_desktop.providers.http import HttpError
 from helix_desktop.providers.reported_specs import parse_model_list
 from helix_desktop.providers.retry import TransientError
+
+text = TextContext("Providers")
 
 LIST_PATHS: Mapping[DialectName, str] = {
     "openai-chat": "/models",
@@ -37,9 +40,9 @@ async def list_models(endpoint: Endpoint) -> dict[str, ModelSpec]:
         return parse_model_list(body)
     except ValueError as fault:
         raise InvalidModelResponse(
-            f"{endpoint.provider} answered with something that is no list of models.",
-            endpoint.redact(body_excerpt(body)),
-            f"Check the base URL {endpoint.base_url}: most end in /v1.",
+            text("{provider} didn't return a list of models.", provider=endpoint.provider),
+            endpoint.redact_text(body_excerpt(body)),
+            text("Check the base URL {url}: most end in /v1.", url=endpoint.base_url),
         ) from fault
 
 

@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 
 from helix_desktop.domain.errors import ModelError
+from helix_desktop.domain.user_text import TextContext, UserText, join_sentences
+
+_text = TextContext("Providers")
 
 _MAX_DOUBLINGS = 20  # of a wait; more would be no number
 
@@ -28,7 +31,7 @@ PATIENCE_S = 600.0
 class TransientError(Exception):
     """A call failed in a way that may pass; `error` is shown to the user if it does not."""
 
-    def __init__(self, reason: str, error: ModelError, retry_after_s: float | None = None) -> None:
+    def __init__(self, reason: UserText, error: ModelError, retry_after_s: float | None = None) -> None:
         super().__init__(reason)
         self.reason, self.error, self.retry_after_s = reason, error, retry_after_s
 
@@ -98,12 +101,19 @@ class RetryState:
         """Return the error that ends the call, with what was tried."""
         why = error.why
         if why and not why.endswith((".", "!", "?", "…", ":")):
-            why += "."
+            why = _text("{sentence}.", sentence=why)
         if requested_s is not None and requested_s > self._retry_policy.patience_s:
-            why = f"{why} It asks to wait {_duration(requested_s)}."
+            duration = _duration(requested_s)
+            why = join_sentences(why, _text("The server asks to wait {duration}.", duration=duration))
         elif self.failures > 1:
-            why = f"{why} Tried {self.failures} times in {_duration(self._waited_s)}."
-        return type(error)(error.what, why.strip(), error.fix, remedies=error.remedies)
+            tried = _text.plural(
+                self.failures,
+                "Tried %n time in {duration}.",
+                "Tried %n times in {duration}.",
+                duration=_duration(self._waited_s),
+            )
+            why = join_sentences(why, tried)
+        return type(error)(error.what, why, error.fix, remedies=error.remedies)
 
 
 def is_transient(status: int) -> bool:
@@ -135,6 +145,6 @@ def _number(text: str) -> float | None:
     return value if 0 <= value < float("inf") else None
 
 
-def _duration(seconds: float) -> str:
+def _duration(seconds: float) -> UserText:
     minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes else f"{seconds:.0f} s"
+    return _text("{number} min", number=minutes) if minutes else _text("{number} s", number=round(seconds))

@@ -12,6 +12,7 @@ import msgspec
 
 from helix_desktop.domain.errors import InvalidModelResponse, ModelError
 from helix_desktop.domain.messages import ModelInfo, ModelRequest, ModelResponse, RetryScheduled, StreamItem
+from helix_desktop.domain.user_text import TextContext, UserText
 from helix_desktop.providers.dialect import AnswerAssembler, Dialect, Exchange, StreamedError
 from helix_desktop.providers.endpoint import Endpoint
 from helix_desktop.providers.error_classification import body_excerpt, status_of_error
@@ -20,6 +21,8 @@ from helix_desktop.providers.json_wire import is_json_object
 from helix_desktop.providers.retry import RetryPolicy, RetryState, TransientError
 from helix_desktop.providers.sse import EventTooLarge, SseEvent, SseParser
 from helix_desktop.providers.surrogate_decoder import SurrogateDecoder
+
+_text = TextContext("Providers")
 
 USAGE_GRACE_S = 5.0
 """Seconds to wait for the usage and the end marker once the answer has its finish reason."""
@@ -148,7 +151,9 @@ class StreamedModel:
             if parser.stray_text and not assembler.progress:
                 raise self._nonsense_error(body_excerpt(parser.stray_text))
         except EventTooLarge as error:
-            raise self._nonsense_error(f"It sent too much at once: {error}.") from error
+            raise self._nonsense_error(
+                _text("It sent too much at once ({detail}).", detail=str(error))
+            ) from error
 
     def _parse_event(
         self, event: SseEvent, decoder: SurrogateDecoder, assembler: AnswerAssembler
@@ -175,7 +180,7 @@ class StreamedModel:
             raise (
                 nonsense
                 if is_full_response
-                else TransientError("a piece of the answer was damaged", nonsense)
+                else TransientError(_text("Part of the response was damaged"), nonsense)
             ) from fault
         if not isinstance(value, dict):
             raise self._nonsense_error(body_excerpt(text))
@@ -200,11 +205,11 @@ class StreamedModel:
             has_images=has_images,
         )
 
-    def _nonsense_error(self, detail: str) -> InvalidModelResponse:
+    def _nonsense_error(self, why: UserText) -> InvalidModelResponse:
         return InvalidModelResponse(
-            f"{self._info.provider} answered with something that is no answer.",
-            self._endpoint.redact(detail),
-            f"Check the base URL {self._endpoint.base_url}: most end in /v1. Check the dialect too.",
+            _text("Invalid response from {provider}.", provider=self._info.provider),
+            self._endpoint.redact_text(why),
+            _text("Check the API type and the base URL {url}: most end in /v1.", url=self._endpoint.base_url),
             remedies=("provider_settings",),
         )
 

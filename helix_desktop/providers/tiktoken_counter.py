@@ -15,6 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.user_text import TextContext, system_reason
+
+_text = TextContext("Providers")
 
 if TYPE_CHECKING:
     import tiktoken
@@ -138,19 +141,26 @@ def load_encoding(path: Path) -> tiktoken.Encoding:
     """
     import tiktoken
 
-    fix = "Install Helix Desktop again."
+    fix = _text("Install Helix Desktop again.")
     vocabulary = VOCABULARIES.get(path.stem)
     if vocabulary is None:
-        raise HelixError(f"There is no vocabulary {path.stem}.", f"Known are {', '.join(VOCABULARIES)}.", fix)
+        names = _text("Known are {names}.", names=tuple(VOCABULARIES))
+        raise HelixError(_text("Unknown vocabulary {name}.", name=path.stem), names, fix)
     try:
         raw = path.read_bytes()
     except OSError as error:
-        raise HelixError(f"The vocabulary {path.stem} cannot be read.", f"{error}.", fix) from error
+        what = _text("The vocabulary {name} can't be read.", name=path.stem)
+        raise HelixError(what, system_reason(error), fix) from error
     digest = hashlib.sha256(raw).hexdigest()
     if digest != vocabulary.sha256:
         raise HelixError(
-            f"The vocabulary {path.stem} is damaged.",
-            f"{path} has the SHA-256 {digest}, not {vocabulary.sha256}.",
+            _text("The vocabulary {name} is damaged.", name=path.stem),
+            _text(
+                "{file} has the digest {actual}, not {expected}.",
+                file=path,
+                actual=digest,
+                expected=vocabulary.sha256,
+            ),
             fix,
         )
     ranks = {base64.b64decode(token): int(rank) for token, rank in map(bytes.split, raw.splitlines())}

@@ -17,6 +17,7 @@ from helix_desktop.domain.events.session import Attachment, RecordedEvent
 from helix_desktop.domain.progress import OnProgress, no_progress
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import CacheEntry, EntryPage, SessionSummary, StoreTotals
+from helix_desktop.domain.user_text import TextContext
 from helix_desktop.store.core import keys, store_errors
 from helix_desktop.store.core.commit import Clock, check_commit, now_ms
 from helix_desktop.store.core.entry_query import EntryQuery
@@ -47,6 +48,8 @@ from helix_desktop.store.threads.bulk_access import BulkAccess
 from helix_desktop.store.threads.loop_bridge import LoopBridge
 from helix_desktop.store.threads.reader_threads import ReaderThreads
 from helix_desktop.store.threads.writer_thread import WriteJob, WriterThread
+
+_text = TextContext("Store")
 
 INDEX_AFTER_S = 0.5  # seconds without a commit or a query, after which texts are indexed
 
@@ -162,7 +165,8 @@ class LevelDbStore(StoreSearch):
             try:
                 record = ROWS.record.get(view, digest) if is_digest(digest) else None
             except RowDamaged as error:
-                raise store_errors.content_damaged(digest, f"its record cannot be read: {error}") from error
+                why = _text("Its record can't be read ({detail}).", detail=str(error))
+                raise store_errors.content_damaged(digest, why) from error
             if record is None:
                 raise missing_error(view, digest)
             return record.to_entry(digest)

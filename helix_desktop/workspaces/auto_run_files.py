@@ -7,28 +7,32 @@ from pathlib import Path
 
 import msgspec
 
-_KNOWN_FILES: tuple[tuple[str, str], ...] = (
-    (".envrc", "sets the environment of every shell that enters the folder"),
-    (".githooks", "programs that git runs when it is told to look there"),
-    (".husky", "programs that git runs on commits"),
-    (".pre-commit-config.yaml", "programs that git runs on commits"),
-    (".vscode/tasks.json", "tasks that an editor runs"),
-    (".vscode/settings.json", "settings that an editor obeys"),
-    (".idea", "settings that an editor obeys"),
-    (".devcontainer", "containers that an editor builds"),
-    (".github/workflows", "jobs that run where the project is pushed to"),
-    (".gitlab-ci.yml", "jobs that run where the project is pushed to"),
-    (".mcp.json", "servers that other agents start; never read here"),
-    (".cursor/mcp.json", "servers that other agents start; never read here"),
-    (".claude", "hooks and servers of another agent; never read here"),
-    ("Makefile", "commands that `make` runs"),
-    ("justfile", "commands that `just` runs"),
-    ("Taskfile.yml", "commands that `task` runs"),
-    ("package.json", "scripts that `npm` runs, also when it installs"),
-    ("setup.py", "a program that `pip install` runs"),
-    ("build.rs", "a program that `cargo build` runs"),
-    ("CMakeLists.txt", "commands that `cmake` runs"),
-    ("Dockerfile", "commands that `docker build` runs"),
+from helix_desktop.domain.user_text import TextContext, UserText
+
+text = TextContext("Workspaces")
+
+_KNOWN_FILES: tuple[tuple[str, UserText], ...] = (
+    (".envrc", text("sets the environment of every shell in the folder")),
+    (".githooks", text("programs that git runs if configured")),
+    (".husky", text("programs that git runs on commits")),
+    (".pre-commit-config.yaml", text("programs that git runs on commits")),
+    (".vscode/tasks.json", text("tasks that an editor runs")),
+    (".vscode/settings.json", text("settings that an editor applies")),
+    (".idea", text("settings that an editor applies")),
+    (".devcontainer", text("containers that an editor builds")),
+    (".github/workflows", text("jobs that run where the project is pushed")),
+    (".gitlab-ci.yml", text("jobs that run where the project is pushed")),
+    (".mcp.json", text("servers that other agents start; not used by Helix")),
+    (".cursor/mcp.json", text("servers that other agents start; not used by Helix")),
+    (".claude", text("hooks and servers of another agent; not used by Helix")),
+    ("Makefile", text("commands that make runs")),
+    ("justfile", text("commands that just runs")),
+    ("Taskfile.yml", text("commands that task runs")),
+    ("package.json", text("scripts that npm runs, also on install")),
+    ("setup.py", text("a program that pip install runs")),
+    ("build.rs", text("a program that cargo build runs")),
+    ("CMakeLists.txt", text("commands that cmake runs")),
+    ("Dockerfile", text("commands that docker build runs")),
 )
 
 
@@ -43,7 +47,9 @@ def find_auto_run_files(folder: Path) -> tuple[AutoRunFile, ...]:
     """Return the known auto-run files of a folder, git hooks first. Blocks; links are not followed."""
     files = [AutoRunFile(path, effect) for path, effect in _KNOWN_FILES if os.path.lexists(folder / path)]
     hooks = _active_hooks(folder / ".git" / "hooks")
-    return ((AutoRunFile(".git/hooks", f"programs that git runs: {hooks}"),) if hooks else ()) + tuple(files)
+    return (
+        (AutoRunFile(".git/hooks", text("programs that git runs: {names}", names=hooks)),) if hooks else ()
+    ) + tuple(files)
 
 
 def _active_hooks(folder: Path) -> str:

@@ -10,12 +10,20 @@ from typing import Any
 
 from helix_desktop.context.policy import ContextPolicy, policy_fields, policy_from
 from helix_desktop.domain.errors import HelixError, SettingsDamaged
+from helix_desktop.domain.user_text import TextContext, UserText, verbatim
 from helix_desktop.workspaces.toml_storage import TomlStorage, save_error
+
+text = TextContext("Workspaces")
 
 POLICY_FILE, CHANGES_FILE = "policy.toml", "policy-changes.toml"
 _WRONG_TYPE = re.compile(r"^Expected `(.+?)`, got `(.+?)` - at `\$\.(\w+)`$")
 _UNKNOWN = re.compile(r"^Object contains unknown field `(\w+)`$")
-_TYPES = {"int": "a whole number", "float": "a number", "bool": "true or false", "str": "a text"}
+_TYPES: Mapping[str, UserText] = {
+    "int": text("a whole number"),
+    "float": text("a number"),
+    "bool": text("true or false"),
+    "str": text("text"),
+}
 
 ProfileChanges = dict[str, dict[str, Any]]
 """The user's own values that are not in use now, by profile."""
@@ -34,11 +42,12 @@ class PolicyFile:
         try:
             return policy_from(self._files.read(self.path, back_up=False))
         except ValueError as error:
-            text, field = _explain(str(error))
+            why, field = _explain(str(error))
             line = self._line_of(field)
-            where = f"Line {line}: {text}" if line else f"{text[:1].upper()}{text[1:]}"
             raise SettingsDamaged(
-                f"The policy file {self.path} is not usable.", f"{where}.", "Correct or delete it."
+                text("The policy file {file} is invalid.", file=self.path),
+                text("Line {line}: {reason}", line=line, reason=why) if line else why,
+                text("Correct or delete it."),
             ) from error
 
     def save(self, policy: ContextPolicy) -> None:
@@ -46,7 +55,7 @@ class PolicyFile:
         try:
             self._files.update(self.path, policy_fields(policy))
         except OSError as error:
-            raise save_error("The policy", self.path.parent, error) from error
+            raise save_error(text("The policy was not saved."), self.path.parent, error) from error
 
     def replace(self, policy: ContextPolicy) -> None:
         """Overwrite a damaged policy file after backing it up. Raises HelixError."""
@@ -96,7 +105,7 @@ class PolicyFile:
         try:
             self._files.write(path, fields)
         except OSError as error:
-            raise save_error("The policy", path.parent, error) from error
+            raise save_error(text("The policy was not saved."), path.parent, error) from error
 
     def _line_of(self, field: str) -> int:
         """Return the number of the line that sets a field; 0 if none does."""
@@ -118,11 +127,15 @@ def _is_valid_policy(profile: str, fields: Mapping[str, Any]) -> bool:
         return False
 
 
-def _explain(message: str) -> tuple[str, str]:
-    """Explain an error of a policy's fields; return the text and the field's name, or the first word."""
+def _explain(message: str) -> tuple[UserText, str]:
+    """Explain an error of a policy's fields; return a sentence and the field's name, or the first word."""
     if match := _WRONG_TYPE.match(message):
         expected, got, field = match.groups()
-        return f"{field} must be {_TYPES.get(expected, expected)} (got {_TYPES.get(got, got)})", field
+        types = _TYPES.get(expected, expected), _TYPES.get(got, got)
+        why = text(
+            "{field} must be {expected} (got {actual}).", field=field, expected=types[0], actual=types[1]
+        )
+        return why, field
     if match := _UNKNOWN.match(message):
-        return f"there is no field {match[1]}", match[1]
-    return message, message.partition(" ")[0]
+        return text("Unknown field {field}.", field=match[1]), match[1]
+    return verbatim(f"{message}."), message.partition(" ")[0]

@@ -14,9 +14,12 @@ from filelock import FileLock, Timeout
 
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.domain.errors import HelixError, SettingsDamaged, WorkspaceMissing
+from helix_desktop.domain.user_text import TextContext, verbatim
 from helix_desktop.workspaces.policy_file import PolicyFile
 from helix_desktop.workspaces.record import WorkspaceRecord
 from helix_desktop.workspaces.toml_storage import TomlStorage, save_error
+
+text = TextContext("Workspaces")
 
 RECORD_FILE = "workspace.toml"
 STORE_FOLDER = "store"
@@ -52,9 +55,9 @@ class WorkspaceRegistry:
         except msgspec.ValidationError as error:
             self._add_problem(
                 SettingsDamaged(
-                    f"The workspace record {folder / RECORD_FILE} is not usable.",
-                    str(error),
-                    "Correct the file; the workspace's sessions and cache are untouched.",
+                    text("The workspace file {file} is invalid.", file=folder / RECORD_FILE),
+                    verbatim(str(error)),
+                    text("Correct the file. The workspace's sessions and cache are unchanged."),
                 )
             )
 
@@ -68,7 +71,7 @@ class WorkspaceRegistry:
             return self._records[workspace_id]
         except KeyError:
             raise WorkspaceMissing(
-                "There is no such workspace.", workspace_id, "Add its folder again."
+                text("Workspace {id} not found.", id=workspace_id), fix=text("Add its folder again.")
             ) from None
 
     def find_by_path(self, path: Path) -> WorkspaceRecord | None:
@@ -126,9 +129,9 @@ class WorkspaceRegistry:
         record, other = self.get(workspace_id), self.find_by_path(path)
         if other is not None and other.id != workspace_id:
             raise HelixError(
-                f"{path} is the folder of the workspace {other.name}.",
-                "Two workspaces of one folder would hide each other's sessions.",
-                "Choose the folder's new place, or open that workspace.",
+                text("{folder} is the folder of the workspace {name}.", folder=path, name=other.name),
+                text("Two workspaces in one folder would hide each other's sessions."),
+                text("Choose the folder's new location, or open that workspace."),
             )
         moved = record.path != _real_path(path)
         changed_fields = {"rules": (), "demo": False, "demo_calls": "ask"} if record.demo and moved else {}
@@ -146,12 +149,17 @@ class WorkspaceRegistry:
                 yield
         except Timeout as error:
             raise HelixError(
-                "The list of workspaces was not changed.",
-                f"Another process has held {lock} for {_LOCK_TIMEOUT_S:g} s.",
-                "Try again; if it stays so, end the other Helix Desktop.",
+                text("The list of workspaces was not changed."),
+                text(
+                    "Another process has locked {file} for {seconds} s.",
+                    file=lock,
+                    seconds=round(_LOCK_TIMEOUT_S),
+                ),
+                text("Try again. If this keeps happening, quit the other Helix Desktop."),
             ) from error
         except OSError as error:
-            raise save_error("The list of workspaces", self._folder, error) from error
+            what = text("The list of workspaces was not saved.")
+            raise save_error(what, self._folder, error) from error
 
     def _write_record(self, record: WorkspaceRecord) -> WorkspaceRecord:
         folder = self.data_folder(record.id)
@@ -186,13 +194,15 @@ def _check_folder(path: Path, data_root: Path) -> None:
     """Raise WorkspaceMissing for what is not a folder, HelixError for one inside the app's own data."""
     if not os.path.isdir(path):  # unlike Path.is_dir, it does not raise for a name that is too long
         raise WorkspaceMissing(
-            f"{path} is not a folder.", "It does not exist, or is a file.", "Choose an existing folder."
+            text("{path} is not a folder.", path=path),
+            text("It doesn't exist, or is a file."),
+            text("Choose an existing folder."),
         )
     if Path(_real_path(path)).is_relative_to(_real_path(data_root)):
         raise HelixError(
-            f"{path} cannot be a workspace.",
-            "It holds what Helix Desktop keeps of workspaces: an agent there could read and change it.",
-            "Choose a folder of your own.",
+            text("{folder} can't be a workspace.", folder=path),
+            text("It contains workspace data of Helix Desktop, which an agent could change."),
+            text("Choose a folder of your own."),
         )
 
 

@@ -7,6 +7,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.user_text import TextContext, UserText, system_reason
+
+text = TextContext("Workspaces")
 
 
 class TomlStorage(Protocol):
@@ -32,10 +35,10 @@ class TomlStorage(Protocol):
         ...
 
 
-def save_error(item: str, folder: Path, error: OSError) -> HelixError:
-    """Return the error for an item that could not be saved and is unchanged."""
+def save_error(what: UserText, folder: Path, error: OSError) -> HelixError:
+    """Return the error for something that could not be saved and is unchanged."""
     return HelixError(
-        f"{item} was not saved; it is as it was.",
-        f"{error.strerror or error}.",
-        f"Free some room on the disk, or make {folder} writable, and try again.",
+        what,
+        system_reason(error),
+        text("Free up disk space or make {folder} writable, then try again.", folder=folder),
     )

@@ -308,7 +308,7 @@ async def test_a_draft_comes_back_with_its_attachments(store: Store) -> None:
 
 async def test_content_over_the_cap_is_refused_clearly(store: Store) -> None:
     big = Content("0" * 64, bytes(MAX_CONTENT_BYTES + 1), "run_command")
-    with pytest.raises(ContentTooLarge, match=r"gave 67,108,865 bytes.*at most 67,108,864 bytes"):
+    with pytest.raises(ContentTooLarge, match=r"67,108,865 bytes.*at most 67,108,864 bytes"):
         await store.commit(Commit("s", [user_message_event(1)], [big]))
     assert await store.events("s") == []
 

@@ -96,16 +96,16 @@ UNUSABLE = [
     (turn("--window", "0"), "must be a number ≥ 1,000 (got '0')"),
     (turn("--window", "-5"), "must be a number ≥ 1,000 (got '-5')"),
     (turn("--window", "many"), "must be a number ≥ 1,000 (got 'many')"),
-    (turn("--model", "nobody/small"), "Unknown provider: nobody. No provider is set up yet."),
+    (turn("--model", "nobody/small"), "There is no provider nobody. Known: none yet."),
     (turn("--model", "/small"), "names no model"),
-    (turn("--model", "a b/c", "--base-url", URL), "The model must be PROVIDER/NAME (got 'a b/c')."),
-    (turn("--model", "a/", "--base-url", URL), "The model is missing."),
-    (turn("--base-url", URL), "The model is missing."),
-    (turn("--model", "a/b", "--base-url", "localhost:11434"), "must be a web address (got "),
-    (turn("--model", "a/b", "--base-url", "ftp://host/v1"), "must be a web address (got "),
-    (turn("--model", "a/b", "--base-url", "http://"), "must be a web address (got "),
-    (turn("--model", "a/b", "--base-url", "http://[/v1"), "must be a web address (got "),
-    (turn("--model", "a/b", "--base-url", "http://host:99999/v1"), "must be a web address (got "),
+    (turn("--model", "a b/c", "--base-url", URL), "'a b/c' names no model."),
+    (turn("--model", "a/", "--base-url", URL), "No model is named."),
+    (turn("--base-url", URL), "No model is named."),
+    (turn("--model", "a/b", "--base-url", "localhost:11434"), "is no address."),
+    (turn("--model", "a/b", "--base-url", "ftp://host/v1"), "is no address."),
+    (turn("--model", "a/b", "--base-url", "http://"), "is no address."),
+    (turn("--model", "a/b", "--base-url", "http://[/v1"), "is no address."),
+    (turn("--model", "a/b", "--base-url", "http://host:99999/v1"), "is no address."),
     (turn("--session", "nothing-like-it"), "No session of this workspace starts with 'nothing-like-it'."),
     (("timeline", "--workspace", "other"), "other isn't a workspace yet."),
     (("cache", "list", "--workspace", "nowhere"), "nowhere isn't a workspace yet."),
@@ -157,7 +157,7 @@ def test_a_file_in_the_place_of_the_data_directory(cli: Cli, refuse: Refuse) -> 
     cli.data.write_text("mine")
     for words in (turn(), ("cache", "list", "--workspace", "ws"), ("timeline", "--workspace", "ws")):
         message = refuse(*words)
-        assert f"The data directory {cli.data} cannot be used." in message
+        assert f"The data directory {cli.data} can't be used." in message
         assert "--data-dir or HELIX_DATA_DIR" in message
     assert cli.data.read_text() == "mine"
 

@@ -107,7 +107,7 @@ async def test_a_server_gets_the_key_and_its_refusal_names_the_variable(cli: Cli
         refused = await cli.run_with_server(server.base_url, "Hello?", OPENAI_API_KEY=key)
         sent, error = refused.err.splitlines()
         assert sent == f"helix-desktop: The key in OPENAI_API_KEY is sent to {server.base_url.split('/')[2]}."
-        assert "local refused the key." in error
+        assert "local rejected the API key." in error
         assert error.endswith("Set HELIX_LOCAL_KEY or OPENAI_API_KEY to the right key.")
         assert refused.code == 1
         last = refused.lines[-1].event

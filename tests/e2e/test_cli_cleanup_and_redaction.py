@@ -106,7 +106,7 @@ async def test_a_secret_is_previewed_and_removed_after_confirmation(cli: Cli) ->
     assert not [
         path for path in cli.data.rglob("*") if path.is_file() and SECRET.encode() in path.read_bytes()
     ]
-    (await cli("cache", "show", digest, *here)).assert_refused(2, "was forgotten on the person's word on")
+    (await cli("cache", "show", digest, *here)).assert_refused(2, "The user removed the cached output")
     again = await cli.run_with_stdin(SECRET.encode(), "cache", "forget", "--stdin", *here)
     assert again.out == b"no occurrences found\n"
 

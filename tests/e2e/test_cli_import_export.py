@@ -101,7 +101,7 @@ def test_an_unusable_file_is_named_and_changes_nothing(here: Here, tmp_path: Pat
     before = here.json("list", "ws")
     for verb, name, code, words in (
         ("import", "cut.helix", 2, "ends early: a part of it is missing. Nothing was changed."),
-        ("import", "none.helix", 2, "none.helix cannot be read."),
+        ("import", "none.helix", 2, "none.helix can't be read."),
         ("export", "no/where.helix", 1, "where.helix was not written."),
         ("export", "out.tar", 2, "out.tar must end in .helix."),
     ):

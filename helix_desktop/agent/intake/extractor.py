@@ -22,6 +22,9 @@ from helix_desktop.context.intake.output_extract import (
     truncate_output,
 )
 from helix_desktop.domain.errors import ContextWindowExceeded, ModelError, OutputFormUnavailable
+from helix_desktop.domain.user_text import TextContext
+
+_text = TextContext("Agent")
 
 log = logging.getLogger(__name__)
 _WINDOW_SHARE = 0.8  # of a model's window, because its tokenizer is not ours
@@ -67,7 +70,9 @@ class Extractor:
         text = compact_text(source, instructions, completion.text)
         (tokens,) = await self._counter.count([text])
         cap = compact_cap(policy.preview_tokens, source.tokens)
-        too_long = f"The extract has {tokens:,} tokens and must have fewer than {cap:,}."
+        too_long = _text(
+            "The extract has {tokens} tokens; it must have fewer than {limit}.", tokens=tokens, limit=cap
+        )
         return Extract(
             text,
             tokens,
@@ -102,9 +107,9 @@ class Extractor:
                 _input_capacity(max(models, key=_input_capacity)) // (2 if failed else 1),
             )
         raise failed or OutputFormUnavailable(
-            "There is no model that could extract.",
-            "The offline demo answers from a script.",
-            "Choose a model in Settings.",
+            _text("No model can write an extract."),
+            _text("The offline demo model only follows a script."),
+            _text("Choose a model in Settings."),
             remedies=("provider_settings",),
         )
 
@@ -119,14 +124,14 @@ class Extractor:
                 return (
                     model,
                     await self._extract_parts(model, parts, instructions, word_limit),
-                    f"in {len(parts)} pieces",
+                    _text.plural(len(parts), "in %n part", "in %n parts"),
                 )
             except ModelError as error:
                 log.info("an extract in pieces failed: %s", error)
         completion = await self._extract_part(
             model, truncate_output(source, capacity), instructions, word_limit
         )
-        return model, completion, "without its middle"
+        return model, completion, _text("without its middle")
 
     async def _extract_parts(
         self, model: Model, parts: Sequence[OutputSource], instructions: str, word_limit: int
@@ -170,5 +175,5 @@ def _input_capacity(model: Model) -> int:
 
 
 def _fallback_reason(first: Model, error: ModelError | None) -> str:
-    reason = error.what if error is not None else "the output does not fit."
-    return f"not by {first.info.label}: {reason}"
+    reason = error.what if error is not None else _text("The output doesn't fit.")
+    return _text("not by {model}: {reason}", model=first.info.label, reason=reason)

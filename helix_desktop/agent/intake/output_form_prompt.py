@@ -24,6 +24,9 @@ from helix_desktop.context.window.window import project
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.session import RecordedEvent, ToolAnswered
 from helix_desktop.domain.messages import Message, ModelRequest
+from helix_desktop.domain.user_text import TextContext
+
+_text = TextContext("Agent")
 
 log = logging.getLogger(__name__)
 
@@ -71,7 +74,7 @@ class FormPrompt:
         default_choices = (FormChoice(),) * len(batch)
         fork = await self._fork(batch)
         if fork is None:
-            return FormDecision(default_choices, note="There was no room to ask.")
+            return FormDecision(default_choices, note=_text("There was no room to ask."))
         roles = self._runtime.roles
         started_at_ms = self._runtime.clock()
 
@@ -82,7 +85,7 @@ class FormPrompt:
             async with asyncio.timeout_at(deadline):
                 completion = await complete(roles.main, fork.request, self._runtime.counter)
         except TimeoutError:
-            note = "The model did not choose in time."
+            note: str = _text("The model did not choose in time.")
             return FormDecision(default_choices, fork.tokens, 0, elapsed_ms(), note, timed_out=True)
         except HelixError as error:
             return FormDecision(default_choices, duration_ms=elapsed_ms(), note=error.what)
@@ -95,7 +98,7 @@ class FormPrompt:
         note = (
             ""
             if all(choice.is_chosen_by_model for choice in choices)
-            else "The model's answer named no form for it."
+            else _text("The model's answer named no form for it.")
         )
         return FormDecision(
             choices, completion.tokens, completion.cached_tokens, elapsed_ms(), note, cost=completion.cost

@@ -15,6 +15,9 @@ from helix_desktop.context.window.window import output_text
 from helix_desktop.domain.errors import OutputFormUnavailable
 from helix_desktop.domain.events.rewrite import Form, FormChosen
 from helix_desktop.domain.events.session import ToolAnswered
+from helix_desktop.domain.user_text import TextContext, verbatim
+
+_text = TextContext("Agent")
 
 
 class OutputForms:
@@ -42,15 +45,17 @@ class OutputForms:
         item = self._runtime.transcript.item(seq)
         if item is None or not isinstance(item.event, ToolAnswered) or not item.event.digest:
             raise OutputFormUnavailable(
-                "That has no other form.", "Only outputs of tools that were stored have."
+                _text("This has no other form."), _text("Only stored tool outputs have several forms.")
             )
         if item.event.images:
-            raise OutputFormUnavailable("An image has no other form.", "It has no text to shorten.")
+            raise OutputFormUnavailable(
+                _text("An image has no other form."), _text("It has no text to shorten.")
+            )
         if not any(entry in (item, PinnedCopy(item)) for entry in self._runtime.transcript.window_entries()):
             raise OutputFormUnavailable(
-                "That output does not stand in the window.",
-                "A summary or a note stands for it.",
-                "Undo that, or pin the output first.",
+                _text("This output isn't in the context."),
+                _text("A summary or a note replaced it."),
+                _text("Undo that, or pin the output first."),
             )
         return item, item.event
 
@@ -67,7 +72,7 @@ class OutputForms:
                 return FormChosen(seq, form, text, tokens)
         if not instructions.strip():
             raise OutputFormUnavailable(
-                "Say what the extract is to contain.", fix="Name what you want to keep of it."
+                _text("The extract needs instructions."), fix=_text("Describe what it must contain.")
             )
         self._runtime.session.publish(IntakeProgress("extract", (answer.call_id,)))
         try:
@@ -83,7 +88,9 @@ class OutputForms:
         extract = await self._extractor.extract(OutputSource.from_answer(answer, text, tokens), instructions)
         if extract.rejection:
             raise OutputFormUnavailable(
-                "The extract was not taken.", extract.rejection, "Ask for less, or keep a preview."
+                _text("The extract was not used."),
+                verbatim(extract.rejection),
+                _text("Ask for less, or keep a preview."),
             )
         return FormChosen(
             seq,
@@ -115,9 +122,13 @@ class OutputForms:
         tokens_left = min(gauge.window - gauge.reserve, gauge.panic_threshold - 1) - gauge.used
         if added_tokens > max(tokens_left, 0):
             raise OutputFormUnavailable(
-                "That form does not fit the window.",
-                f"It takes about {added_tokens:,} tokens more, and {max(tokens_left, 0):,} are left.",
-                "Choose a preview or an extract, or make room first.",
+                _text("This form doesn't fit the context window."),
+                _text(
+                    "It needs about {needed} more tokens; {left} are left.",
+                    needed=added_tokens,
+                    left=max(tokens_left, 0),
+                ),
+                _text("Choose a preview or an extract, or compact the conversation first."),
                 remedies=("compact",),
             )
         return (event,)

@@ -19,6 +19,9 @@ from helix_desktop.context.intake.output_form_choice import FormChoice
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.session import OutputHeld, ToolAnswered
+from helix_desktop.domain.user_text import TextContext
+
+text = TextContext("Agent")
 
 log = logging.getLogger(__name__)
 replace = msgspec.structs.replace
@@ -124,7 +127,7 @@ class IntakeGate:
             async with asyncio.timeout_at(deadline):
                 extract = await self._extractor.extract(source, instructions)
         except TimeoutError:
-            note = "The extract was not there in time."
+            note = text("The extract was not ready in time.")
             return replace(
                 held_output.preview, chosen="timeout", intake_note=note, intake_tokens=source.tokens
             )

@@ -18,6 +18,9 @@ from helix_desktop.domain.messages import (
     StreamItem,
     Usage,
 )
+from helix_desktop.domain.user_text import TextContext, verbatim
+
+_text = TextContext("Agent")
 
 _MAX_ATTEMPTS = 4
 _MAX_WAIT_S = 60.0
@@ -45,7 +48,9 @@ async def stream_with_retry_limit(model: Model, request: ModelRequest) -> AsyncG
             if isinstance(item, RetryScheduled) and (
                 item.attempt > _MAX_ATTEMPTS or item.wait_s > _MAX_WAIT_S
             ):
-                raise ModelUnreachable(f"{model.info.label} could not answer.", item.reason)
+                raise ModelUnreachable(
+                    _text("{model} couldn't answer.", model=model.info.label), verbatim(item.reason)
+                )
             yield item
 
 
@@ -56,7 +61,9 @@ async def complete(model: Model, request: ModelRequest, counter: TokenCounter) -
             if isinstance(item, ModelResponse) and item.text.strip():
                 return await _completion_of(model.info, request, item, counter)
     raise InvalidModelResponse(
-        "The model answered nothing.", f"{model.info.label} sent no text.", "Try again."
+        _text("Empty response from the model."),
+        _text("{model} sent no text.", model=model.info.label),
+        _text("Try again."),
     )
 
 

@@ -16,7 +16,7 @@ from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.session_updates import ApprovalRequested, CallOutput, CallStarted, ErrorRaised
 from helix_desktop.agent.tool_calls.approvals import ApprovalOutcome, ApprovalService
 from helix_desktop.agent.tool_calls.running_calls import RunningCalls
-from helix_desktop.domain.errors import HelixError, SubagentFailed
+from helix_desktop.domain.errors import HelixError, SubagentFailed, ToolError
 from helix_desktop.domain.events.session import ApprovalGiven, ToolAnswered
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.redaction.redaction import redaction_mark
@@ -182,7 +182,7 @@ def _withheld(result: ToolResult, redacted_at_ms: int) -> ToolResult:
 
 
 def _unexpected_failure(call: ToolCall, error: Exception) -> ToolResult:
-    return _failed(HelixError(f"{call.name} failed.", f"{type(error).__name__}: {error}"))
+    return _failed(ToolError(f"{call.name} failed.", f"{type(error).__name__}: {error}"))
 
 
 def _failed(error: HelixError) -> ToolResult:

@@ -39,6 +39,9 @@ from helix_desktop.domain.events.session import Event, RecordedEvent
 from helix_desktop.domain.events.summary import HandoverFailed, HandoverMade, Section
 from helix_desktop.domain.store.entries import Content
 from helix_desktop.domain.text_format import first_line
+from helix_desktop.domain.user_text import TextContext
+
+_text = TextContext("Agent")
 
 
 class CompactionInput(msgspec.Struct, frozen=True):
@@ -111,7 +114,11 @@ class Compactor:
         Raises CompactionRefused if it would not help, or if one is being written already.
         """
         if self.is_running or self.is_drafting:
-            raise CompactionRefused("Already running.", "A handover is being written.", "Wait, or cancel.")
+            raise CompactionRefused(
+                _text("Already running."),
+                _text("The conversation is being compacted."),
+                _text("Wait, or cancel."),
+            )
         self.is_drafting = True
         try:
             source_input, event = await self._write_handover(
@@ -175,7 +182,9 @@ class Compactor:
         gauge = measure_usage(project(transcript, policy, frame), transcript, policy, frame)
         if not planner.is_worthwhile(transcript, policy, gauge, cut):
             raise CompactionRefused(
-                "No handover was made.", "It would free less than it costs.", "Nothing has changed."
+                _text("The conversation was not compacted."),
+                _text("It would free less than it costs."),
+                _text("Nothing was changed."),
             )
         current = transcript.handover
         fresh = tuple(uncovered_messages(transcript, cut.upto, cut.kept_seq))
@@ -267,7 +276,9 @@ class Compactor:
         current = transcript.handover
         if (current[0] if current else 0) != previous_seq:
             raise CompactionRefused(
-                "No handover was made.", "The history was changed meanwhile.", "Nothing has changed."
+                _text("The conversation was not compacted."),
+                _text("The history changed in the meantime."),
+                _text("Nothing was changed."),
             )
         forked = _fork_with(transcript, event)
         sweep_plan = sweep.sweep_with_rewrite(forked, policy)
@@ -284,10 +295,13 @@ class Compactor:
         freed = before.estimate - after.estimate
         if freed < max(1, frame.info.window * policy.handover_least_gain / usage_before.ratio):
             raise CompactionRefused(
-                "No handover was made.",
-                f"It would free only {freed:,} tokens, less than "
-                f"{policy.handover_least_gain:.0%} of the window.",
-                "Nothing has changed.",
+                _text("The conversation was not compacted."),
+                _text(
+                    "It would free only {tokens} tokens, less than {share} % of the context window.",
+                    tokens=freed,
+                    share=round(policy.handover_least_gain * 100),
+                ),
+                _text("Nothing was changed."),
             )
         final_event = msgspec.structs.replace(event, before=usage_before.used, after=usage_after.used)
         return (final_event, *events[1:])

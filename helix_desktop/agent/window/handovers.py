@@ -13,6 +13,9 @@ from helix_desktop.context.summaries.cut_points import CutPoint
 from helix_desktop.domain.cost import CostEstimate, SpendReply
 from helix_desktop.domain.errors import CompactionRefused
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
+from helix_desktop.domain.user_text import TextContext
+
+_text = TextContext("Agent")
 
 
 class Handovers:
@@ -127,23 +130,26 @@ class Handovers:
         available_cuts = self._legal_cuts()
         if not available_cuts:
             raise CompactionRefused(
-                "Nothing to compact yet.",
-                "The newest complete turn always stays whole.",
-                "Send another message first.",
+                _text("Nothing to compact yet."),
+                _text("The newest complete turn always stays in full."),
+                _text("Send another message first."),
             )
         cut = next((candidate for candidate in available_cuts if upto in {0, candidate.upto}), None)
         if cut is None:
             raise CompactionRefused(
-                f"Can't compact up to e{upto}.",
-                "A handover ends between finished steps, and the newest part stays.",
-                "Choose another range.",
+                _text("Can't compact up to this message (e{event}).", event=str(upto)),
+                _text("Compaction ends between complete steps, and the newest part stays."),
+                _text("Choose another message."),
             )
         policy, (_, gauge) = self._runtime.policy, self._rewriter.measure()
         if not planner.is_worthwhile(self._runtime.transcript, policy, gauge, cut):
             raise CompactionRefused(  # before starting: a recorded refusal counts towards the breaker
-                "Not enough to compact yet.",
-                f"It would free less than {policy.handover_least_gain * 100:.0f} % of the context window.",
-                "Compaction starts by itself when the context window fills.",
+                _text("Not enough to compact yet."),
+                _text(
+                    "It would free less than {share} % of the context window.",
+                    share=round(policy.handover_least_gain * 100),
+                ),
+                _text("Compaction starts automatically when the context window fills."),
             )
         return cut
 

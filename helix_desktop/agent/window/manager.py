@@ -23,6 +23,9 @@ from helix_desktop.context.window.window_breakdown import break_down_window
 from helix_desktop.domain.error_remedies import Remedy
 from helix_desktop.domain.errors import ContextWindowExceeded, RequestInvalid, RequestTooLarge
 from helix_desktop.domain.messages import ModelRequest
+from helix_desktop.domain.user_text import TextContext, join_sentences, verbatim
+
+text = TextContext("Agent")
 
 log = logging.getLogger(__name__)
 
@@ -104,15 +107,26 @@ class ContextManager:
     def _too_large_error(self, window: Window, gauge: UsageGauge) -> RequestTooLarge:
         rows = break_down_window(window, self._runtime.transcript, self._runtime.frame)
         largest = max(rows, key=lambda row: row.tokens)
-        why = (
-            f"It needs about {gauge.used:,} tokens and {gauge.reserve:,} for the answer; the window holds "
-            f"{gauge.window:,}. The largest part is {largest.name} with {largest.tokens:,} tokens."
+        why = join_sentences(
+            text(
+                "It needs about {used} tokens plus {reserve} for the answer, but has only {window}.",
+                used=gauge.used,
+                reserve=gauge.reserve,
+                window=gauge.window,
+            ),
+            text(
+                "The largest part is {name} with {tokens} tokens.", name=largest.name, tokens=largest.tokens
+            ),
         )
-        what = "The next request does not fit."
+        what = text("The next request doesn't fit the context window.")
         if not self._runtime.policy.enabled:
             remedies: tuple[Remedy, ...] = ("policy_settings",)
-            return RequestTooLarge(what, why, "Compaction is off: turn a profile on.", remedies=remedies)
-        return RequestTooLarge(what, why, "Use a larger window, or begin a new session.")
+            return RequestTooLarge(
+                what, why, text("Compaction is off: turn on a profile in Settings."), remedies=remedies
+            )
+        return RequestTooLarge(
+            what, why, text("Choose a model with a larger context window, or start a new session.")
+        )
 
     def _validated(self, window: Window) -> Window:
         messages = window.request.messages
@@ -122,9 +136,9 @@ class ContextManager:
         remaining_problems = request_validation.problems(repaired)
         if remaining_problems:
             raise RequestInvalid(
-                "The next request is not valid and was not sent.",
-                "; ".join(remaining_problems),
-                "Undo the last change, or report this.",
+                text("The next request is invalid and was not sent."),
+                verbatim("; ".join(remaining_problems)),
+                text("Undo the last change, or report this problem."),
             )
         log.info(
             "a request was mended before it was sent: %s", "; ".join(request_validation.problems(messages))

@@ -9,6 +9,9 @@ from helix_desktop.context.summaries import observation
 from helix_desktop.context.summaries.observation import EventRange
 from helix_desktop.domain.cost import SpendReply
 from helix_desktop.domain.errors import CompactionRefused
+from helix_desktop.domain.user_text import TextContext
+
+text = TextContext("Agent")
 
 
 class Observations:
@@ -36,14 +39,16 @@ class Observations:
         """
         self._runtime.model_choice.require()
         if self._job.is_running:
-            raise CompactionRefused("Already running.", "Observations are being written.", "Wait, or cancel.")
+            raise CompactionRefused(
+                text("Already running."), text("Observations are being written."), text("Wait, or cancel.")
+            )
         pending_seq = observation.pending_observations(self._runtime.transcript)
         event_range = self._observer.find_possible() if pending_seq is None else None
         if pending_seq is None and event_range is None:
             raise CompactionRefused(
-                "Nothing to observe yet.",
-                "The newest complete turn always stays whole, and everything older is observed already.",
-                "Send another message first.",
+                text("The observations are up to date."),
+                text("They cover everything except the newest complete turn, which stays in full."),
+                text("Send another message first."),
             )
         self._start(event_range, is_manual=True)
 

@@ -29,6 +29,9 @@ from helix_desktop.domain.events.session import Event
 from helix_desktop.domain.events.summary import Observation, ObservationsFailed, ObservationsMade
 from helix_desktop.domain.store.entries import Content
 from helix_desktop.domain.text_format import first_line
+from helix_desktop.domain.user_text import TextContext, verbatim
+
+_text = TextContext("Agent")
 
 
 class ObservationInput(msgspec.Struct, frozen=True):
@@ -167,7 +170,9 @@ class Observer:
         if failed.rejection is not None and not last_try:
             raise failed.rejection
         if not is_manual and not last_try:
-            raise CompactionRefused("The observations were not written.", failed.fallback_reason)
+            raise CompactionRefused(
+                _text("The observations were not written."), verbatim(failed.fallback_reason)
+            )
         if source_input.event_range.replaces:
             observations = await asyncio.to_thread(
                 observation_task.merge_observations, source_input.generations
@@ -238,8 +243,14 @@ class Observer:
         transcript = self._runtime.transcript
         covered_tokens = observation.tokens_in_window(transcript, event.after, event.upto)
         if not observation.is_current(transcript, event):
-            raise CompactionRefused("No observations were made.", "The history was changed meanwhile.")
+            raise CompactionRefused(
+                _text("The observations were not used."), _text("The history changed in the meantime.")
+            )
         if covered_tokens <= event.tokens:
-            why = f"They take {event.tokens:,} tokens, what they stand for takes {covered_tokens:,}."
-            raise CompactionRefused("No observations were made.", why)
+            why = _text(
+                "They have {tokens} tokens; the messages they replace have {covered}.",
+                tokens=event.tokens,
+                covered=covered_tokens,
+            )
+            raise CompactionRefused(_text("The observations were not used."), why)
         return [msgspec.structs.replace(event, before=covered_tokens)]

@@ -31,6 +31,9 @@ from helix_desktop.domain.errors import (
     SummaryRefused,
 )
 from helix_desktop.domain.messages import ModelRequest, ModelResponse, RetryScheduled, TextDelta, Usage
+from helix_desktop.domain.user_text import TextContext, UserText
+
+_text = TextContext("Agent")
 
 NO_MODEL = "no model (ledger and extracts)"
 T = TypeVar("T")
@@ -123,19 +126,25 @@ class _Attempt(Generic[T]):
             self._capacities[model.info.label] = self._input_capacity(model)
             value = await self._ask_whole(model, request, tokens, too_small)
             if value is not None:
-                outcome = f"{model.info.label} was asked" if self._problems else ""
-                return self._result(value, model, outcome)
+                return self._result(value, model, _text("{model} was used", model=model.info.label))
         density = _size(request) / max(1, tokens)
         too_small.sort(key=lambda model: self._capacities[model.info.label], reverse=True)
         for model in too_small:
             value = await self._ask_in_parts(model, task, density)
             if value is not None:
-                return self._result(value, model, f"{model.info.label} read it in parts")
+                return self._result(
+                    value, model, _text("{model} read it in parts", model=model.info.label), is_deviation=True
+                )
         for model in too_small:
             value = await self._ask_shortened(model, task, density)
             if value is not None:
-                return self._result(value, model, f"{model.info.label} read it shortened")
-        why = _fallback_text("no model could", self._problems)
+                return self._result(
+                    value,
+                    model,
+                    _text("{model} read a shortened version", model=model.info.label),
+                    is_deviation=True,
+                )
+        why = _fallback_text(_text("No model could write it"), self._problems)
         spent = self.spent
         return SummaryResult(None, "", False, self._calls, spent.tokens, why, spent.cost, self._rejection)
 
@@ -165,8 +174,10 @@ class _Attempt(Generic[T]):
         ratio = tokenizer_ratio(self._runtime.transcript, model.info.label)
         return estimate_cost(model.info, round(input_tokens * ratio), calls * SUMMARY_TOKENS, calls)
 
-    def _result(self, value: T, model: Model, outcome: str) -> SummaryResult[T]:
-        fallback = _fallback_text(outcome, self._problems) if outcome else ""
+    def _result(
+        self, value: T, model: Model, outcome: UserText, is_deviation: bool = False
+    ) -> SummaryResult[T]:
+        fallback = _fallback_text(outcome, self._problems) if is_deviation or self._problems else ""
         info, spent = model.info, self.spent
         tokens, cost = spent.tokens, spent.cost
         return SummaryResult(
@@ -188,7 +199,12 @@ class _Attempt(Generic[T]):
         label = model.info.label
         if tokens > self._capacities[label]:
             self._problems.append(
-                f"{label} has room for {max(0, self._capacities[label]):,} of {tokens:,} tokens"
+                _text(
+                    "{model} has room for {capacity} of {tokens} tokens",
+                    model=label,
+                    capacity=max(0, self._capacities[label]),
+                    tokens=tokens,
+                )
             )
             too_small.append(model)
             return None
@@ -224,7 +240,7 @@ class _Attempt(Generic[T]):
         max_chars = int(self._capacities[model.info.label] * density * _MARGIN)
         parts = await asyncio.to_thread(split_task, task, max_chars)
         if len(parts) < 2 or depth > _MAX_DEPTH:  # noqa: PLR2004 - one part is no smaller
-            raise ContextWindowExceeded("Its parts do not fit either.")
+            raise ContextWindowExceeded(_text("The parts don't fit either."))
         texts = [await self._ask_part(model, part, density, depth) for part in parts]
         if not task.merge_title:
             return "\n".join(texts)
@@ -273,13 +289,13 @@ class _Attempt(Generic[T]):
             if tokens <= capacity:
                 return request, tokens
             characters *= capacity / tokens
-        self._problems.append(f"no request fits {capacity:,} tokens")
+        self._problems.append(_text("no request fits {tokens} tokens", tokens=capacity))
         return None
 
     async def _stream_text(self, model: Model, request: ModelRequest, tokens: int) -> str:
         """Return a model's answer to a request of `tokens` tokens. Raises ModelError."""
         if self._calls >= _MAX_CALLS:
-            raise InvalidModelResponse(f"It took more than {_MAX_CALLS} calls.")
+            raise InvalidModelResponse(_text("It took more than {count} calls.", count=_MAX_CALLS))
         self._calls += 1
         partial_text = ""
         self._on_partial_text(partial_text)
@@ -298,7 +314,7 @@ class _Attempt(Generic[T]):
                     case _:
                         pass
         if not partial_text.strip():
-            raise InvalidModelResponse("The model sent no summary.")
+            raise InvalidModelResponse(_text("The model sent no summary."))
         return partial_text
 
     async def _spending_of(self, model: Model, usage: Usage | None, tokens: int, text: str) -> Spending:
@@ -313,5 +329,7 @@ def _size(request: ModelRequest) -> int:
     return sum(len(message.text) for message in request.messages)
 
 
-def _fallback_text(outcome: str, problems: list[str]) -> str:
-    return f"{outcome}: {'; '.join(dict.fromkeys(problems))}" if problems else outcome
+def _fallback_text(outcome: UserText, problems: list[str]) -> UserText:
+    if not problems:
+        return outcome
+    return _text("{outcome}: {problems}", outcome=outcome, problems="; ".join(dict.fromkeys(problems)))

@@ -13,8 +13,11 @@ from helix_desktop.context.summaries.handover import (
 )
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.events.summary import SECTIONS, Section
+from helix_desktop.domain.user_text import TextContext
 
-_WHAT = "The edited handover cannot be read."
+_text = TextContext("Context")
+
+_WHAT = _text("The edited handover can't be read.")
 
 
 def to_markdown(sections: Sequence[Section]) -> str:
@@ -37,30 +40,40 @@ def from_markdown(text: str, valid_seqs: frozenset[int]) -> tuple[Section, ...]:
         if heading is not None:
             current = texts[_title(heading, number, texts)] = []
         elif current is None:
-            fix = f"Begin with the heading ## {SECTIONS[0]}."
-            raise InvalidInput(_WHAT, f"Line {number} stands before the first heading.", fix)
+            fix = _text("Start with the heading ## {heading}.", heading=SECTIONS[0])
+            raise InvalidInput(_WHAT, _text("Line {line} is before the first heading.", line=number), fix)
         elif current and line[0].isspace() and not parse_bullet(line):
             current[-1] += f" {line.strip()}"
         else:
             current.append(parse_bullet(line) or line.strip())
     missing = [title for title in SECTIONS if title not in texts]
     if missing:
-        raise InvalidInput(_WHAT, f"Headings are missing: {', '.join(missing)}.", "Put them back.")
+        raise InvalidInput(
+            _WHAT,
+            _text("Headings are missing: {headings}.", headings=", ".join(missing)),
+            _text("Add them again."),
+        )
     sections = tuple(
         Section(title, parse_bullets(texts[title], valid_seqs, keep_mark=True)) for title in SECTIONS
     )
     if not any(section.bullets for section in sections):
-        raise InvalidInput(_WHAT, "It says nothing.", "Write at least one sentence.")
+        raise InvalidInput(_WHAT, _text("It is empty."), _text("Write at least one sentence."))
     return sections
 
 
 def _title(heading: str, number: int, sections: dict[str, list[str]]) -> str:
     title = section_title(heading)
     if not title:
-        fix = f"The six headings are: {', '.join(SECTIONS)}."
-        raise InvalidInput(_WHAT, f"Line {number}: {heading!r} is none of the six headings.", fix)
+        why = _text(
+            "Line {line}: {heading} is not one of the six headings.", line=number, heading=repr(heading)
+        )
+        raise InvalidInput(
+            _WHAT, why, _text("The six headings are: {headings}.", headings=", ".join(SECTIONS))
+        )
     if title in sections:
         raise InvalidInput(
-            _WHAT, f"Line {number}: {title} stands there twice.", "Put its sentences together."
+            _WHAT,
+            _text("Line {line}: the heading {heading} appears twice.", line=number, heading=title),
+            _text("Merge its two sections."),
         )
     return title

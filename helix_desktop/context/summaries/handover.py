@@ -13,6 +13,9 @@ from helix_desktop.domain.digest import bare_marker
 from helix_desktop.domain.errors import CompactionRefused
 from helix_desktop.domain.events.session import UserSpoke
 from helix_desktop.domain.events.summary import SECTIONS, Bullet, HandoverMade, Section
+from helix_desktop.domain.user_text import TextContext
+
+_text = TextContext("Context")
 
 TITLE = "[Conversation History Summary]"
 UNSUPPORTED = "(unsupported)"  # follows a sentence that names no source
@@ -82,13 +85,15 @@ def parse_handover(text: str, valid_seqs: frozenset[int]) -> tuple[Section, ...]
     missing = [title for title in SECTIONS if title not in texts]
     if missing:
         raise CompactionRefused(
-            "The summary was not taken.",
-            f"Sections are missing: {', '.join(missing)}.",
-            "Nothing has changed.",
+            _text("The model's summary was not used."),
+            _text("Sections are missing: {headings}.", headings=", ".join(missing)),
+            _text("Nothing was changed."),
         )
     sections = tuple(Section(title, parse_bullets(texts[title], valid_seqs)) for title in SECTIONS)
     if not any(section.bullets for section in sections):
-        raise CompactionRefused("The summary was not taken.", "It says nothing.", "Nothing has changed.")
+        raise CompactionRefused(
+            _text("The model's summary was not used."), _text("It is empty."), _text("Nothing was changed.")
+        )
     return sections
 
 

@@ -13,6 +13,9 @@ from helix_desktop.context.summaries.transcript_lines import TranscriptLine, obs
 from helix_desktop.domain.errors import CompactionRefused
 from helix_desktop.domain.events.session import UserSpoke
 from helix_desktop.domain.events.summary import Observation, ObservationsMade
+from helix_desktop.domain.user_text import TextContext
+
+_text = TextContext("Context")
 
 OBSERVE = "[Write observations]"
 REFINE = "[Refine observations]"
@@ -76,7 +79,7 @@ def parse_observations(text: str, items: Sequence[LogItem]) -> tuple[Observation
     )
     if not observations:
         raise CompactionRefused(
-            "The observations were not taken.", "They say nothing.", "Nothing has changed."
+            _text("The observations were not used."), _text("They are empty."), _text("Nothing was changed.")
         )
     return observations
 

@@ -14,6 +14,9 @@ from helix_desktop.domain.errors import SummaryRefused
 from helix_desktop.domain.events.rewrite_kinds import SummaryProblem
 from helix_desktop.domain.events.session import UserSpoke
 from helix_desktop.domain.events.summary import Observation, ObservationsMade, Section
+from helix_desktop.domain.user_text import TextContext
+
+_text = TextContext("Context")
 
 LONG_INPUT = 16_000  # characters, about 4,000 tokens: a shorter input can rightly come down to a sentence
 MIN_SHARE = 0.02
@@ -94,11 +97,11 @@ def _accept(text: str, cited: Set[int], source: SummaryInput, model_text: str) -
     problem = find_problem(text, cited, source)
     if problem is SummaryProblem.SHORT:
         wrote, read = len(text) // _CHARS_PER_TOKEN, source.size // _CHARS_PER_TOKEN
-        raise SummaryRefused(
-            problem, model_text, f"It has about {wrote:,} tokens for {read:,} tokens of history."
-        )
+        why = _text("It has about {wrote} tokens for {read} tokens of history.", wrote=wrote, read=read)
+        raise SummaryRefused(problem, model_text, why)
     if problem is SummaryProblem.UNSPECIFIC:
-        raise SummaryRefused(problem, model_text, "It names no file, command or instruction of the history.")
+        why = _text("It names no file, command or instruction from the history.")
+        raise SummaryRefused(problem, model_text, why)
 
 
 def find_problem(text: str, cited: Set[int], source: SummaryInput) -> SummaryProblem | None:

@@ -7,6 +7,9 @@ from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.domain.errors import ImagesRejected
 from helix_desktop.domain.events.session import AssistantSpoke
 from helix_desktop.domain.messages import ModelInfo
+from helix_desktop.domain.user_text import TextContext
+
+text = TextContext("Context")
 
 _MAX_LISTED = 3  # images that are named one by one
 
@@ -43,10 +46,16 @@ def describe_rejection(
     if len(images) > _MAX_LISTED:
         names += " …"
     if len(images) == 1:
-        what, fix = f"{info.provider} refused an image: {names}.", "Send without it, or choose another model."
+        what = text("{provider} rejected an image: {names}.", provider=info.provider, names=names)
+        fix = text("Send without it, or choose another model.")
     elif images:
-        what = f"{info.provider} refused one of {len(images)} images: {names}."
-        fix = "Send without them, or choose another model."
+        what = text(
+            "{provider} rejected one of {count} images: {names}.",
+            provider=info.provider,
+            count=len(images),
+            names=names,
+        )
+        fix = text("Send without them, or choose another model.")
     else:
-        what, fix = error.what, "Unpin the image, or choose another model."
+        what, fix = error.what, text("Unpin the image, or choose another model.")
     return ImagesRejected(what, error.why, fix, tuple(item.seq for item in messages))

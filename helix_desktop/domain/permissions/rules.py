@@ -23,6 +23,9 @@ from helix_desktop.domain.tools import (
     RuleEffect,
     RuleKind,
 )
+from helix_desktop.domain.user_text import TextContext
+
+_text = TextContext("Tools")
 
 _STRICTEST_FIRST: tuple[RuleEffect, ...] = ("deny", "ask", "allow")
 _NARROWEST_FIRST = ("exact", "path", "pattern", "folder", "host", "server")
@@ -181,19 +184,26 @@ def parse_rule(effect: RuleEffect, kind: RuleKind, text: str) -> PermissionRule:
     match kind:
         case "pattern":
             if not line or line.split()[0] == ANY:
-                raise InvalidInput("This names no command.", fix="Write its first words, such as: git push *")
+                raise InvalidInput(
+                    _text("A command is missing."), fix=_text("Enter its first words, such as: git push *")
+                )
             return PermissionRule(ANY, line, kind=kind, effect=effect, confined=effect == "allow")
         case "folder":
             names = _path_parts(text.strip())
             if names is None:
-                raise InvalidInput("This is no folder of the workspace.", fix="Write a path such as: src/app")
+                raise InvalidInput(
+                    _text("The folder must be inside the workspace."),
+                    fix=_text("Enter a path such as: src/app"),
+                )
             return PermissionRule(ANY, "/".join(names), kind=kind, effect=effect)
         case "host":
             host = line.lower().rstrip(".")
             if not re.fullmatch(r"[a-z0-9][a-z0-9.-]*", host):
-                raise InvalidInput("This is no host.", fix="Write a name such as: docs.python.org")
+                raise InvalidInput(
+                    _text("This isn't a host name."), fix=_text("Enter a name such as: docs.python.org")
+                )
             return PermissionRule(ANY, host, kind=kind, effect=effect)
-    raise InvalidInput(f"A rule of kind {kind} cannot be written by hand.")
+    raise InvalidInput(_text("A rule of this kind can't be typed."))
 
 
 def suggest_command_rules(

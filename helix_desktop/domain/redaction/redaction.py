@@ -30,6 +30,9 @@ from helix_desktop.domain.redaction.text_variants import encoded_variants
 from helix_desktop.domain.store.entries import CacheEntry
 from helix_desktop.domain.store.retention import ContentReference
 from helix_desktop.domain.text_format import utc_day
+from helix_desktop.domain.user_text import TextContext
+
+_text = TextContext("Store")
 
 MIN_TEXT_LENGTH = 4  # characters: anything shorter stands in too many places that mean something else
 _HANDLES = frozenset({"digest", "digests", "recalled", "index"})
@@ -96,7 +99,10 @@ class Redaction:
         self.needles = _needles(request.text, self.mark) if request.text else ()
         self.digests = frozenset(request.digests)
         if not (self.needles or self.digests):
-            raise InvalidInput("Nothing to forget was named.", fix="Give a text or the hash of an entry.")
+            raise InvalidInput(
+                _text("Nothing to remove was given."),
+                fix=_text("Enter the secret, or the digest of an entry."),
+            )
         self.new_digests: dict[str, str] = {}
         self._raw_needles = [needle.encode("utf-8", "surrogatepass") for needle in self.needles]
 
@@ -228,12 +234,15 @@ def _needles(text: str, mark: str) -> tuple[str, ...]:
     """Return the text in every encoded form. Raise InvalidInput if it is too short or in the mark."""
     if len(text.strip()) < MIN_TEXT_LENGTH:
         raise InvalidInput(
-            f"A text of fewer than {MIN_TEXT_LENGTH} characters cannot be forgotten.",
-            "It stands in too many places where it means something else.",
-            "Give more of it.",
+            _text("A secret must have at least {count} characters.", count=MIN_TEXT_LENGTH),
+            _text("A shorter text also occurs where it means something else."),
+            _text("Enter more of it."),
         )
     if text in mark:
-        raise InvalidInput(f"{text!r} is part of the mark that would take its place.", fix="Give more of it.")
+        raise InvalidInput(
+            _text("{text} is part of the mark that replaces secrets.", text=repr(text)),
+            fix=_text("Enter more of it."),
+        )
     return encoded_variants(text)
 
 

@@ -13,6 +13,9 @@ import msgspec
 from helix_desktop.context.summaries.transcript_lines import escape_markers
 from helix_desktop.domain.messages import MCP_PREFIX, ToolSpec
 from helix_desktop.domain.unicode_safety import first_hidden, is_hidden
+from helix_desktop.domain.user_text import OptionalText, TextContext, verbatim
+
+_text = TextContext("MCP")
 
 if TYPE_CHECKING:
     import mcp_types as types
@@ -54,13 +57,14 @@ def exposed_name(server: str, tool: str) -> str:
 
 def expose_tool(server: str, tool: types.Tool) -> ExposedTool:
     """Return a server's tool as the model sees it, or with the reason why it is rejected."""
-    rejection, parameters = "", {"type": "object"}
+    rejection: OptionalText = ""
+    parameters: dict[str, Any] = {"type": "object"}
     try:
         parameters = _clean_schema(tool.input_schema)
     except ValueError as error:
-        rejection = f"{error}."
+        rejection = verbatim(f"{error}.")
     if not tool.name or len(tool.name) > MAX_ARGUMENT_CHARS or first_hidden(tool.name):
-        rejection = "Its name is empty, too long or holds hidden signs."
+        rejection = _text("Its name is empty, too long or contains hidden characters.")
     hints = tool.annotations
     server_title = tool.title or (hints.title if hints else "") or ""
     title = sanitize_text(server_title, 80) or sanitize_text(tool.name, 80)

@@ -14,7 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.user_text import OptionalText, TextContext, verbatim
 from helix_desktop.system.process_group import ProcessGroup
+
+text = TextContext("MCP")
 
 MAX_MESSAGE_BYTES = 16 * 1024 * 1024  # bytes of one line; images of 5 MB fit in, in base64
 _GRACE_S = 1.0  # for a server to exit by itself once its input is closed
@@ -59,7 +62,7 @@ def find_program(program: ProgramSpec) -> str:
     command = program.argv[0]
     if not Path(program.cwd).is_dir():
         raise ServerStartError(
-            f"The folder {program.cwd} is not there.", fix="Correct where the server is to run."
+            text("Folder {folder} not found.", folder=program.cwd), fix=text("Correct the server's folder.")
         )
     if os.path.dirname(command):
         path = os.path.join(program.cwd, os.path.expanduser(command))
@@ -68,9 +71,9 @@ def find_program(program: ProgramSpec) -> str:
         executable = shutil.which(command, path=program.environment.get("PATH", ""))
     if executable is None or not os.path.isabs(executable):  # Windows would also search the current folder
         raise ServerStartError(
-            f"There is no program {command[:200]}.",
-            "It is not installed, not executable, or not in a folder of PATH.",
-            "Install it, or give its whole path.",
+            text("Program {program} not found.", program=command[:200]),
+            text("It isn't installed, not executable, or not in a folder of PATH."),
+            text("Install it, or enter its full path."),
         )
     return executable
 
@@ -93,16 +96,16 @@ class ServerProcess:
         return self._process.pid
 
     @property
-    def exit_text(self) -> str:
+    def exit_text(self) -> OptionalText:
         """How it ended, for the user; empty while it runs."""
         code = self._process.returncode
         if code is None:
             return ""
         if code >= 0:
-            return f"It ended with exit code {code}."
+            return text("It ended with exit code {code}.", code=str(code))
         with suppress(ValueError):
-            return f"It was ended by {signal.Signals(-code).name}."
-        return f"It was ended by signal {-code}."
+            return text("It was ended by {signal}.", signal=signal.Signals(-code).name)
+        return text("It was ended by signal {number}.", number=str(-code))
 
     async def wait(self, timeout_s: float) -> bool:
         """Wait at most `timeout_s` seconds and return True if it has ended."""
@@ -146,5 +149,7 @@ async def start_process(program: ProgramSpec) -> ServerProcess:
             group.attach(transport)
             stack.pop_all()
     except (OSError, ValueError) as error:
-        raise ServerStartError(f"{argv[0]} could not be started.", f"{error}.") from error
+        raise ServerStartError(
+            text("{program} couldn't be started.", program=argv[0]), verbatim(f"{error}.")
+        ) from error
     return ServerProcess(Process(transport, streams, loop), transport, group)

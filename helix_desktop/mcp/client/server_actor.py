@@ -16,10 +16,13 @@ import msgspec
 from helix_desktop.domain.errors import HelixError, ToolError
 from helix_desktop.domain.mcp_server import McpServerConfig, McpServerState
 from helix_desktop.domain.tools import OutputCallback, ToolResult
+from helix_desktop.domain.user_text import OptionalText, TextContext, UserText, join_sentences, verbatim
 from helix_desktop.mcp.client.exposed_tool import ExposedTool, expose_tool, sanitize_text
 from helix_desktop.mcp.client.process import ProgramSpec, build_environment
 from helix_desktop.mcp.client.stderr_log import StderrLog
 from helix_desktop.system.task_scope import raise_if_cancelled
+
+_text = TextContext("MCP")
 
 if TYPE_CHECKING:
     from mcp.client import ClientSession
@@ -31,7 +34,7 @@ _RETRY_DELAYS_S = (1.0, 2.0, 5.0, 15.0, 30.0, 60.0)  # between attempts to start
 _MAX_ATTEMPTS = 10  # in a row; then only the user or a call starts it again
 _STABLE_AFTER_S = 60.0  # a server that ran this long starts over with the first delay
 _ENDED_EARLY, _ENDED_DURING_CALL = (
-    "The server ended before it was ready.",
+    _text("The server ended before it was ready."),
     "The server ended in the middle of the call.",
 )
 _SETTLE_S = 0.2  # debounces several notifications of changed tools
@@ -50,7 +53,7 @@ class ServerStatus(msgspec.Struct, frozen=True):
     """The status of a server: its state and, if it failed, the reason and the seconds to the next attempt."""
 
     state: McpServerState
-    reason: str = ""
+    reason: OptionalText = ""
     retry_in_s: float = 0.0
 
 
@@ -129,7 +132,7 @@ class ServerActor:
         """True if it can be called now."""
         return self._session is not None and self.status.state == "ready" and not self._disconnected.is_set()
 
-    async def _connect(self) -> str:
+    async def _connect(self) -> UserText:
         """Keep one connection until it ends and return the reason, for the user."""
         self._ready_or_failed.clear()
         self._set_status(ServerStatus("starting"))
@@ -139,17 +142,18 @@ class ServerActor:
                 await disconnected.wait()
                 self._session = None
                 self._ready_or_failed.clear()
-                self._set_status(ServerStatus("waiting", "The server ended."))
-            reason = "The server ended."
+                self._set_status(ServerStatus("waiting", _text("The server ended.")))
+            reason = _text("The server ended.")
         except Exception as error:  # noqa: BLE001 - any failure of a server ends only its own session
             reason = _error_reason(error)
         finally:
             self._session = None
-        return self.stderr_log.sanitize(f"{reason} {self._last_stderr_line()}".strip())
-
-    def _last_stderr_line(self) -> str:
         last = self.stderr_log.last_line
-        return f"Its last words: {sanitize_text(last, 300)}" if last else ""
+        text = join_sentences(
+            reason, _text("Its last output: {line}", line=sanitize_text(last, 300)) if last else ""
+        )
+        sanitized = self.stderr_log.sanitize(text)
+        return text if sanitized == text else verbatim(sanitized)
 
     @asynccontextmanager
     async def _open_session(self, disconnected: asyncio.Event) -> AsyncIterator[None]:
@@ -177,9 +181,9 @@ class ServerActor:
         missing = [name for name in entry.secret_names if not secrets.get(name)]
         if missing:
             raise HelixError(
-                f"The secret {missing[0]} of {entry.name} is not known.",
-                "It is in no keychain that can be read now.",
-                "Enter it again.",
+                _text("The secret {name} of {server} is missing.", name=missing[0], server=entry.name),
+                _text("It isn't in a keychain that can be read now."),
+                _text("Enter it again."),
             )
         if entry.url:
             http = await asyncio.to_thread(importlib.import_module, "helix_desktop.mcp.client.http_transport")
@@ -286,15 +290,15 @@ def _parse_arguments(arguments: str) -> dict[str, Any]:
     return args
 
 
-def _error_reason(error: BaseException) -> str:
+def _error_reason(error: BaseException) -> UserText:
     """Describe an error in one sentence; of a group, the first."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     if isinstance(error, HelixError):
-        return str(error)
+        return join_sentences(error.what, error.why, error.fix)
     if isinstance(error, TimeoutError):
-        return f"It was not ready within {START_TIMEOUT_S:g} s."
+        return _text("It was not ready within {seconds} s.", seconds=round(START_TIMEOUT_S))
     text = " ".join(str(error).split())[:500] or type(error).__name__
     if text == "Connection closed":
         return _ENDED_EARLY
-    return text if text.endswith((".", "!", "?")) else f"{text}."
+    return verbatim(text if text.endswith((".", "!", "?")) else f"{text}.")

@@ -20,6 +20,9 @@ from mcp.server.transport_security import TransportSecuritySettings
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.user_text import TextContext, system_reason
+
+text = TextContext("MCP")
 
 HOST, PATH = "127.0.0.1", "/mcp"
 _MAX_SESSIONS, _IDLE_S, _SHUTDOWN_S = 64, 600.0, 1
@@ -124,8 +127,8 @@ def _bind_listener(port: int) -> socket.socket:
     except OSError as error:
         listener.close()
         raise InvalidInput(
-            f"Port {port} of this machine cannot be used.",
-            f"{error.strerror or error}.",
-            "Choose another one, or 0 for any that is free.",
+            text("Port {port} can't be used on this computer.", port=str(port)),
+            system_reason(error),
+            text("Choose another port, or 0 for any free one."),
         ) from error
     return listener

@@ -16,6 +16,7 @@ from helix_desktop.domain.messages import (
     ToolCall,
     Usage,
 )
+from helix_desktop.domain.user_text import TextContext
 from helix_desktop.providers.anthropic.request import DIALECT
 from helix_desktop.providers.dialect import AnswerDelta
 from helix_desktop.providers.empty_response import (
@@ -24,6 +25,8 @@ from helix_desktop.providers.empty_response import (
     unnamed_call_error,
 )
 from helix_desktop.providers.json_wire import PART_SEPARATOR, arguments_object, get_object, join_text_parts
+
+_text = TextContext("Providers")
 
 _STOPS: Mapping[str, StopReason] = {
     "max_tokens": "length",
@@ -195,9 +198,9 @@ class MessagesAssembler:
     def _empty_error(self, stop: StopReason) -> Exception:
         if self._stop == "model_context_window_exceeded":
             return ContextWindowExceeded(
-                f"The request leaves {self._provider} no room for an answer.",
-                "The model's window was full before its first word.",
-                "Compact the session, or correct the model's window in Settings, Providers.",
+                _text("The request leaves {provider} no room to answer.", provider=self._provider),
+                _text("The context window was full before the first word."),
+                _text("Compact the conversation, or correct the context window in Settings, Providers."),
             )
         return empty_answer_error(self._provider, stop, self._refusal_text)
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 
@@ -24,6 +24,9 @@ from helix_desktop.domain.errors import ArchiveWriteFailed, InvalidArchive
 from helix_desktop.domain.events.session import Attachment
 from helix_desktop.domain.store.archive_report import SUFFIX
 from helix_desktop.domain.store.entries import SessionSummary
+from helix_desktop.domain.user_text import TextContext, UserText
+
+text = TextContext("Store")
 
 FORMAT = 1
 MAX_NOTE_BYTES = 16 * 1024 * 1024  # largest manifest, record or description of a session, in bytes
@@ -66,19 +69,19 @@ def file_name(name: str, stamp: str = "") -> str:
     return f"{short_name}{'-' if stamp else ''}{stamp}{SUFFIX}"
 
 
-def invalid_archive(why: str) -> InvalidArchive:
+def invalid_archive(why: UserText) -> InvalidArchive:
     """Return the error for a file that is not what an export wrote."""
     return InvalidArchive(
-        "This file cannot be imported.",
-        f"{why[:1].upper()}{why[1:]}.",
-        "Nothing was changed. Use another copy of the file, or export it again.",
+        text("This file can't be imported."),
+        why,
+        text("Nothing was changed. Use another copy, or export it again."),
     )
 
 
-def write_failed(path: Path, error: Any) -> ArchiveWriteFailed:
+def write_failed(path: Path, why: UserText) -> ArchiveWriteFailed:
     """Return the error for a file that the disk did not take."""
     return ArchiveWriteFailed(
-        f"{path} was not written.",
-        f"{getattr(error, 'strerror', None) or error}.",
-        "Nothing of it was left. Choose another place, or free some room there.",
+        text("{file} was not written.", file=path),
+        why,
+        text("Nothing was left behind. Choose another place, or free up space there."),
     )

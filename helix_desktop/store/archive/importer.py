@@ -22,7 +22,7 @@ from helix_desktop.domain.events.session import RecordedEvent
 from helix_desktop.domain.progress import OnProgress
 from helix_desktop.domain.store.archive_report import ArchiveTotals, ImportResult
 from helix_desktop.domain.store.entries import Content, SessionSummary
-from helix_desktop.domain.text_format import format_bytes
+from helix_desktop.domain.user_text import ByteSize, TextContext, system_reason
 from helix_desktop.store.archive.archive_format import ArchiveManifest
 from helix_desktop.store.archive.reader import (
     ArchivedContent,
@@ -39,6 +39,8 @@ from helix_desktop.store.leveldb.contents import ContentStore
 from helix_desktop.store.leveldb.entry_record import EntryRecord
 from helix_desktop.store.leveldb.rows import ROWS
 from helix_desktop.store.leveldb_store import LevelDbStore
+
+text = TextContext("Store")
 
 _GROUP_BYTES = 4 * 1024 * 1024
 _GROUP_EVENTS = 2_000
@@ -70,7 +72,7 @@ def _check_readable(path: Path, stop: threading.Event, on_progress: OnProgress) 
     try:
         return check_archive(path, stop, on_progress)
     except OSError as error:
-        raise InvalidArchive(f"{path} cannot be read.", f"{error.strerror or error}.") from error
+        raise InvalidArchive(text("{file} can't be read.", file=path), system_reason(error)) from error
 
 
 def _half_progress(on_progress: OnProgress, half: int) -> OnProgress:
@@ -104,9 +106,9 @@ class _Importer:
                         await self._flush()
         except (InvalidArchive, Stopped) as error:  # it was valid a moment ago: another process changes it
             raise InvalidArchive(
-                "The import was cut off.",
-                f"The file changed while it was read ({error}).",
-                "What was imported until then is whole; importing again goes on.",
+                text("The import was interrupted."),
+                text("The file changed while it was read ({detail}).", detail=str(error)),
+                text("Everything imported so far is complete. Import again to continue."),
             ) from error
         return self._result
 
@@ -236,7 +238,7 @@ def _check_free_space(folder: Path, path: Path) -> None:
     free = shutil.disk_usage(folder).free
     if free < needed:
         raise HelixError(
-            f"There is not enough room to import {path.name}.",
-            f"About {format_bytes(needed)} are needed, {format_bytes(free)} are free.",
-            "Nothing was changed. Free some room on the disk, and import it again.",
+            text("There is not enough disk space to import {file}.", file=path.name),
+            text("About {needed} are needed, {free} are free.", needed=ByteSize(needed), free=ByteSize(free)),
+            text("Nothing was changed. Free up disk space, then import it again."),
         )

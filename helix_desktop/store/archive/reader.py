@@ -14,6 +14,7 @@ from helix_desktop.domain.errors import InvalidArchive
 from helix_desktop.domain.events.session import RecordedEvent, digests_in
 from helix_desktop.domain.progress import OnProgress
 from helix_desktop.domain.store.archive_report import ArchiveInfo, ArchiveTotals
+from helix_desktop.domain.user_text import TextContext, system_reason
 from helix_desktop.store.archive.archive_format import (
     END,
     FORMAT,
@@ -29,6 +30,8 @@ from helix_desktop.store.archive.tar_stream import TarStreamReader
 from helix_desktop.store.core import keys
 from helix_desktop.store.core.row_codec import MAX_CONTENT_BYTES
 from helix_desktop.store.leveldb.entry_record import EntryRecord
+
+text = TextContext("Store")
 
 _MAX_COUNT = 2**62  # upper limit of all counts
 _MAX_TIME_MS = 253_370_764_800_000  # milliseconds, the year 9999: calendars end there
@@ -73,7 +76,7 @@ def read_archive(
     """Yield the manifest, all contents, all sessions, and the end. Raise InvalidArchive, Stopped, OSError."""
     if path.exists() and not (path.is_file() or path.is_dir()):
         raise invalid_archive(
-            "it is a pipe or a device, and a file is read twice"
+            text("It must be a regular file, not a pipe or device.")
         )  # opening a pipe may never end
     size = path.stat().st_size
     with path.open("rb") as file:
@@ -91,7 +94,7 @@ def read_info(path: Path) -> ArchiveInfo:
     try:
         manifest = next(parts)
     except OSError as error:
-        raise InvalidArchive(f"{path} cannot be read.", f"{error.strerror or error}.") from error
+        raise InvalidArchive(text("{file} can't be read.", file=path), system_reason(error)) from error
     assert isinstance(manifest, ArchiveManifest)  # the first part always is, or there is none
     return ArchiveInfo(
         manifest.name, manifest.workspace, manifest.created, manifest.entries, manifest.sessions
@@ -105,7 +108,7 @@ def check_archive(
     for part in read_archive(path, stop, on_progress):
         if isinstance(part, ArchiveTotals):
             return part
-    raise invalid_archive("it has no end")
+    raise invalid_archive(text("It has no end."))
 
 
 def _read_parts(tar: TarStreamReader) -> Iterator[ArchivePart]:
@@ -131,9 +134,11 @@ def _read_parts(tar: TarStreamReader) -> Iterator[ArchivePart]:
         yield log
     end = _read_note(tar, END, ArchiveTotals)
     if (end.entries, end.size, end.sessions, end.events) != (entries, size, sessions, events):
-        raise invalid_archive("it does not hold what its end says")
+        raise invalid_archive(text("Its contents don't match its totals."))
     for digest in missing.difference(end.missing):
-        raise invalid_archive(f"an event names the content {digest[:80]!r}, which is not stored in it")
+        raise invalid_archive(
+            text("An event uses the output {digest}, which is missing in it.", digest=repr(digest[:80]))
+        )
     tar.finish()
     yield end
 
@@ -142,8 +147,12 @@ def _read_manifest(tar: TarStreamReader) -> ArchiveManifest:
     manifest = _read_note(tar, MANIFEST, ArchiveManifest)
     if manifest.format != FORMAT:
         raise invalid_archive(
-            f"it has format {manifest.format}, written by Helix Desktop {manifest.version[:20]}; "
-            f"this version reads format {FORMAT}"
+            text(
+                "It has format {actual}, from Helix Desktop {version}; this version reads format {expected}.",
+                actual=manifest.format,
+                version=manifest.version[:20],
+                expected=FORMAT,
+            )
         )
     return manifest
 
@@ -151,16 +160,16 @@ def _read_manifest(tar: TarStreamReader) -> ArchiveManifest:
 def _read_content(tar: TarStreamReader, previous_digest: str) -> ArchivedContent:
     digest = tar.next_name().removeprefix("contents/").removesuffix(".json")
     if not is_digest(digest) or digest <= previous_digest:
-        raise invalid_archive(f"its content {digest[:70]!r} is not in order")
+        raise invalid_archive(text("Its output {digest} is out of order.", digest=repr(digest[:70])))
     record = EntryRecord(**msgspec.structs.asdict(_read_note(tar, f"contents/{digest}.json", _RECORD_NOTE)))
     data = tar.read_member(f"contents/{digest}", MAX_CONTENT_BYTES)
     if digest_of(data) != digest:
-        raise invalid_archive(f"its content {digest} has other bytes")
+        raise invalid_archive(text("The bytes of its output {digest} don't match.", digest=digest))
     times = (record.created, record.last_used, record.trashed)
     if not _are_valid_times(*times) or not all(
         0 <= count < _MAX_COUNT for count in (record.tokens, record.recalls)
     ):
-        raise invalid_archive(f"its content {digest} has an impossible record")
+        raise invalid_archive(text("The record of its output {digest} is invalid.", digest=digest))
     return ArchivedContent(digest, record, data)
 
 
@@ -170,13 +179,13 @@ def _read_session(tar: TarStreamReader, number: int) -> ArchivedSession:
     try:
         keys.session_bytes(header.id)
     except ValueError as error:
-        raise invalid_archive(str(error)) from error
+        raise invalid_archive(text("A session ID in it is invalid ({detail}).", detail=str(error))) from error
     if header.summary is not None and header.summary.id != header.id:
-        raise invalid_archive(f"its session {number} has the summary of another one")
+        raise invalid_archive(text("Its session {number} has the summary of another session.", number=number))
     if header.summary and not _are_valid_times(
         header.summary.created, header.summary.updated, header.summary.trashed
     ):
-        raise invalid_archive(f"its session {number} has an impossible time")
+        raise invalid_archive(text("Its session {number} has an invalid time.", number=number))
     events: list[RecordedEvent] = []
     part = size = 0
     while len(events) < header.events:
@@ -185,13 +194,13 @@ def _read_session(tar: TarStreamReader, number: int) -> ArchivedSession:
         events += _decode(_decode_events, data, f"session {number}")
         size += len(data)
         if size > MAX_SESSION_BYTES:
-            raise invalid_archive(f"its session {number} is too long")
+            raise invalid_archive(text("Its session {number} is too long.", number=number))
         if not data:
-            raise invalid_archive(f"its session {number} has too few events")
+            raise invalid_archive(text("Its session {number} has too few events.", number=number))
     if [recorded.seq for recorded in events] != list(range(1, header.events + 1)):
-        raise invalid_archive(f"the events of its session {number} are not in order")
+        raise invalid_archive(text("The events of its session {number} are out of order.", number=number))
     if not _are_valid_times(*(recorded.at for recorded in events)):
-        raise invalid_archive(f"an event of its session {number} has an impossible time")
+        raise invalid_archive(text("An event of its session {number} has an invalid time.", number=number))
     return ArchivedSession(header, events)
 
 
@@ -212,4 +221,6 @@ def _decode(decode: Callable[[bytes], T], data: bytes, name: str) -> T:
     try:
         return decode(data)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise invalid_archive(f"its {name} is not understood ({error})") from error
+        raise invalid_archive(
+            text("Its part {name} can't be read ({detail}).", name=name, detail=str(error))
+        ) from error

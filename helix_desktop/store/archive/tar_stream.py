@@ -11,7 +11,10 @@ from typing import BinaryIO
 
 import zstandard
 
+from helix_desktop.domain.user_text import TextContext
 from helix_desktop.store.archive.archive_format import invalid_archive
+
+text = TextContext("Store")
 
 _ZSTD_LEVEL = 3
 _BLOCK_BYTES = 512
@@ -61,9 +64,15 @@ class TarStreamReader:
         """Return the bytes of the next member, which must have this name and at most `max_bytes` bytes."""
         member_name, size = self._read_header()
         if member_name != name:
-            raise invalid_archive(f"it holds {member_name[:100]!r} where {name!r} belongs")
+            raise invalid_archive(
+                text(
+                    "It contains {actual} in place of {expected}.",
+                    actual=repr(member_name[:100]),
+                    expected=name,
+                )
+            )
         if size > max_bytes:
-            raise invalid_archive(f"its {name} claims {size} bytes")
+            raise invalid_archive(text("Its part {name} has {size} bytes, too many.", name=name, size=size))
         self._next_header = None
         data = self._read(size)
         self._read(-size % _BLOCK_BYTES)
@@ -77,31 +86,35 @@ class TarStreamReader:
             or self._packed.unused_data
             or self._file.read(1)
         ):
-            raise invalid_archive("something follows its end")
+            raise invalid_archive(text("It continues after its end."))
         if not self._packed.eof:
-            raise invalid_archive("it ends early: its last bytes are missing")
+            raise invalid_archive(text("It ends early: its last bytes are missing."))
 
     def _read_header(self) -> tuple[str, int]:
         if self._next_header is None:
             block = self._read(_BLOCK_BYTES)
             if not any(block):
-                raise invalid_archive("it ends early: its last part is missing")
+                raise invalid_archive(text("It ends early: its last part is missing."))
             try:
                 member = tarfile.TarInfo.frombuf(block, "utf-8", "strict")
             except (tarfile.HeaderError, UnicodeDecodeError) as error:
-                raise invalid_archive(f"a part of it has no name ({error})") from error
+                raise invalid_archive(
+                    text("A part of it has no valid name ({detail}).", detail=str(error))
+                ) from error
             if member.type != tarfile.REGTYPE or member.size < 0:
-                raise invalid_archive(f"it holds {member.name[:100]!r}, which is no plain file")
+                raise invalid_archive(
+                    text("It contains {name}, which must be a regular file.", name=repr(member.name[:100]))
+                )
             self._next_header = member.name, member.size
         return self._next_header
 
     def _read(self, size: int) -> bytes:
         self._bytes_left -= size
         if self._bytes_left < 0:
-            raise invalid_archive("it claims to hold more than a file of its size can")
+            raise invalid_archive(text("It claims more data than a file of its size can hold."))
         while len(self._unpacked) < size:
             if not self._unpack_more():
-                raise invalid_archive("it ends early: a part of it is missing")
+                raise invalid_archive(text("It ends early: a part of it is missing."))
         data = bytes(memoryview(self._unpacked)[:size])
         del self._unpacked[:size]
         return data
@@ -113,7 +126,9 @@ class TarStreamReader:
             try:
                 plain = self._packed.decompress(packed)
             except zstandard.ZstdError as error:
-                raise invalid_archive(f"it does not unpack ({error})") from error
+                raise invalid_archive(
+                    text("It can't be decompressed ({detail}).", detail=str(error))
+                ) from error
             self._unpacked += plain
             if plain or not packed:
                 return bool(plain)

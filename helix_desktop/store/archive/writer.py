@@ -19,6 +19,7 @@ from helix_desktop.domain.errors import ContentDamaged, DigestUnknown, InvalidAr
 from helix_desktop.domain.events.session import Attachment, RecordedEvent, digests_in
 from helix_desktop.domain.progress import OnProgress
 from helix_desktop.domain.store.archive_report import ArchiveTotals, ExportResult
+from helix_desktop.domain.user_text import TextContext, system_reason
 from helix_desktop.store.archive.archive_format import (
     END,
     FORMAT,
@@ -37,6 +38,8 @@ from helix_desktop.store.leveldb.counters import read_totals
 from helix_desktop.store.leveldb.event_log import read_events
 from helix_desktop.store.leveldb.rows import ROWS
 from helix_desktop.store.threads.bulk_access import StoreSnapshot
+
+text = TextContext("Store")
 
 _PART_FILE = re.compile(r"\.[0-9a-f]{32}\.part")  # an export that has no name yet
 _ABANDONED_S = 24 * 3600  # seconds without a write
@@ -61,13 +64,15 @@ def write_archive(
             file.flush()
             os.fsync(file.fileno())
         if check_archive(part, snapshot.stop_event, _last_stage_progress(on_progress)) != totals:
-            raise invalid_archive("it was not written as it should be")
+            raise invalid_archive(text("It was not written correctly."))
         size = part.stat().st_size
         part.replace(path)
     except InvalidArchive as error:
-        raise write_failed(path, f"What was written reads otherwise: {error.why}") from error
+        raise write_failed(
+            path, text("The file is wrong after writing: {reason}", reason=error.why)
+        ) from error
     except OSError as error:
-        raise write_failed(path, error) from error
+        raise write_failed(path, system_reason(error)) from error
     finally:
         part.unlink(missing_ok=True)
     return ExportResult(str(path), size, totals)

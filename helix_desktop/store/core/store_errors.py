@@ -13,8 +13,11 @@ from helix_desktop.domain.errors import (
     StoreClosed,
 )
 from helix_desktop.domain.store.entries import Content
-from helix_desktop.domain.text_format import format_bytes, utc_day
+from helix_desktop.domain.text_format import utc_day
+from helix_desktop.domain.user_text import ByteSize, TextContext, UserText, join_sentences
 from helix_desktop.store.core.row_codec import MAX_CONTENT_BYTES
+
+text = TextContext("Store")
 
 _MAX_NEAR_MATCHES = 5  # near matches that are listed
 _MIN_NEAR_DIGITS = 4  # hex digits that a near match has in common, at least
@@ -22,34 +25,36 @@ _MIN_NEAR_DIGITS = 4  # hex digits that a near match has in common, at least
 
 def store_closed() -> StoreClosed:
     """Return the error for a call after `close`."""
-    return StoreClosed("The workspace's store is closed.", fix="Open the workspace again.")
+    return StoreClosed(text("The workspace is closed."), fix=text("Open the workspace again."))
 
 
 def content_too_large(content: Content) -> ContentTooLarge:
     """Return the error for a content over the limit."""
-    size, max_text = _format_sizes(len(content.data), MAX_CONTENT_BYTES)
+    size, limit = _sizes(len(content.data), MAX_CONTENT_BYTES)
     return ContentTooLarge(
-        f"{content.tool or 'An output'} gave {size}, which is not stored.",
-        f"One content may have at most {max_text}.",
-        "Ask for less: a part of the file, fewer lines, or a search in it.",
+        text("The output of {tool} is too large to store ({size}).", tool=content.tool, size=size)
+        if content.tool
+        else text("The output is too large to store ({size}).", size=size),
+        text("One output can have at most {limit}.", limit=limit),
+        text("Ask for less: part of the file, fewer lines, or a search in it."),
     )
 
 
 def request_too_large(size: int, max_bytes: int) -> ContentTooLarge:
     """Return the error for a commit that does not fit one message to the store's owner."""
-    size_text, max_text = _format_sizes(size, max_bytes)
+    size_text, limit = _sizes(size, max_bytes)
     return ContentTooLarge(
-        f"What was to be stored at once has {size_text}.",
-        f"Beside the window that owns the workspace, at most {max_text} can be stored at once.",
-        "Close the window and try again, or store it in parts.",
+        text("This is too much to store at once ({size}).", size=size_text),
+        text("While another window has the workspace open, the limit is {limit}.", limit=limit),
+        text("Close that window and try again, or store it in parts."),
     )
 
 
-def _format_sizes(size: int, max_bytes: int) -> tuple[str, str]:
-    """Format both sizes; to the byte if they would round to the same text."""
-    if format_bytes(size) == format_bytes(max_bytes):
-        return f"{size:,} bytes", f"{max_bytes:,} bytes"
-    return format_bytes(size), format_bytes(max_bytes)
+def _sizes(size: int, max_bytes: int) -> tuple[str, str]:
+    """Return both sizes as text; to the byte if they would round to the same."""
+    if str(ByteSize(size)) == str(ByteSize(max_bytes)):
+        return text.plural(size, "%n byte", "%n bytes"), text.plural(max_bytes, "%n byte", "%n bytes")
+    return text("{size}", size=ByteSize(size)), text("{size}", size=ByteSize(max_bytes))
 
 
 def digest_unknown(digest: str, find_digests: Callable[[str, int], list[str]]) -> DigestUnknown:
@@ -59,29 +64,33 @@ def digest_unknown(digest: str, find_digests: Callable[[str, int], list[str]]) -
         if not near and is_digest_prefix(digest[:length]):
             near = tuple(find_digests(digest[:length], _MAX_NEAR_MATCHES))
     return DigestUnknown(
-        f"This workspace holds no content {digest[:64]}.",
-        "Contents are kept per workspace, under the SHA-256 of their bytes.",
-        f"Near matches: {', '.join(near)}." if near else "Search the cache for what it was about.",
+        text("This workspace has no cached output {digest}.", digest=digest[:64]),
+        text("Each workspace keeps its own cache."),
+        text("Near matches: {digests}.", digests=", ".join(near))
+        if near
+        else text("Search the cache for what it was about."),
         near=near,
     )
 
 
 def content_redacted(digest: str, at_ms: int, successor: str = "") -> ContentRedacted:
     """Return the error for a digest whose content was removed at the user's request."""
-    instead = f"Without what was removed it is {successor}." if successor else "Go on without it."
     return ContentRedacted(
-        f"The content {digest} was forgotten on the person's word on {utc_day(at_ms)}.",
-        "It held something that must not be kept.",
-        instead,
+        text("The user removed the cached output {digest} on {day}.", digest=digest, day=utc_day(at_ms)),
+        text("It contained a secret."),
+        text("Without the secret it is {digest}.", digest=successor)
+        if successor
+        else text("Continue without it."),
         near=(successor,) if successor else (),
     )
 
 
-def content_damaged(digest: str, why: str, quarantined_as: str = "") -> ContentDamaged:
+def content_damaged(digest: str, why: UserText, quarantined_as: str = "") -> ContentDamaged:
     """Return the error for a content that is damaged; `quarantined_as` names the copy of its row."""
     return ContentDamaged(
-        f"The stored content {digest} is damaged and was not used.",
-        f"{why[:1].upper()}{why[1:]}."
-        + (f" The damaged row is kept as {quarantined_as}." if quarantined_as else ""),
-        "Run again what made it: storing the same bytes heals the entry.",
+        text("The cached output {digest} is damaged and was not used.", digest=digest),
+        join_sentences(
+            why, text("The damaged data is kept as {file}.", file=quarantined_as) if quarantined_as else ""
+        ),
+        text("Run the tool again: storing the same output repairs the entry."),
     )

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 import msgspec
 
+from helix_desktop.domain.user_text import plain_text
 from helix_desktop.system.files import replace
 
 T = TypeVar("T")
@@ -26,7 +27,7 @@ def write_struct(path: Path, value: object) -> None:
     """Replace a file so that a crash leaves the complete old or new one. Raise OSError."""
     part = path.with_name(path.name + ".part")
     with part.open("wb") as file:
-        file.write(msgspec.json.encode(value) + b"\n")
+        file.write(msgspec.json.encode(value, enc_hook=plain_text) + b"\n")
         file.flush()
         os.fsync(file.fileno())
     replace(part, path)

@@ -8,6 +8,9 @@ import threading
 from pathlib import Path
 
 from helix_desktop.domain.errors import DataDirUnavailable, StoreLocked
+from helix_desktop.domain.user_text import TextContext, system_reason
+
+text = TextContext("Store")
 
 if sys.platform == "win32":
     import msvcrt
@@ -84,9 +87,9 @@ def _lock_file(path: Path) -> int:
         file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
         raise DataDirUnavailable(
-            f"The workspace's store cannot be opened for writing: {path.parent}.",
-            f"{error.strerror}.",
-            "Make the folder writable, or choose another data directory.",
+            text("The workspace data can't be written: {folder}.", folder=path.parent),
+            system_reason(error),
+            text("Make the folder writable, or choose another data directory."),
         ) from error
     try:
         _lock(file)
@@ -108,11 +111,16 @@ def _read_pid(path: Path) -> int | None:
 
 def _store_locked(pid: int | None) -> StoreLocked:
     if pid == os.getpid():
-        return StoreLocked("This workspace is open here already.", pid, fix="Use the window it is open in.")
-    by = f"by another running Helix Desktop (process {pid})" if pid else "by another process"
+        return StoreLocked(
+            text("This workspace is already open here."), pid, fix=text("Use the window it is open in.")
+        )
     return StoreLocked(
-        f"This workspace is in use {by}.",
+        text(
+            "This workspace is in use by another running Helix Desktop (process {process}).", process=str(pid)
+        )
+        if pid
+        else text("This workspace is in use by another process."),
         pid,
-        "Only one process at a time may write a workspace's store.",
-        "Use that window, or close it and try again.",
+        text("Only one process at a time can write workspace data."),
+        text("Use that window, or close it and try again."),
     )

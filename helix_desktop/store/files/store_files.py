@@ -18,9 +18,12 @@ from pathlib import Path
 import msgspec
 
 from helix_desktop.domain.errors import DataDirUnavailable, StoreUnreadable
+from helix_desktop.domain.user_text import TextContext, system_reason
 from helix_desktop.store.files.atomic_files import read_struct, sync_folder, write_struct
 from helix_desktop.store.files.repair_notes import RepairNotes
 from helix_desktop.store.files.sqlite_files import delete_database
+
+text = TextContext("Store")
 
 CURRENT_SCHEMA = 1
 
@@ -104,9 +107,9 @@ class StoreFiles:
             self.quarantine.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise DataDirUnavailable(
-                f"The folder for the workspace's store cannot be made: {self.folder}.",
-                f"{error.strerror}.",
-                "Make its parent writable, or choose another data directory.",
+                text("The folder for workspace data can't be created: {folder}.", folder=self.folder),
+                system_reason(error),
+                text("Make its parent folder writable, or choose another data directory."),
             ) from error
 
     def read_format(self) -> StoreFormat | None:
@@ -115,9 +118,9 @@ class StoreFiles:
             return read_struct(self.folder / "format", StoreFormat)
         except (msgspec.DecodeError, OSError) as error:
             raise StoreUnreadable(
-                "The workspace's store cannot be read.",
-                f"Its file `format` is damaged ({error}).",
-                "Nothing was changed. Put a backup of its folder in place.",
+                text("The workspace data can't be read."),
+                text("Its format file is damaged ({detail}).", detail=str(error)),
+                text("Nothing was changed. Replace the data folder with a backup."),
             ) from error
 
     def write_format(self, store_format: StoreFormat) -> None:

@@ -15,6 +15,7 @@ from helix_desktop.domain.digest import digest_of, is_digest
 from helix_desktop.domain.errors import DigestUnknown
 from helix_desktop.domain.store.entries import Content
 from helix_desktop.domain.store.retention import must_revive
+from helix_desktop.domain.user_text import TextContext
 from helix_desktop.store.core import keys, row_codec, store_errors
 from helix_desktop.store.core.commit import check_digest
 from helix_desktop.store.core.row_codec import MAX_CONTENT_BYTES, ROW_VERSION, RowDamaged
@@ -23,6 +24,8 @@ from helix_desktop.store.files.quarantine import Quarantine
 from helix_desktop.store.leveldb.database import Database, ReadView
 from helix_desktop.store.leveldb.entry_record import EntryRecord, new_record
 from helix_desktop.store.leveldb.rows import ROWS
+
+text = TextContext("Store")
 
 MAX_SINGLE_ROW_BYTES = 1024 * 1024  # largest content stored in one row, in bytes
 CHUNK_BYTES = 512 * 1024  # bytes of content per chunk above that
@@ -94,12 +97,12 @@ class ContentStore:
         """Return the bytes of a digest. Raise DigestUnknown, ContentDamaged; never return other bytes."""
         if not is_digest(digest):
             raise missing_error(view, digest)
-        why = "its bytes do not have its SHA-256"
+        why = text("Its bytes don't match its digest.")
         for get in (view.get, view.get_verified):
             try:
                 data = self._load_unverified(get, digest)
             except RowDamaged as error:
-                why = str(error)
+                why = text("Its stored data is damaged ({detail}).", detail=str(error))
                 continue
             if data is None:
                 break
@@ -110,7 +113,7 @@ class ContentStore:
                 digest, why, self.quarantine.save(digest, self._raw_rows(view, digest))
             )
         if _has_row(view.get, keys.record(digest)):
-            raise store_errors.content_damaged(digest, "its bytes are missing")
+            raise store_errors.content_damaged(digest, text("Its bytes are missing."))
         raise missing_error(view, digest)
 
     def _stage_bytes(self, batch: WriteBatch, content: Content, created_ms: int) -> int:

@@ -18,12 +18,22 @@ from typing import Any, TypeVar
 import plyvel
 
 from helix_desktop.domain.errors import StoreDamaged, StoreUnreadable, StoreWriteFailed
-from helix_desktop.domain.text_format import format_bytes
+from helix_desktop.domain.user_text import (
+    ByteSize,
+    OptionalText,
+    TextContext,
+    UserText,
+    join_sentences,
+    system_reason,
+    verbatim,
+)
 from helix_desktop.store.core import store_errors
 from helix_desktop.store.core.row_codec import RowDamaged
 from helix_desktop.store.core.write_batch import WriteBatch
 from helix_desktop.store.leveldb.rw_lock import ReadWriteLock
 from helix_desktop.system.files import ansi_path
+
+_text = TextContext("Store")
 
 _log = logging.getLogger(__name__)
 
@@ -31,8 +41,9 @@ MAX_SLICE_BYTES = 4 * 1024 * 1024  # bytes of unreferenced rows per synced write
 _PROBE_BYTES = 64 * 1024  # bytes written to test if the disk takes writes at all
 _RESERVED_BYTES = 1024 * 1024  # free space that must remain beyond what reopening needs, in bytes
 
-_FREE_SPACE_HINT = "Make the folder writable, or free some room on the disk."
-_READABLE_HINT = "Make its files readable, and check the disk that they lie on."
+_FREE_SPACE_HINT = _text("Make the folder writable, or free up disk space.")
+_READABLE_HINT = _text("Make the files readable, and check the disk they are on.")
+_BACKUP_HINT = _text("Replace the data folder with a backup.")
 
 Rows = Iterator[tuple[bytes, bytes]]
 T = TypeVar("T")
@@ -140,7 +151,7 @@ class Database:
             self._write_error = _error_text(error)
             self._rollback_rows = self._stored_rows(batch)
             _log.warning("A write to the store failed: %s", self._write_error)
-            raise _write_failed(self._write_error) from error
+            raise _write_failed(verbatim(f"{self._write_error}.")) from error
         for callback in batch.durable_callbacks:
             callback()
 
@@ -177,7 +188,7 @@ class Database:
         if self._closed:
             raise store_errors.store_closed()
         if self._db is None:
-            raise store_unreadable(self._write_error, _FREE_SPACE_HINT)
+            raise store_unreadable(verbatim(f"{self._write_error}."), _FREE_SPACE_HINT)
         return self._db
 
     def ensure_open(self) -> None:
@@ -185,7 +196,7 @@ class Database:
         try:
             self._reopen_if_closed()
         except StoreUnreadable as error:
-            raise _write_failed(error.why.rstrip(".")) from error
+            raise _write_failed(error.why) from error
 
     def _reopen_for_write(self, batch: WriteBatch) -> None:
         """Reopen the files, if there is space for it: on a full disk a closed LevelDB stays closed."""
@@ -210,7 +221,7 @@ class Database:
                 self._write_synced(self._rollback_rows)
             except plyvel.Error as error:
                 self._close_db()
-                raise store_unreadable(_error_text(error), _FREE_SPACE_HINT) from error
+                raise store_unreadable(_reason(error), _FREE_SPACE_HINT) from error
             self._rollback_rows = {}
             self._write_error = ""
             _log.info("The store takes writes again.")
@@ -236,7 +247,7 @@ def create_db(path: Path, rows: dict[bytes, bytes]) -> None:
     """Create a LevelDB at `path`, which must not exist, with `rows` durably. Raise StoreUnreadable."""
     # With `create_if_missing`, LevelDB deletes the tables of a database whose CURRENT is missing.
     if path.exists():
-        raise store_unreadable(f"{path.name} exists already")
+        raise store_unreadable(_text("{file} already exists.", file=path.name))
     handle = Database(path, create=True)
     try:
         batch = WriteBatch(handle.get)
@@ -247,12 +258,14 @@ def create_db(path: Path, rows: dict[bytes, bytes]) -> None:
         handle.close()
 
 
-def store_unreadable(why: str, fix: str = "Put a backup of its folder in place.") -> StoreUnreadable:
+def store_unreadable(why: OptionalText, fix: UserText = _BACKUP_HINT) -> StoreUnreadable:
     """Return the error for files that cannot be used as they are."""
-    return StoreUnreadable("The workspace's store cannot be read.", f"{why}.", f"Nothing was changed. {fix}")
+    return StoreUnreadable(
+        _text("The workspace data can't be read."), why, join_sentences(_text("Nothing was changed."), fix)
+    )
 
 
-def store_damaged(why: str) -> StoreDamaged:
+def store_damaged(why: UserText) -> StoreDamaged:
     """Return the error for files that are not what was written."""
     reason = store_unreadable(why)
     return StoreDamaged(reason.what, reason.why, reason.fix)
@@ -260,11 +273,10 @@ def store_damaged(why: str) -> StoreDamaged:
 
 def _read_error(error: Exception) -> RowDamaged | StoreUnreadable:
     """Return the error for a row that cannot be read."""
-    reason = _error_text(error)
     return (
-        RowDamaged(reason)
+        RowDamaged(_error_text(error))
         if isinstance(error, plyvel.CorruptionError)
-        else store_unreadable(reason, _READABLE_HINT)
+        else store_unreadable(_reason(error), _READABLE_HINT)
     )
 
 
@@ -281,11 +293,11 @@ def _open_leveldb(path: Path, create: bool = False, strict: bool = True) -> Any:
             bloom_filter_bits=10,
         )
     except plyvel.CorruptionError as error:
-        raise store_damaged(_error_text(error)) from error
+        raise store_damaged(_reason(error)) from error
     except plyvel.IOError as error:
-        raise store_unreadable(_error_text(error), _FREE_SPACE_HINT) from error
+        raise store_unreadable(_reason(error), _FREE_SPACE_HINT) from error
     except plyvel.Error as error:
-        raise store_unreadable(_error_text(error)) from error
+        raise store_unreadable(_reason(error)) from error
 
 
 def _scan_forward(rows: Any, first: bytes, stop: bytes) -> Rows:
@@ -334,10 +346,12 @@ def _check_free_space(folder: Path, needed: int) -> None:
     try:
         free = shutil.disk_usage(folder).free
         if free < needed:
-            raise _write_failed(f"the disk has {format_bytes(free)} left, {format_bytes(needed)} are needed")
+            raise _write_failed(
+                _text("{needed} are needed, {free} are free.", needed=ByteSize(needed), free=ByteSize(free))
+            )
         _probe_write(folder.parent / "probe")
     except OSError as error:
-        raise _write_failed(error.strerror or str(error)) from error
+        raise _write_failed(system_reason(error)) from error
 
 
 # The same sync that LevelDB uses, so that the probe fails where LevelDB would.
@@ -357,12 +371,17 @@ def _probe_write(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _write_failed(why: str) -> StoreWriteFailed:
+def _write_failed(why: OptionalText) -> StoreWriteFailed:
     return StoreWriteFailed(
-        "The workspace's store could not be written; this was not saved, everything before it is safe.",
-        f"{why[:1].upper()}{why[1:]}.",
-        "Free some room on the disk, or make the folder writable, and try again: writing resumes by itself.",
+        _text("Couldn't save to disk. Earlier work is safe."),
+        why,
+        _text("Free up disk space or make the folder writable, then try again."),
     )
+
+
+def _reason(error: Exception) -> UserText:
+    """Return LevelDB's message as a sentence."""
+    return verbatim(f"{_error_text(error)}.")
 
 
 def _error_text(error: Exception) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from helix_desktop.domain.errors import StoreUnreadable
+from helix_desktop.domain.user_text import TextContext
 from helix_desktop.store.core import keys, row_codec
 from helix_desktop.store.core.row_codec import RowDamaged
 from helix_desktop.store.files.store_files import CleanState, StoreFormat
@@ -12,20 +13,30 @@ from helix_desktop.store.leveldb.counters import read_sequence, read_totals
 from helix_desktop.store.leveldb.database import Database, ReadView
 from helix_desktop.store.leveldb.rows import ROWS
 
+text = TextContext("Store")
+
 
 def check_format(actual_format: StoreFormat, expected_format: StoreFormat) -> None:
     """Raise StoreUnreadable for another workspace's store, or an unknown schema."""
     if actual_format.schema != expected_format.schema:
         raise StoreUnreadable(
-            "The workspace's store was written by another version of Helix Desktop.",
-            f"It has schema {actual_format.schema}; this version reads schema {expected_format.schema}.",
-            "Nothing was changed. Open it with the newest version.",
+            text("The workspace data was written by another version of Helix Desktop."),
+            text(
+                "It has schema {actual}; this version reads schema {expected}.",
+                actual=actual_format.schema,
+                expected=expected_format.schema,
+            ),
+            text("Nothing was changed. Open it with the newest version."),
         )
     if actual_format.workspace != expected_format.workspace:
         raise StoreUnreadable(
-            "The store found here belongs to another workspace.",
-            f"It is of workspace {actual_format.workspace}, not {expected_format.workspace}.",
-            "Nothing was changed. Put each store's folder back where it was.",
+            text("The data found here belongs to another workspace."),
+            text(
+                "It is from workspace {actual}, not {expected}.",
+                actual=actual_format.workspace,
+                expected=expected_format.workspace,
+            ),
+            text("Nothing was changed. Move each data folder back to where it was."),
         )
 
 

@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from helix_desktop.domain.errors import StoreDamaged, StoreUnreadable, StoreWriteFailed
+from helix_desktop.domain.user_text import TextContext, verbatim
 from helix_desktop.store.core import keys
 from helix_desktop.store.core.row_codec import RowDamaged
 from helix_desktop.store.files.quarantine import Quarantine
@@ -19,6 +20,8 @@ from helix_desktop.store.leveldb.database import Database, store_unreadable
 from helix_desktop.store.leveldb.identity import identity_rows, read_stored_format
 from helix_desktop.store.repair.bulk_writer import BulkWriter
 from helix_desktop.store.repair.integrity_check import IntegrityChecker
+
+text = TextContext("Store")
 
 Row = tuple[bytes, bytes]
 MigrationStep = Callable[[Iterable[Row]], Iterator[Row]]
@@ -70,10 +73,13 @@ def migrate(
         store_files.write_format(target_format)
     except (OSError, RowDamaged, StoreWriteFailed) as error:
         raise StoreUnreadable(
-            f"The workspace's store could not be brought from schema {current_format.schema} "
-            f"to {target_format.schema}.",
-            f"{error}",
-            "Nothing of it was changed. Free room on the disk, or open it with the version that wrote it.",
+            text(
+                "The workspace data couldn't be upgraded from schema {old} to {new}.",
+                old=current_format.schema,
+                new=target_format.schema,
+            ),
+            verbatim(str(error)),
+            text("Nothing was changed. Free up disk space, or open it with the version that wrote it."),
         ) from error
 
 
@@ -129,4 +135,6 @@ def _check_copy(database: Database, store_files: StoreFiles) -> None:
     while database.read(checker.check_next_slice):
         pass
     if checker.result.problems:
-        raise store_unreadable(f"What was copied does not fit together: {checker.result.problems[0]}")
+        raise store_unreadable(
+            text("The copied data is inconsistent: {problem}.", problem=checker.result.problems[0])
+        )

@@ -14,6 +14,7 @@ import msgspec
 from helix_desktop.domain.errors import DataDirUnavailable, StoreDamaged, StoreUnreadable
 from helix_desktop.domain.progress import OnProgress, no_progress
 from helix_desktop.domain.store.repair_report import RepairReport
+from helix_desktop.domain.user_text import TextContext, system_reason, verbatim
 from helix_desktop.store.core.commit import Clock, now_ms
 from helix_desktop.store.core.row_codec import RowDamaged
 from helix_desktop.store.files.owner_lock import OwnerLock
@@ -35,6 +36,8 @@ from helix_desktop.store.open.migration import (
 )
 from helix_desktop.store.open.repair_ladder import RepairLadder
 from helix_desktop.store.repair.preflight import file_sizes, read_current_name
+
+text = TextContext("Store")
 
 _log = logging.getLogger(__name__)
 
@@ -75,9 +78,9 @@ class OpenFiles:
         except OSError as refused:
             _log.warning("It could not be noted that the store is damaged: %s", refused)
         return StoreDamaged(
-            "A part of the workspace's store is damaged.",
-            f"{why}.",
-            "Close the workspace and open it again: it is mended then, and the damaged files are kept.",
+            text("Part of the workspace data is damaged."),
+            verbatim(f"{why}."),
+            text("Close and reopen the workspace to repair it. The damaged files are kept."),
         )
 
 
@@ -141,7 +144,7 @@ def _create_or_migrate(
         if current_format is None:
             if store_files.db.exists() and any(store_files.db.iterdir()):
                 raise store_unreadable(
-                    "Its file `format` is missing, and tables are there that must not be overwritten"
+                    text("Its format file is missing, and the data next to it must not be overwritten.")
                 )
             shutil.rmtree(store_files.new_db, ignore_errors=True)
             create_db(store_files.new_db, identity_rows(store_format))
@@ -154,7 +157,7 @@ def _create_or_migrate(
             store_files.adopt_new_db()
     except OSError as error:
         raise DataDirUnavailable(
-            f"The workspace's store cannot be written: {store_files.folder}.",
-            f"{error.strerror}.",
-            "Make the folder writable, or free some room on the disk.",
+            text("The workspace data can't be written: {folder}.", folder=store_files.folder),
+            system_reason(error),
+            text("Make the folder writable, or free up disk space."),
         ) from error

@@ -14,17 +14,20 @@ import msgspec
 from helix_desktop.domain.errors import StoreDamaged, StoreUnreadable, StoreWriteFailed
 from helix_desktop.domain.progress import OnProgress, no_progress
 from helix_desktop.domain.store.repair_report import RepairReport, TruncatedSession
+from helix_desktop.domain.user_text import TextContext, join_sentences
 from helix_desktop.store.core.commit import Clock
 from helix_desktop.store.core.row_codec import RowDamaged
 from helix_desktop.store.files.quarantine import Quarantine
 from helix_desktop.store.files.store_files import CleanState, StoreFiles, StoreFormat
 from helix_desktop.store.leveldb.contents import ContentStore
-from helix_desktop.store.leveldb.database import Database, store_unreadable
+from helix_desktop.store.leveldb.database import Database, store_damaged, store_unreadable
 from helix_desktop.store.leveldb.identity import check_identity, read_clean_state, read_last_seqs
 from helix_desktop.store.repair.integrity_check import IntegrityChecker
 from helix_desktop.store.repair.preflight import find_torn_log, inspect_files
 from helix_desktop.store.repair.progress import StagedProgress
 from helix_desktop.store.repair.salvage import Salvage, SalvageResult
+
+text = TextContext("Store")
 
 _log = logging.getLogger(__name__)
 
@@ -77,7 +80,9 @@ class RepairLadder:
             state = read_clean_state(handle)
         except RowDamaged as error:
             handle.close()
-            raise StoreDamaged("", f"Its identity or its counters are damaged ({error})") from error
+            raise store_damaged(
+                text("Its identity or its counters are damaged ({detail}).", detail=str(error))
+            ) from error
         except BaseException:
             handle.close()
             raise
@@ -96,7 +101,7 @@ class RepairLadder:
         cut = [TruncatedSession(name, "", end, lost=last - end) for name, end, last in pairs if end < last]
         report = RepairReport(
             self._clock(),
-            ("A file of its database is missing or was cut short",),
+            (text("A file of its database is missing or truncated"),),
             state.entries,
             state.sessions,
             sum(last_seqs.values()),
@@ -129,9 +134,9 @@ class RepairLadder:
         except (OSError, StoreWriteFailed) as error:
             shutil.rmtree(files.repair_db, ignore_errors=True)
             raise StoreUnreadable(
-                "The workspace's store is damaged, and could not be mended.",
-                f"{'; '.join(problems)}. {error}",
-                "Nothing was changed. Make its folder writable, or free room on the disk, and try again.",
+                text("The workspace data is damaged and couldn't be repaired."),
+                join_sentences(*(text("{problem}.", problem=problem) for problem in problems), str(error)),
+                text("Nothing was changed. Make its folder writable or free up space, then try again."),
             ) from error
         _log.warning(
             "The store was mended; gone: %d contents, %d rows, %d writes.",
@@ -159,7 +164,9 @@ class RepairLadder:
         while target.read(checker.check_next_slice):
             self._progress.report(_STAGES - 1, checker.result.contents, entries)
         if checker.result.problems:
-            raise store_unreadable(f"What could be saved does not fit together: {checker.result.problems[0]}")
+            raise store_unreadable(
+                text("The recovered data is inconsistent: {problem}.", problem=checker.result.problems[0])
+            )
 
     def _build_report(
         self, problems: list[str], salvaged: SalvageResult, backup_folder: Path

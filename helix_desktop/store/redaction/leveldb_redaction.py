@@ -9,6 +9,7 @@ import msgspec
 from helix_desktop.domain.errors import StoreDamaged, StoreWriteFailed
 from helix_desktop.domain.progress import OnProgress, no_progress
 from helix_desktop.domain.redaction.redaction import Redaction, RedactionMatches, RedactionRequest
+from helix_desktop.domain.user_text import TextContext
 from helix_desktop.store.core import keys
 from helix_desktop.store.core.tombstone import PendingDeletion
 from helix_desktop.store.core.write_batch import WriteBatch
@@ -18,6 +19,8 @@ from helix_desktop.store.leveldb.rows import ROWS
 from helix_desktop.store.redaction.redactor import Redactor
 from helix_desktop.store.redaction.secret_search import SecretMatches, find_secret
 from helix_desktop.store.redaction.secure_delete import delete_copies, find_copies, rewrite_all_files
+
+text = TextContext("Store")
 
 _MAX_ROUNDS = 3  # what is written while one search runs is found by the next
 
@@ -55,9 +58,9 @@ class LevelDbRedaction:
                 break
         else:
             raise StoreWriteFailed(
-                "It was removed, and is being written again.",
-                "A running turn goes on mentioning it.",
-                "Stop what runs in this workspace, and forget it again.",
+                text("The text was removed, but it is being written again."),
+                text("A running turn keeps mentioning it."),
+                text("Stop all tasks in this workspace, then remove it again."),
             )
         await (
             self._wait_for_index()
@@ -66,9 +69,9 @@ class LevelDbRedaction:
             await self._access.write(self._rewrite_files)
         except StoreDamaged as error:
             raise StoreDamaged(
-                "What was removed may still be in the store's files: they are damaged.",
+                text("Removed text may still be in the workspace files, which are damaged."),
                 error.why,
-                "Close the workspace and open it again, which mends it; then forget it once more.",
+                text("Close and reopen the workspace to repair it, then remove the text again."),
             ) from error
         assert first is not None  # there is a first round
         return first

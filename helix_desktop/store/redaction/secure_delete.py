@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from helix_desktop.domain.errors import StoreWriteFailed
-from helix_desktop.domain.text_format import format_bytes
+from helix_desktop.domain.user_text import ByteSize, TextContext
 from helix_desktop.store.core import keys
 from helix_desktop.store.core.row_codec import RowDamaged
 from helix_desktop.store.core.tombstone import PendingDeletion
@@ -23,6 +23,8 @@ from helix_desktop.store.files.sqlite_files import delete_database
 from helix_desktop.store.files.store_files import StoreFiles
 from helix_desktop.store.leveldb.database import Database, ReadView
 from helix_desktop.store.leveldb.rows import ROWS
+
+text = TextContext("Store")
 
 _SLICE_BYTES = 4 * 1024 * 1024  # bytes per synced write
 _RESERVED_BYTES = 16 * 1024 * 1024  # free space that must remain, in bytes
@@ -133,8 +135,11 @@ def _check_free_space(store_files: StoreFiles) -> None:
     free = shutil.disk_usage(store_files.folder).free
     if free < needed:
         raise StoreWriteFailed(
-            "What was removed may still be in the store's files.",
-            f"They must be written anew, for which the disk has {format_bytes(free)} left; "
-            f"{format_bytes(needed)} are needed.",
-            "Free some room on the disk; it is done at the next start of this workspace.",
+            text("Removed text may still be in the workspace files."),
+            text(
+                "Rewriting them needs {needed} of disk space; {free} are free.",
+                needed=ByteSize(needed),
+                free=ByteSize(free),
+            ),
+            text("Free up disk space. They are rewritten when this workspace opens next."),
         )

@@ -20,6 +20,7 @@ from helix_desktop.domain.progress import OnProgress, no_progress
 from helix_desktop.domain.store.archive_report import ExportResult, ImportResult
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import CacheEntry, EntryPage, SessionSummary, StoreTotals
+from helix_desktop.domain.user_text import TextContext, UserText, join_sentences
 from helix_desktop.store.core import store_errors
 from helix_desktop.store.core.commit import check_commit, now_ms
 from helix_desktop.store.core.entry_query import EntryQuery
@@ -33,6 +34,8 @@ from helix_desktop.store.remote.rpc_methods import RpcAnswer, RpcMethod
 from helix_desktop.store.remote.shared_store import SharedStore
 from helix_desktop.store.search.store_search import StoreSearch
 from helix_desktop.store.threads.backpressure import Backpressure
+
+_text = TextContext("Store")
 
 _ANSWER_TIMEOUT_S = 60.0  # for one answer; an owner busy with a large request still answers within seconds
 _LONG_TIMEOUT_S = 3600.0  # for requests that read the whole store
@@ -208,7 +211,9 @@ class RemoteStore(StoreSearch):
                 except (ConnectionClosed, InvalidFrame) as error:
                     can_repeat = isinstance(error, ConnectionClosed) and method not in _NOT_IDEMPOTENT
                     if not attempts_left or self._reopen is None or not can_repeat:
-                        raise self._not_answering("It was closed or ended") from error
+                        raise self._not_answering(
+                            _text("It was closed or ended (process {process}).", process=str(self.owner_pid))
+                        ) from error
                 await self._reopen_after(backend, self._reopen)
             raise AssertionError  # the last turn of the loop returns or raises
 
@@ -231,7 +236,12 @@ class RemoteStore(StoreSearch):
             async with asyncio.timeout(timeout_s):
                 frame = await pending
         except TimeoutError as error:
-            raise self._not_answering(f"It has not answered for {timeout_s:.0f} s") from error
+            why = _text(
+                "It has not answered for {seconds} s (process {process}).",
+                seconds=round(timeout_s),
+                process=str(self.owner_pid),
+            )
+            raise self._not_answering(why) from error
         answer = frame.decode(RpcAnswer)
         if answer.fault is not None:
             raise from_rpc_error(answer.fault)
@@ -253,9 +263,9 @@ class RemoteStore(StoreSearch):
                 await ended.close()
                 self.backend = await reopen()
 
-    def _not_answering(self, why: str) -> StoreClosed:
+    def _not_answering(self, why: UserText) -> StoreClosed:
         return StoreClosed(
-            "The process that owns this workspace's store does not answer any more.",
-            f"{why} (process {self.owner_pid}); whether it stored what was sent last is not known.",
-            "Try again: what is there is read anew.",
+            _text("The process that owns this workspace's data is not responding."),
+            join_sentences(why, _text("The last change may not be saved.")),
+            _text("Try again: the saved data is read again."),
         )

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from helix_desktop.domain.errors import StoreLocked, StoreUnreadable
 from helix_desktop.domain.progress import OnProgress, no_progress
+from helix_desktop.domain.user_text import TextContext, join_sentences
 from helix_desktop.store.core.commit import Clock, now_ms
 from helix_desktop.store.remote.client import Backend, RemoteStore, Reopen
 from helix_desktop.store.remote.connection import ConnectionClosed, OwnerConnection
@@ -16,6 +17,8 @@ from helix_desktop.store.remote.endpoint_file import OwnerEndpoint, read_endpoin
 from helix_desktop.store.remote.frames import InvalidFrame, UnsupportedVersion, encode_frame
 from helix_desktop.store.remote.handshake import Challenge, OwnerProof, check_owner, prove_client
 from helix_desktop.store.remote.shared_store import SharedStore
+
+text = TextContext("Store")
 
 _OPEN_TIMEOUT_S = 3.0  # for an owner that is just opening or closing, or does not answer
 _PAUSE_S = 0.05
@@ -92,9 +95,13 @@ async def connect(folder: Path, workspace_id: str, reopen: Reopen | None = None)
         connection.mark_authenticated()
         if answer.workspace != workspace_id:
             raise StoreUnreadable(
-                "The store found here belongs to another workspace.",
-                f"Its owner serves workspace {answer.workspace}, not {workspace_id}.",
-                "Nothing was changed. Put each store's folder back where it was.",
+                text("The data found here belongs to another workspace."),
+                text(
+                    "It is from workspace {actual}, not {expected}.",
+                    actual=answer.workspace,
+                    expected=workspace_id,
+                ),
+                text("Nothing was changed. Move each data folder back to where it was."),
             )
     except BaseException:
         await connection.close()
@@ -111,10 +118,10 @@ async def _try_connect(
             return await connect(folder, workspace_id, reopen)
     except UnsupportedVersion as error:
         raise StoreLocked(
-            "This workspace is in use by another version of Helix Desktop.",
+            text("This workspace is in use by another version of Helix Desktop."),
             None,
-            f"Between the two, {error}.",
-            "Close that one, or use the same version.",
+            text("The two can't communicate ({detail}).", detail=str(error)),
+            text("Close the other one, or use the same version."),
         ) from error
     except (ConnectionClosed, InvalidFrame, OSError, TimeoutError):
         return None
@@ -139,6 +146,9 @@ def _owner_not_answering(locked: StoreLocked, timeout_s: float) -> StoreLocked:
     return StoreLocked(
         locked.what,
         locked.owner_pid,
-        f"It has not answered for {timeout_s:.0f} s, and only one process at a time may write a store.",
+        join_sentences(
+            text("It has not answered for {seconds} s.", seconds=round(timeout_s)),
+            text("Only one process at a time can write workspace data."),
+        ),
         locked.fix,
     )

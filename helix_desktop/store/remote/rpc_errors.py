@@ -6,6 +6,7 @@ import msgspec
 
 from helix_desktop.domain import errors
 from helix_desktop.domain.errors import DigestAmbiguous, DigestUnknown, HelixError, StoreError, StoreLocked
+from helix_desktop.domain.user_text import verbatim
 
 _VALUE_ERROR = "ValueError"
 # By the names they had when they first crossed the wire: programs of two releases interoperate.
@@ -69,9 +70,9 @@ def to_rpc_error(error: HelixError | ValueError) -> RpcError:
         return RpcError(_VALUE_ERROR, str(error))
     return RpcError(
         _NAMES.get(type(error), type(error).__name__),
-        error.what,
-        error.why,
-        error.fix,
+        str(error.what),
+        str(error.why),
+        str(error.fix),
         error.near if isinstance(error, DigestUnknown | DigestAmbiguous) else (),
         error.owner_pid if isinstance(error, StoreLocked) else None,
     )
@@ -82,10 +83,11 @@ def from_rpc_error(rpc_error: RpcError) -> HelixError | ValueError:
     if rpc_error.kind == _VALUE_ERROR:
         return ValueError(rpc_error.what)
     kind = _ERROR_CLASSES.get(rpc_error.kind, StoreError)
+    what, why, fix = map(verbatim, (rpc_error.what, rpc_error.why, rpc_error.fix))
     if issubclass(kind, DigestUnknown | DigestAmbiguous):
-        return kind(rpc_error.what, rpc_error.why, rpc_error.fix, rpc_error.near)
+        return kind(what, why, fix, rpc_error.near)
     if issubclass(kind, StoreLocked):
-        return kind(rpc_error.what, rpc_error.owner_pid, rpc_error.why, rpc_error.fix)
-    if kind.__init__ is not HelixError.__init__:
+        return kind(what, rpc_error.owner_pid, why, fix)
+    if kind.__init__ not in {HelixError.__init__, errors.ToolError.__init__}:
         kind = StoreError  # it has fields that are not sent
-    return kind(rpc_error.what, rpc_error.why, rpc_error.fix)
+    return kind(what, why, fix)

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from helix_desktop.domain.errors import HelixError, StoreError
 from helix_desktop.domain.progress import OnProgress, no_progress
+from helix_desktop.domain.user_text import TextContext, verbatim
 from helix_desktop.store.remote.frames import (
     HEAD_BYTES,
     MAX_ANSWER_BYTES,
@@ -23,6 +24,8 @@ from helix_desktop.store.remote.frames import (
 from helix_desktop.store.remote.rpc_errors import to_rpc_error
 from helix_desktop.store.remote.rpc_methods import RpcMethod, RpcRequest, method_of
 from helix_desktop.store.threads.backpressure import Backpressure
+
+text = TextContext("Store")
 
 _MAX_PROGRESS_FRAMES = 200  # maximum number of progress frames for one answer
 _MAX_CONCURRENT_REQUESTS = (
@@ -99,14 +102,16 @@ class ClientConnection:
             )
             result = encode_frame((None, await self._handler.handle_request(self, method, args, on_progress)))
         except InvalidFrame as error:
-            return encode_frame((to_rpc_error(StoreError("The request was refused.", f"{error}.")), None))
+            refused = StoreError(text("The request was refused."), verbatim(f"{error}."))
+            return encode_frame((to_rpc_error(refused), None))
         except (HelixError, ValueError) as error:
             return encode_frame((to_rpc_error(error), None))
         except Exception:  # noqa: BLE001 - a bug of ours: it is logged, and the client must get an answer
             _log.exception("a request of another process failed")
-            return encode_frame((to_rpc_error(StoreError("The owner of the store could not answer.")), None))
+            failed = StoreError(text("The process that owns the workspace data couldn't answer."))
+            return encode_frame((to_rpc_error(failed), None))
         if len(result.payload) > MAX_ANSWER_BYTES:
-            return encode_frame((to_rpc_error(StoreError("The answer is too large to be sent.")), None))
+            return encode_frame((to_rpc_error(StoreError(text("The answer is too large to send."))), None))
         return result
 
 

@@ -12,6 +12,9 @@ import os
 from collections.abc import Callable
 
 from helix_desktop.domain.errors import StoreLocked
+from helix_desktop.domain.user_text import TextContext, UserText
+
+text = TextContext("Store")
 
 IsOpenHere = Callable[[str], bool]
 """Return True if a session is open in this process."""
@@ -29,10 +32,10 @@ class SessionLeases:
         """Lease a session to a client from now on. Raise StoreLocked if another process writes it."""
         if self._is_open_here(session):
             raise StoreLocked(
-                f"The session {session[:8]} is open in the window that owns this workspace.",
+                text("The session {session} is open in the window of this workspace.", session=session[:8]),
                 os.getpid(),
-                "Only one process at a time may write a session.",
-                "Go on with it there, or begin another session.",
+                text("Only one process at a time can write a session."),
+                text("Continue it there, or start another session."),
             )
         if self._clients.setdefault(session, client) is not client:
             raise self._session_locked(session)
@@ -51,13 +54,16 @@ class SessionLeases:
         if session in self._clients:
             raise self._session_locked(session)
 
-    def refusal(self, why: str) -> StoreLocked:
+    def refusal(self, why: UserText) -> StoreLocked:
         """Return the error for a client that may not do something while this process owns the store."""
         return StoreLocked(
-            f"This workspace is in use by another running Helix Desktop (process {os.getpid()}).",
+            text(
+                "This workspace is in use by another running Helix Desktop (process {process}).",
+                process=str(os.getpid()),
+            ),
             os.getpid(),
             why,
-            "Do it in that window, or close it and try again.",
+            text("Do it in that window, or close it and try again."),
         )
 
     def release_all(self, client: object) -> None:
@@ -69,8 +75,8 @@ class SessionLeases:
 
     def _session_locked(self, session: str) -> StoreLocked:
         return StoreLocked(
-            f"The session {session[:8]} is being written by another process.",
+            text("The session {session} is being written by another process.", session=session[:8]),
             None,
-            "A command that was started beside the window works in it.",
-            "Wait for its end, or begin another session.",
+            text("A command started outside the window is working in it."),
+            text("Wait until it ends, or start another session."),
         )

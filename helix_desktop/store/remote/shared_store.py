@@ -11,6 +11,7 @@ from typing import Any, Self
 from helix_desktop.domain.progress import OnProgress, no_progress
 from helix_desktop.domain.store.archive_report import ExportResult, ImportResult
 from helix_desktop.domain.store.commit import Commit
+from helix_desktop.domain.user_text import TextContext
 from helix_desktop.store.archive.transfer import export_store, import_store
 from helix_desktop.store.core.commit import Clock, now_ms
 from helix_desktop.store.leveldb_store import INDEX_AFTER_S, LevelDbStore
@@ -27,6 +28,8 @@ from helix_desktop.store.remote.rpc_methods import (
 )
 from helix_desktop.store.remote.server import StoreServer
 from helix_desktop.store.remote.session_leases import IsOpenHere, SessionLeases
+
+text = TextContext("Store")
 
 _log = logging.getLogger(__name__)
 
@@ -126,9 +129,11 @@ class SharedStore(LevelDbStore):
             (path,) = args
             return await import_store(self, path, self._leases.is_available, on_progress)
         if method is REDACT:
-            raise self._leases.refusal("Something can be forgotten only where nothing of it is open.")
+            raise self._leases.refusal(
+                text("A secret can be removed only while no other process has the workspace open.")
+            )
         if method is TRASH_SESSION and not self._leases.is_available(args[0], client):
-            raise self._leases.refusal("A session that is open cannot go to the trash.")
+            raise self._leases.refusal(text("An open session can't be moved to the trash."))
         if method is not COMMIT:
             progress_args = {method.progress_param: on_progress} if method.progress_param else {}
             return await attrgetter(method.path)(self)(*args, **progress_args)

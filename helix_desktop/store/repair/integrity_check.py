@@ -7,6 +7,7 @@ import struct
 from helix_desktop.domain.errors import ContentDamaged, DigestUnknown
 from helix_desktop.domain.store.entries import StoreTotals
 from helix_desktop.domain.store.repair_report import IntegrityReport, LostContent
+from helix_desktop.domain.user_text import TextContext
 from helix_desktop.store.core import keys
 from helix_desktop.store.core.row_codec import RowDamaged
 from helix_desktop.store.leveldb.contents import ContentStore
@@ -15,6 +16,8 @@ from helix_desktop.store.leveldb.database import ReadView
 from helix_desktop.store.leveldb.entry_record import EntryRecord
 from helix_desktop.store.leveldb.rows import ROWS
 from helix_desktop.store.repair.row_checks import check_row
+
+_text = TextContext("Store")
 
 _SLICE_BYTES = 4 * 1024 * 1024  # of contents and rows that are read at once
 _SLICE_ROWS = 500
@@ -38,7 +41,9 @@ class IntegrityChecker:
     def result(self) -> IntegrityReport:
         """Return the findings so far."""
         more = len(self._problems) - _MAX_PROBLEMS
-        problems = self._problems[:_MAX_PROBLEMS] + ([f"And {more} more"] if more > 0 else [])
+        problems = self._problems[:_MAX_PROBLEMS] + (
+            [_text("And {count} more", count=more)] if more > 0 else []
+        )
         return IntegrityReport(self._rows, self._verified, tuple(self._damaged), tuple(problems))
 
     def count_entries(self, view: ReadView) -> int:
@@ -55,7 +60,7 @@ class IntegrityChecker:
         try:
             return self._check_slice(view, verify_checksums=True)
         except RowDamaged as error:
-            self._add_problem(f"A block of rows is damaged ({error})")
+            self._add_problem(_text("A block of rows is damaged ({detail})", detail=str(error)))
         try:  # each row of the block is still checked by its own checksum
             return self._check_slice(view, verify_checksums=False)
         except RowDamaged:
@@ -75,7 +80,8 @@ class IntegrityChecker:
             try:
                 check_row(view, key, row)
             except RowDamaged as error:
-                self._add_problem(f"Row {key[:1].decode(errors='replace')} {_readable_key(key)}: {error}")
+                kind, name = key[:1].decode(errors="replace"), _readable_key(key)
+                self._add_problem(_text("Row {kind} {key}: {detail}", kind=kind, key=name, detail=str(error)))
             if key[:1] == keys.RECORDS[0]:
                 self._verify(view, keys.digest_in(key))
             elif key[:1] == keys.SUMMARIES[0]:
@@ -108,16 +114,39 @@ class IntegrityChecker:
         """Compare the totals with what was counted, if nothing was written meanwhile."""
         if self._read_sequence(view) != self._start_sequence or self._problems:
             return
-        stored = read_totals(view)
-        pairs = (
-            ("entries", stored.entries, self._counted_totals.entries),
-            ("bytes", stored.size, self._counted_totals.size),
-            ("bytes on disk", stored.stored_size, self._counted_totals.stored_size),
-            ("sessions", stored.sessions, self._counted_totals.sessions),
-        )
-        for name, stated, counted in pairs:
-            if stated != counted:
-                self._add_problem(f"The totals say {stated} {name}, there are {counted}")
+        stated, counted = read_totals(view), self._counted_totals
+        if stated.entries != counted.entries:
+            self._add_problem(
+                _text(
+                    "The totals say {stated} entries, there are {actual}",
+                    stated=stated.entries,
+                    actual=counted.entries,
+                )
+            )
+        if stated.size != counted.size:
+            self._add_problem(
+                _text(
+                    "The totals say {stated} bytes, there are {actual}",
+                    stated=stated.size,
+                    actual=counted.size,
+                )
+            )
+        if stated.stored_size != counted.stored_size:
+            self._add_problem(
+                _text(
+                    "The totals say {stated} bytes on disk, there are {actual}",
+                    stated=stated.stored_size,
+                    actual=counted.stored_size,
+                )
+            )
+        if stated.sessions != counted.sessions:
+            self._add_problem(
+                _text(
+                    "The totals say {stated} sessions, there are {actual}",
+                    stated=stated.sessions,
+                    actual=counted.sessions,
+                )
+            )
 
     def _read_sequence(self, view: ReadView) -> int:
         try:

@@ -6,8 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from helix_desktop.domain.user_text import TextContext
 from helix_desktop.store.repair.leveldb_encoding import ByteReader, Malformed
 from helix_desktop.store.repair.leveldb_log import read_log
+
+text = TextContext("Store")
 
 
 @dataclass(slots=True)
@@ -27,7 +30,11 @@ class LevelDbManifest:
         """Return a description of each table that is shorter than when it was written."""
         paths = ((db / f"{number:06d}.ldb", size) for number, size in sorted(self.tables.items()))
         sizes = ((path, path.stat().st_size, size) for path, size in paths if path.exists())
-        return [f"{path.name} has {actual} of {size} bytes" for path, actual, size in sizes if actual < size]
+        return [
+            text("{file} has {actual} of {size} bytes", file=path.name, actual=actual, size=size)
+            for path, actual, size in sizes
+            if actual < size
+        ]
 
     def missing_files(self, db: Path) -> list[str]:
         """Return the names of the files that should exist and do not."""

@@ -6,11 +6,13 @@ from itertools import dropwhile
 from pathlib import Path
 from typing import NamedTuple
 
-from helix_desktop.domain.text_format import pluralize
+from helix_desktop.domain.user_text import TextContext
 from helix_desktop.store.files.store_files import CleanState
 from helix_desktop.store.repair.leveldb_log import find_gap, read_batch, read_log
 from helix_desktop.store.repair.leveldb_manifest import LevelDbManifest, read_current, read_newest
 from helix_desktop.store.repair.salvage import is_intact
+
+text = TextContext("Store")
 
 
 class PreflightReport(NamedTuple):
@@ -30,13 +32,13 @@ def inspect_files(db: Path, clean_state: CleanState | None) -> PreflightReport:
     disk. The manifest names the current log and the size of each table, `clean_state` names every file, and
     the changes in a log are numbered.
     """
-    problems = []
+    problems: list[str] = []
     if not (db / "CURRENT").exists():
-        problems.append("CURRENT, the file that leads to all others, is missing")
+        problems.append(text("CURRENT, the file that names all others, is missing"))
     listed = read_current(db) or read_newest(db)
     missing = listed.missing_files(db) if listed is not None else []
     short = listed.truncated_tables(db) if listed is not None else []
-    problems += [*(f"{name} is missing" for name in missing), *short]
+    problems += [*(text("{file} is missing", file=name) for name in missing), *short]
     counted = (
         clean_state is not None and bool(clean_state.files) and read_current_name(db) == clean_state.current
     )
@@ -48,17 +50,20 @@ def inspect_files(db: Path, clean_state: CleanState | None) -> PreflightReport:
         ]
     gaps = _log_gaps(db, listed) if listed is not None and not problems else []
     unknown = bool(gaps) or (bool(missing or short) and not counted)
-    return PreflightReport(list(dict.fromkeys(problems + gaps)), unknown)
+    return PreflightReport(list(dict.fromkeys([*problems, *gaps])), unknown)
 
 
 def _log_gaps(db: Path, manifest: LevelDbManifest) -> list[str]:
     """Return the logs that LevelDB would read and that lack changes before or between those they have."""
-    problems, last_sequence = [], manifest.last_sequence
+    last_sequence = manifest.last_sequence
+    problems: list[str] = []
     for path in sorted(db.glob("*.log")):
         if path.stem.isdigit() and int(path.stem) >= manifest.log_number:
             missing, last_sequence = find_gap(path.read_bytes(), last_sequence)
             if missing:
-                problems.append(f"{path.name} lacks {pluralize(missing, 'change')} that it had")
+                problems.append(
+                    text.plural(missing, "{file} lacks %n change", "{file} lacks %n changes", file=path.name)
+                )
     return problems
 
 
@@ -105,4 +110,6 @@ def _size(path: Path) -> int:
 
 def _truncation_text(path: Path, size: int) -> str:
     actual = _size(path)
-    return f"{path.name} is missing" if actual < 0 else f"{path.name} has {actual} of {size} bytes"
+    if actual < 0:
+        return text("{file} is missing", file=path.name)
+    return text("{file} has {actual} of {size} bytes", file=path.name, actual=actual, size=size)

@@ -15,6 +15,7 @@ from typing import Any
 from helix_desktop.domain.errors import StoreUnreadable
 from helix_desktop.domain.store.entries import StoreTotals
 from helix_desktop.domain.store.repair_report import LostContent, TruncatedSession
+from helix_desktop.domain.user_text import TextContext
 from helix_desktop.store.core import keys
 from helix_desktop.store.core.row_codec import RowDamaged
 from helix_desktop.store.files.quarantine import Quarantine
@@ -27,6 +28,8 @@ from helix_desktop.store.repair.progress import StagedProgress
 from helix_desktop.store.repair.rebuild_contents import ContentRebuilder
 from helix_desktop.store.repair.rebuild_event_logs import LogRebuilder
 from helix_desktop.store.repair.row_versions import RowVersion, read_versions
+
+text = TextContext("Store")
 
 _KINDS: Mapping[bytes, RowKind[..., Any]] = {
     b"d": ROWS.draft,
@@ -109,7 +112,9 @@ class Salvage:
         return result
 
     def _add_unreadable_file(self, name: str, error: OSError) -> None:
-        self.result.problems.append(f"{name} cannot be read ({error.strerror})")
+        self.result.problems.append(
+            text("{file} can't be read ({reason})", file=name, reason=error.strerror or str(error))
+        )
 
     def _salvage_row(self, key: bytes, versions: list[RowVersion]) -> None:
         kind = key[:1]
@@ -168,15 +173,20 @@ class Salvage:
         workspace, schema = singletons.get(keys.IDENTITY), singletons.get(keys.SCHEMA)
         if workspace not in (None, store_format.workspace) or schema not in (None, store_format.schema):
             raise StoreUnreadable(
-                "The store found here is damaged, and belongs to another workspace or version.",
-                f"It is of workspace {workspace}, schema {schema}.",
-                "Nothing was changed. Put each store's folder back where it was.",
+                text("The data found here is damaged, and from another workspace or version."),
+                text(
+                    "It is from workspace {workspace}, schema {schema}.", workspace=workspace, schema=schema
+                ),
+                text("Nothing was changed. Move each data folder back to where it was."),
             )
         if not (singletons or self.result.last_seqs or self._has_rows):
             raise store_unreadable(
-                "Its files are damaged or gone, and no row of them can be read",
-                f"Put a backup of {self._db.parent} in its place; or move that folder away, open the "
-                "workspace again, and import a file that was exported from it.",
+                text("Its files are damaged or missing, and nothing in them can be read."),
+                text(
+                    "Replace {folder} with a backup. Or move it away, reopen the workspace, "
+                    "and import an exported file.",
+                    folder=self._db.parent,
+                ),
             )
 
     def _finish(self, store_format: StoreFormat, clean_state: CleanState | None) -> None:

@@ -10,8 +10,11 @@ from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.permissions.rules import suggest_edit_rules
 from helix_desktop.domain.tools import ApprovalRequest, ToolResult
 from helix_desktop.domain.unicode_safety import escape_hidden_name
+from helix_desktop.domain.user_text import TextContext
 from helix_desktop.tools.files.diff import unified_diff
 from helix_desktop.tools.files.jail import FileStamp, Jail
+
+_text = TextContext("Tools")
 
 MAX_BYTES = 16 * 1024 * 1024  # of a file that is changed as a whole
 _HASH_DIGITS = 12
@@ -43,17 +46,22 @@ class ChangeWriter:
     def __init__(self, jail: Jail, tool: str) -> None:
         self._jail, self._tool = jail, tool
 
-    def approval_request(self, call_id: str, changes: Sequence[FileChange], verb: str) -> ApprovalRequest:
+    def approval_request(self, call_id: str, changes: Sequence[FileChange]) -> ApprovalRequest:
         """Return the approval request, with one diff of all changes."""
         detail = "".join(unified_diff(change.path, change.before, change.after) for change in changes)
         paths = [change.path for change in changes]
-        files_text = escape_hidden_name(paths[0]) if len(paths) == 1 else f"{len(paths)} files"
+        if len(paths) > 1:
+            summary = _text("Edit {count} files", count=len(paths))
+        elif self._tool == "write_file":
+            summary = _text("Write {file}", file=escape_hidden_name(paths[0]))
+        else:
+            summary = _text("Edit {file}", file=escape_hidden_name(paths[0]))
         rules = suggest_edit_rules(*paths)
         return ApprovalRequest(
             call_id,
             self._tool,
             paths[0],
-            f"{verb} {files_text}",
+            summary,
             detail,
             rules[0],
             kind="edit",

@@ -48,7 +48,7 @@ class WriteFile(Tool[WriteFileArguments]):
         while len(self._approved_stamps) >= _MAX_PENDING:
             del self._approved_stamps[next(iter(self._approved_stamps))]
         self._approved_stamps[call_id] = change.stamp
-        return await asyncio.to_thread(self._writer.approval_request, call_id, [change], "Write")
+        return await asyncio.to_thread(self._writer.approval_request, call_id, [change])
 
     async def run(
         self, call_id: str, args: WriteFileArguments, on_output: OutputCallback = ignore_output
@@ -88,7 +88,7 @@ class EditFile(Tool[Edit]):
     async def approval_request(self, call_id: str, args: Edit) -> ApprovalRequest:
         """Return the approval request with the diff. Raises ToolError."""
         changes = await asyncio.to_thread(apply_edits, self._writer, (args,))
-        return await asyncio.to_thread(self._writer.approval_request, call_id, changes, "Edit")
+        return await asyncio.to_thread(self._writer.approval_request, call_id, changes)
 
     async def run(self, call_id: str, args: Edit, on_output: OutputCallback = ignore_output) -> ToolResult:
         """Edit it. Raises ToolError."""
@@ -108,7 +108,7 @@ class MultiEdit(Tool[MultiEditArguments]):
     async def approval_request(self, call_id: str, args: MultiEditArguments) -> ApprovalRequest:
         """Return the approval request with one diff of all files. Raises ToolError."""
         changes = await asyncio.to_thread(apply_edits, self._writer, args.edits)
-        return await asyncio.to_thread(self._writer.approval_request, call_id, changes, "Edit")
+        return await asyncio.to_thread(self._writer.approval_request, call_id, changes)
 
     async def run(
         self, call_id: str, args: MultiEditArguments, on_output: OutputCallback = ignore_output

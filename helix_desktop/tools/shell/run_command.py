@@ -17,6 +17,7 @@ from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.permissions.rules import suggest_command_rules
 from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResult, ignore_output
 from helix_desktop.domain.unicode_safety import first_hidden
+from helix_desktop.domain.user_text import TextContext, join_sentences
 from helix_desktop.tools.arguments import Arguments
 from helix_desktop.tools.files.jail import Jail
 from helix_desktop.tools.grants import CurrentGrants
@@ -26,6 +27,8 @@ from helix_desktop.tools.shell.sandbox import NoSandbox, Sandbox, confines, desc
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider
 from helix_desktop.tools.shell.scratch import ScratchDir
 from helix_desktop.tools.tool import Tool
+
+text = TextContext("Tools")
 
 _DEFAULT_S, _MAX_S = 120, 1_800
 _SHELLS = ("/bin/bash", "/usr/bin/bash", "/bin/sh")
@@ -76,8 +79,12 @@ class RunCommand(Tool[RunCommandArguments]):
             subject = f"{cd_command(args.folder)} && {subject}"
         if network and sandbox.kind != "none":
             subject = f"{subject}  # with network"
-        where = f" in {args.folder}" if args.folder.strip("./") else " in the workspace"
-        summary = f"Run a command{where}. {describe_sandbox(sandbox.kind, network, scope.contains_home)}"
+        summary = join_sentences(
+            text("Run a command in {folder}.", folder=args.folder)
+            if args.folder.strip("./")
+            else text("Run a command in the workspace."),
+            describe_sandbox(sandbox.kind, network, scope.contains_home),
+        )
         offers = suggest_command_rules(subject, confined)
         return ApprovalRequest(
             call_id,

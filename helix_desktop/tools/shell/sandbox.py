@@ -9,7 +9,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, Protocol
 
+from helix_desktop.domain.user_text import TextContext, UserText
 from helix_desktop.tools.process.runner import ProcessSpec
+
+text = TextContext("Tools")
 
 SandboxKind = Literal["bubblewrap", "landlock", "none"]
 _REMOVED_VARIABLES = (
@@ -76,16 +79,31 @@ def confines(kind: SandboxKind, scope: SandboxScope, network: bool) -> bool:
     return kind == "bubblewrap" and not network and not scope.contains_home
 
 
-def describe_sandbox(kind: SandboxKind, network: bool, contains_home: bool = False) -> str:
-    """Return one sentence for users and the agent: what a command run this way can access."""
-    net = "the network is open" if network else "no network"
-    if kind == "bubblewrap" and not contains_home:
-        return f"Sandboxed (bubblewrap): writes only in the workspace; {net}."
-    if kind == "bubblewrap":
-        return f"Sandboxed (bubblewrap), but your own folder lies in the workspace; {net}."
-    if kind == "landlock":
-        return f"Sandboxed (Landlock): writes only in the workspace, .git/hooks too; {net}."
-    return "Not sandboxed: it can do whatever you can, on this computer and on the network."
+_BUBBLEWRAP, _BUBBLEWRAP_WITH_NETWORK = (
+    text("Sandboxed (bubblewrap): writes only in the workspace; no network."),
+    text("Sandboxed (bubblewrap): writes only in the workspace; network allowed."),
+)
+_AROUND_HOME, _AROUND_HOME_WITH_NETWORK = (
+    text("Sandboxed (bubblewrap), but your home folder is inside the workspace; no network."),
+    text("Sandboxed (bubblewrap), but your home folder is inside the workspace; network allowed."),
+)
+_LANDLOCK, _LANDLOCK_WITH_NETWORK = (
+    text("Sandboxed (Landlock): writes only in the workspace, including .git/hooks; no network."),
+    text("Sandboxed (Landlock): writes only in the workspace, including .git/hooks; network allowed."),
+)
+
+
+def describe_sandbox(kind: SandboxKind, network: bool, contains_home: bool = False) -> UserText:
+    """Return one sentence for the user: what a command run this way can access."""
+    match kind:
+        case "bubblewrap" if contains_home:
+            return _AROUND_HOME_WITH_NETWORK if network else _AROUND_HOME
+        case "bubblewrap":
+            return _BUBBLEWRAP_WITH_NETWORK if network else _BUBBLEWRAP
+        case "landlock":
+            return _LANDLOCK_WITH_NETWORK if network else _LANDLOCK
+        case "none":
+            return text("Not sandboxed: it can do anything you can, on this computer and the network.")
 
 
 def sandbox_environment(environment: Mapping[str, str], temp_dir: str) -> dict[str, str]:

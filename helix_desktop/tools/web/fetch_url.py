@@ -13,11 +13,14 @@ from helix_desktop.domain.permissions.rules import suggest_fetch_rules
 from helix_desktop.domain.text_format import format_bytes
 from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResult, ignore_output
 from helix_desktop.domain.unicode_safety import escape_hidden_name
+from helix_desktop.domain.user_text import TextContext
 from helix_desktop.tools.arguments import Arguments
 from helix_desktop.tools.grants import CurrentGrants
 from helix_desktop.tools.tool import Tool
 from helix_desktop.tools.web.html_text import html_to_text
 from helix_desktop.tools.web.urls import CheckedUrl, is_public, parse_url, resolve_redirect
+
+_text = TextContext("Tools")
 
 _MAX_BYTES = 5 * 1024 * 1024  # bytes of a page
 _TIMEOUT_S = 30.0
@@ -84,7 +87,7 @@ class FetchUrl(Tool[FetchUrlArguments]):
             call_id,
             self.name,
             address.url,
-            f"Fetch a page from {address.host}",
+            _text("Fetch a page from {host}", host=address.host),
             visible_url,
             rules[0],
             kind="fetch",

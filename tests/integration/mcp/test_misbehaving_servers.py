@@ -85,7 +85,7 @@ async def test_a_server_that_does_not_start_reports_the_reason(rig: McpRig) -> N
     )
     await rig.wait_until(lambda: all(rig.actor(name).status.state == "failed" for name in ("crash", "gone")))
     assert "cannot find the database" in rig.actor("crash").status.reason
-    assert "There is no program no-such-program-anywhere." in rig.actor("gone").status.reason
+    assert "Program no-such-program-anywhere not found." in rig.actor("gone").status.reason
     assert rig.actor("crash").status.retry_in_s > 0
     with pytest.raises(ToolError, match="There is no tool"):
         await rig.call("mcp__crash__echo")
@@ -253,7 +253,7 @@ async def test_a_missing_secret_is_requested(rig: McpRig) -> None:
     """The server is not started half."""
     await rig.hub.set_servers((approved_server("x", secret_env=("TOKEN",)),), True)
     await rig.wait_until(lambda: rig.actor("x").status.state == "failed")
-    assert "The secret TOKEN of x is not known." in rig.actor("x").status.reason
+    assert "The secret TOKEN of x is missing." in rig.actor("x").status.reason
 
 
 def open_files() -> int:

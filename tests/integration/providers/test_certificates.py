@@ -51,9 +51,9 @@ async def test_an_authority_in_the_system_s_trust_store_counts(monkeypatch: pyte
 @pytest.mark.parametrize(
     ("certificate", "why", "fix"),
     [
-        ("expired", "not valid at this time", "clock"),
-        ("other-name", "not one for 127.0.0.1", "the name that the certificate is for"),
-        ("self-signed", "no authority that this system trusts", "system's trust store"),
+        ("expired", "isn't valid now", "clock"),
+        ("other-name", "isn't for 127.0.0.1", "the name that the certificate is for"),
+        ("self-signed", "isn't trusted by this system", "system's trust store"),
     ],
 )
 async def test_an_untrusted_certificate_is_named(
@@ -72,6 +72,6 @@ async def test_an_authority_that_the_system_does_not_know_is_refused(monkeypatch
     monkeypatch.delenv("SSL_CERT_FILE", raising=False)
     http = HttpClient()
     async with tls_server("good") as port:
-        with pytest.raises(ModelUnreachable, match="no authority that this system trusts"):
+        with pytest.raises(ModelUnreachable, match="isn't trusted by this system"):
             await list_models(Endpoint("here", f"https://127.0.0.1:{port}/v1", "", http))
     await http.aclose()

@@ -306,7 +306,7 @@ class TestRefusals:
     async def test_a_wrong_key(self, http: HttpClient, naps: SleepRecorder) -> None:
         failure = await failure_of(api_error(401, f"Incorrect API key: {KEY}."), http=http, naps=naps)
         assert isinstance(failure, ModelRequestRejected)
-        assert failure.what == "local refused the key."
+        assert failure.what == "local rejected the API key."
         assert failure.why == "Incorrect API key: [key]."
         assert naps.durations_s == []
 
@@ -324,7 +324,7 @@ class TestRefusals:
     async def test_a_redirect_is_not_followed(self, http: HttpClient) -> None:
         failure = await failure_of(PlainReply(307, "", {"location": "http://127.0.0.1:9/v1"}), http=http)
         assert isinstance(failure, ModelRequestRejected)
-        assert "127.0.0.1:9" in failure.why
+        assert "127.0.0.1:9" in failure.what
 
     @pytest.mark.parametrize(
         "reply",
@@ -397,7 +397,7 @@ class TestNonsense:
 
     async def test_a_key_that_cannot_be_sent(self, http: HttpClient) -> None:
         async with ChatServer(lambda _: text_reply("ok")) as server:
-            with pytest.raises(ModelRequestRejected, match="Enter the right key"):
+            with pytest.raises(ModelRequestRejected, match="Enter a valid API key"):
                 await collect_stream(model(server, http, key="sk-\u201cquoted\u201d"), QUESTION)
 
 

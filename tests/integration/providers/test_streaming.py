@@ -213,7 +213,7 @@ class TestRetries:
         ]
         assert isinstance(arrivals[1], RetryScheduled)
         assert (arrivals[1].attempt, arrivals[1].wait_s) == (2, 0.5)
-        assert "broke off" in arrivals[1].reason
+        assert "stopped early" in arrivals[1].reason
         assert isinstance(arrivals[-1], ModelResponse)
         assert (arrivals[-1].text, arrivals[-1].calls) == ("whole", ())
         assert rig.naps.durations_s == [0.5]
@@ -248,7 +248,7 @@ class TestRetries:
 
     async def test_a_server_that_demands_an_hour_is_not_waited_for(self, rig: Rig) -> None:
         failure = await rig.failure_of(api_error(429, "slow", headers={"retry-after": "3600"}))
-        assert "It asks to wait 60 min." in failure.why
+        assert "The server asks to wait 60 min." in failure.why
         assert rig.naps.durations_s == []
 
     async def test_it_gives_up_after_minutes_with_the_servers_text(self, rig: Rig) -> None:
@@ -290,7 +290,7 @@ class TestRetries:
             await impatient.http.aclose()
         retries = [arrival for arrival in arrivals if isinstance(arrival, RetryScheduled)]
         assert len(retries) == 1
-        assert "silent" in retries[0].reason
+        assert "stopped responding" in retries[0].reason
 
     @pytest.mark.parametrize("parts", [(), (Text("half"),)], ids=["at once", "inside"])
     async def test_keep_alives_do_not_extend_an_answer_for_ever(
@@ -300,7 +300,7 @@ class TestRetries:
             arrivals = await collect_stream(rig.model(server, stall_s=0.3), QUESTION)
         retries = [arrival for arrival in arrivals if isinstance(arrival, RetryScheduled)]
         assert len(retries) == 1
-        assert "kept the line open" in retries[0].reason
+        assert "kept the connection open" in retries[0].reason
         assert isinstance(arrivals[-1], ModelResponse)
 
 
@@ -308,7 +308,7 @@ class TestRefusals:
     async def test_a_wrong_key(self, rig: Rig) -> None:
         failure = await rig.failure_of(api_error(401, f"Incorrect API key: {KEY}."))
         assert isinstance(failure, ModelRequestRejected)
-        assert failure.what == "local refused the key."
+        assert failure.what == "local rejected the API key."
         assert failure.why == "Incorrect API key: [key]."
         assert rig.naps.durations_s == []
 

@@ -390,32 +390,32 @@ def session(identity: str, events: int, *lines: bytes) -> list[tuple[str, bytes]
 
 
 HOSTILE: dict[str, list[tuple[str, bytes]]] = {
-    "belongs": [FIRST, ("../../etc/passwd", b"x"), ("end.json", b"{}")],
-    "other bytes": [FIRST, LONE[0], ("contents/" + ONE_DIGEST, b"2")],
-    "not in order": [FIRST, *LONE, *LONE],
-    "'nonsense' is not": [FIRST, ("contents/nonsense.json", b"{}")],
-    "not understood": [FIRST, ("contents/" + ONE_DIGEST + ".json", b"[1, 2]")],
-    "impossible record": [
+    "in place of": [FIRST, ("../../etc/passwd", b"x"), ("end.json", b"{}")],
+    "don't match.": [FIRST, LONE[0], ("contents/" + ONE_DIGEST, b"2")],
+    "is out of order": [FIRST, *LONE, *LONE],
+    "'nonsense' is out": [FIRST, ("contents/nonsense.json", b"{}")],
+    "can't be read": [FIRST, ("contents/" + ONE_DIGEST + ".json", b"[1, 2]")],
+    "The record of": [
         FIRST,
         ("contents/" + ONE_DIGEST + ".json", note({**RECORD, "created": -5})),
         LONE[1],
     ],
-    "what its end says": [FIRST, *LONE, ("end.json", note(ArchiveTotals(2, 1, 0, 0)))],
+    "match its totals": [FIRST, *LONE, ("end.json", note(ArchiveTotals(2, 1, 0, 0)))],
     "ends early": [FIRST, *LONE],
     "format 2": [("manifest.json", note(ArchiveManifest(2, "9.9", WORKSPACE, "n", START_MS, 1, 1, 0)))],
     "NUL": [FIRST, *session("a\0b", 0)],
-    "are not in order": [FIRST, *session("s", 2, LINE + LINE)],
-    "session 1 is not": [FIRST, *session("s", 1, b'{"seq": 1, "at": 1, "event": {"kind": "nothing"}}\n')],
-    "of another one": [
+    "are out of order": [FIRST, *session("s", 2, LINE + LINE)],
+    "session 1 can't": [FIRST, *session("s", 1, b'{"seq": 1, "at": 1, "event": {"kind": "nothing"}}\n')],
+    "of another session": [
         FIRST,
         ("sessions/1/session.json", note(SessionHeader("s", 0, make_summary("t")))),
     ],
-    "1 has an impossible time": [
+    "1 has an invalid time": [
         FIRST,
         ("sessions/1/session.json", note(SessionHeader("s", 0, make_summary("s", 10**18)))),
     ],
     "event of its session 1 has": [FIRST, *session("s", 1, LINE.replace(b"%d" % (START_MS + 1), b"-1"))],
-    "is not understood (": [FIRST, ("end.json", b'{"entries": -1, "size": 0, "sessions": 0, "events": 0}')],
+    "can't be read (": [FIRST, ("end.json", b'{"entries": -1, "size": 0, "sessions": 0, "events": 0}')],
     "JSON": [("manifest.json", b"[" * 100_000)],
 }
 
@@ -430,13 +430,15 @@ async def test_hostile_members_are_refused_by_name(tmp_path: Path, word: str) ->
 async def test_times_outside_the_calendar_are_refused(tmp_path: Path, field: str, time: int) -> None:
     about = ("contents/" + ONE_DIGEST + ".json", json.dumps({**RECORD, field: time}).encode())
     end = ("end.json", note(ArchiveTotals(1, 1, 0, 0)))
-    await refused(write(tmp_path / "x.helix", FIRST, about, LONE[1], end), tmp_path, "impossible record")
+    await refused(write(tmp_path / "x.helix", FIRST, about, LONE[1], end), tmp_path, "The record of")
 
 
 async def test_a_session_with_missing_content_is_refused(tmp_path: Path) -> None:
     line = note(tool_answer_event(1, b"nowhere")) + b"\n"
     end = ("end.json", note(ArchiveTotals(0, 0, 1, 1)))
-    await refused(write(tmp_path / "x.helix", FIRST, *session("s", 1, line), end), tmp_path, "not stored")
+    await refused(
+        write(tmp_path / "x.helix", FIRST, *session("s", 1, line), end), tmp_path, "is missing in it"
+    )
 
 
 async def test_a_file_that_unpacks_without_end_is_refused(tmp_path: Path) -> None:

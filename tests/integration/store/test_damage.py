@@ -54,7 +54,7 @@ async def test_a_flipped_bit_is_reported_quarantined_and_repaired(tmp_path: Path
     digest = digest_of(BODY)
     store = await LevelDbStore.open(tmp_path, WORKSPACE)
     try:
-        with pytest.raises(ContentDamaged, match="heals") as caught:
+        with pytest.raises(ContentDamaged, match="repairs") as caught:
             await store.get(digest)
         quarantined = tmp_path / "quarantine" / f"{digest}.row"
         assert quarantined.name in str(caught.value)
@@ -290,7 +290,7 @@ async def test_a_store_without_any_row_is_refused_and_left_unchanged(tmp_path: P
     before = database_files(tmp_path, "*.ldb")
     with pytest.raises(StoreUnreadable, match="Nothing was changed") as refused:
         await LevelDbStore.open(tmp_path, WORKSPACE)
-    assert "move that folder away, open the workspace again, and import" in refused.value.fix
+    assert "move it away, reopen the workspace, and import" in refused.value.fix
     assert str(tmp_path) in refused.value.fix
     assert database_files(tmp_path, "*.ldb") == before
 
@@ -311,7 +311,7 @@ async def test_a_lost_or_damaged_format_file_is_rewritten(tmp_path: Path, text: 
 
 
 @pytest.mark.parametrize(
-    ("text", "problem"), [(None, "must not be overwritten"), ("{", "`format` is damaged")]
+    ("text", "problem"), [(None, "must not be overwritten"), ("{", "format file is damaged")]
 )
 async def test_tables_of_unknown_owner_are_left_unchanged(
     tmp_path: Path, text: str | None, problem: str

@@ -36,7 +36,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def check_words(error: StoreWriteFailed) -> None:
-    assert "everything before it is safe" in error.what
+    assert "Earlier work is safe" in error.what
     assert error.why
     assert "try again" in error.fix
 

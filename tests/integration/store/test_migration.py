@@ -172,7 +172,7 @@ async def test_a_step_that_breaks_the_store_is_refused_and_changes_nothing(folde
         return (row for row in rows if row[0][:1] != b"r")
 
     before = rows(folder / "db")
-    with pytest.raises(StoreUnreadable, match="does not fit together"):
+    with pytest.raises(StoreUnreadable, match="is inconsistent"):
         opened(folder, {**STEPS, 0: forgetful})
     assert rows(folder / "db") == before
     with pytest.raises(StoreUnreadable, match="schema -1"):

@@ -52,7 +52,7 @@ def read_only(tmp_path: Path) -> Iterator[Callable[[], None]]:
 async def test_a_second_open_in_this_process_is_refused_and_harmless(tmp_path: Path) -> None:
     store = await LevelDbStore.open(tmp_path, WORKSPACE)
     for path in (tmp_path, tmp_path / ".." / tmp_path.name):
-        with pytest.raises(StoreLocked, match="open here already") as caught:
+        with pytest.raises(StoreLocked, match="already open here") as caught:
             await LevelDbStore.open(path, WORKSPACE)
         assert caught.value.owner_pid == os.getpid()
     # The lock still excludes other processes.
@@ -109,7 +109,7 @@ async def test_a_failed_opening_leaves_no_lock_behind(tmp_path: Path) -> None:
 
 async def test_a_folder_that_cannot_be_created_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(DataDirUnavailable, match="cannot be made"):
+    with pytest.raises(DataDirUnavailable, match="can't be created"):
         await LevelDbStore.open(tmp_path / "file" / "store", WORKSPACE)
 
 

@@ -202,7 +202,7 @@ async def test_in_a_damaged_store_a_second_run_is_reported_as_needed(tmp_path: P
     compact_tables(tmp_path)
     assert flip_bit_near(tmp_path, data[100:140], 5) == 1
     store = await LevelDbStore.open(tmp_path, WORKSPACE, TickingClock())
-    with pytest.raises(StoreDamaged, match="forget it once more"):
+    with pytest.raises(StoreDamaged, match="then remove the text again"):
         await store.redaction.redact(RedactionRequest(SECRET))
     await store.close()
     store = await LevelDbStore.open(tmp_path, WORKSPACE, TickingClock())
@@ -257,7 +257,7 @@ async def test_without_disk_space_it_runs_at_the_next_start(
     usage = shutil.disk_usage(tmp_path)
     with monkeypatch.context() as full:
         full.setattr(shutil, "disk_usage", lambda _: usage._replace(free=1))
-        with pytest.raises(StoreWriteFailed, match="next start"):
+        with pytest.raises(StoreWriteFailed, match="opens next"):
             await store.redaction.redact(RedactionRequest(SECRET))
     assert (await store.redaction.preview(RedactionRequest(SECRET))).is_empty
     await store.close()

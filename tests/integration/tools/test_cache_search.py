@@ -290,7 +290,7 @@ async def test_another_workspaces_contents_cannot_be_reached(tmp_path: Path) -> 
 async def test_a_closed_store_is_reported(store: Store) -> None:
     await keep(store, b"tide\n")
     await store.close()
-    with pytest.raises(ToolError, match="store is closed") as caught:
+    with pytest.raises(ToolError, match="workspace is closed") as caught:
         await search(store, "tide")
     assert isinstance(caught.value.__cause__, StoreClosed)
 

@@ -215,7 +215,7 @@ async def test_forgotten_content_is_reported_with_its_time(tmp_path: Path) -> No
     await store.commit(Commit("s", contents=[content]))
     await store.redaction.redact(RedactionRequest("sk-live-1234"))
     toolbox = make_tools(tmp_path, store)
-    with pytest.raises(ToolError, match="was forgotten on the person's word on 20"):
+    with pytest.raises(ToolError, match=r"The user removed the cached output .* on 20"):
         await toolbox.run(make_call("recall_cached_content", hash=content.digest))
     with pytest.raises(ToolError, match="holds nothing under"):
         await toolbox.run(make_call("recall_cached_content", hash=content.digest[:12]))

@@ -257,7 +257,7 @@ async def test_the_approval_names_the_limits_of_the_command(walled: Yard, home: 
     assert (await approval_of(walled.box, folder="sub dir"))[:2] == (False, "cd 'sub dir' && make")
     bare = make_tools(home / "work", sandbox_provider=no_sandbox_provider())
     assert (await approval_of(bare))[2].endswith(
-        "Not sandboxed: it can do whatever you can, on this computer and on the network."
+        "Not sandboxed: it can do anything you can, on this computer and the network."
     )
 
 

@@ -52,20 +52,20 @@ PASSING: dict[str, tuple[list[Reply], list[float]]] = {
 FINAL: dict[str, tuple[Reply, str, str]] = {
     "faults for ever": (
         api_error(500, "boom"),
-        "could not answer (HTTP 500",
+        "couldn't answer (HTTP 500",
         "boom. Tried 25 times in 10 min.",
     ),
     "cut for ever": (
         StreamedReply(Text("Half"), Disconnect()),
-        "did not finish its answer",
+        "is incomplete",
         "Tried 25 times",
     ),
-    "garbage": (StreamedReply(Raw(b"data: <<<no json>>>\n\n")), "something that is no answer", "no json"),
-    "a web page": (html_page(), "something that is no answer", "web page"),
-    "an empty answer": (StreamedReply(Text("  ")), "gave an empty answer", "without any text"),
-    "a wrong key": (api_error(401, f"Incorrect API key provided: {KEY}."), "refused the key", "[key]"),
-    "an overflow": (OVERFLOW, "larger than the window", "8192"),
-    "an unknown model": (api_error(404, "no such model"), "knows no model small", "no such model"),
+    "garbage": (StreamedReply(Raw(b"data: <<<no json>>>\n\n")), "Invalid response from local", "no json"),
+    "a web page": (html_page(), "Invalid response from local", "web page"),
+    "an empty answer": (StreamedReply(Text("  ")), "Empty response", "without text"),
+    "a wrong key": (api_error(401, f"Incorrect API key provided: {KEY}."), "rejected the API key", "[key]"),
+    "an overflow": (OVERFLOW, "exceeds the context window", "8192"),
+    "an unknown model": (api_error(404, "no such model"), "Model small not found", "no such model"),
 }
 
 
@@ -143,7 +143,7 @@ async def test_an_unreachable_server_is_named_and_another_one_continues(tmp_path
         await rig.workspace.set_models(create_http_model(rig, address, http))
         ended = await rig.conversation.run("Are you there?")
         assert ended.how == "failed"
-        assert ended.what == f"local cannot be reached at {address}."
+        assert ended.what == f"Can't reach local at {address}."
         assert "Check that the server is running" in ended.fix
         assert 500 < sum(rig.retry_waits) <= 600
         await rig.workspace.set_models(home)

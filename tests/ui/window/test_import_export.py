@@ -111,7 +111,7 @@ async def test_an_invalid_file_is_reported_and_the_workspace_reopens(
         (tmp_path / "broken.helix").write_bytes(b"nothing")
         choose(rig, "import", identity)
         await pick(rig, tmp_path / "broken.helix")
-        await until(lambda: "cannot be imported" in rig.banner_text(), "the refusal")
+        await until(lambda: "can't be imported" in rig.banner_text(), "the refusal")
         await until(lambda: rig.wiring.session_controller.workspace is not None, "the workspace")
         assert rig.workspace.id == identity
         assert rig.events(UserSpoke)

@@ -131,9 +131,9 @@ async def test_an_invalid_file_is_reported_without_a_question(qapp: QApplication
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("shed")
         knock(rig, IMPORT_PREFIX + str(tmp_path / "broken.helix"))
-        await until(lambda: "This file cannot be imported." in rig.banner_text(), "the refusal")
+        await until(lambda: "This file can't be imported." in rig.banner_text(), "the refusal")
         knock(rig, IMPORT_PREFIX + str(tmp_path / "gone.helix"))
-        await until(lambda: "cannot be read" in rig.banner_text(), "the refusal")
+        await until(lambda: "can't be read" in rig.banner_text(), "the refusal")
         assert not rig.window.findChildren(QuestionDialog)
 
 

@@ -63,7 +63,7 @@ async def test_a_turn_ends_before_a_step_over_budget() -> None:
     rig = await start_session(working(300), budget=Budget(tokens=1_000))
     ended = await rig.conversation.run("Go.")
     assert (ended.how, ended.cause) == ("failed", "budget")
-    assert "budget of this session" in ended.what
+    assert "session budget" in ended.what
     assert "1,200 of 1,000 tokens" in ended.why
     assert "Raise the budget" in ended.fix
     assert len(rig.model.requests) == 4
@@ -91,7 +91,7 @@ async def test_the_cost_of_a_step_is_recorded() -> None:
     (answer,) = rig.events(AssistantSpoke)
     assert answer.cost == pytest.approx((400 * 2.0 + 600 * 0.5 + 100 * 10.0) / 1_000_000)
     assert rig.conversation.budget.spent == Spending(1_100, answer.cost)
-    assert "$0.0021 of $0.0020 are spent" in rig.events(TurnEnded)[0].why
+    assert "$0.0021 of $0.0020" in rig.events(TurnEnded)[0].why
     (summary,) = await rig.workspace.sessions()
     assert (summary.spent, summary.cost) == (1_100, answer.cost)
 
@@ -132,9 +132,7 @@ async def test_subagents_spend_from_the_budget_of_their_parent() -> None:
     assert ended.cause == "budget"
     answers = rig.events(ToolAnswered)
     assert not any(answer.ok for answer in answers)
-    assert all(
-        "The budget of the session that this one works for is spent" in answer.text for answer in answers
-    )
+    assert all("The budget of the parent session is used up" in answer.text for answer in answers)
     own, spent = rig.conversation.session.transcript.spending, rig.conversation.budget.spent
     assert spent.tokens == own.tokens + sum(answer.delegated.tokens for answer in answers) >= 3_000
     assert spent.tokens - 400 * 2 < 3_000, "neither began a call when it was spent"
@@ -164,7 +162,7 @@ async def test_no_summary_is_started_over_budget() -> None:
     assert (rig.updates_of(ErrorRaised), model.summary_requests) == ([], [])
     conversation.handovers.start()
     await conversation.wait_for_background_work()
-    assert [update.what for update in rig.updates_of(ErrorRaised)] == ["The budget of this session is spent."]
+    assert [update.what for update in rig.updates_of(ErrorRaised)] == ["The session budget is used up."]
     assert model.summary_requests == []
     before = conversation.budget.spent.tokens
     await conversation.budget.set_limit(Budget())
@@ -200,4 +198,3 @@ def test_the_nearer_of_two_limits_counts() -> None:
     assert Budget(1_000, 2.0).share(spent) == 0.75
     assert Budget(1_000).share(spent) == 0.5
     assert Budget().share(spent) == 0.0
-    assert Budget(1_000, 2.0).usage_text(spent) == "500 of 1,000 tokens, $1.50 of $2.00"

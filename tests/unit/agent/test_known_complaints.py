@@ -245,7 +245,10 @@ async def test_off_disables_everything() -> None:
     rig = AgentRig(ScriptedModel(thinking_script(30)), PROFILES["off"])
     conversation = await rig.begin()
     ended = await conversation.run("Think.")
-    assert (ended.fix, ended.remedies) == ("Compaction is off: turn a profile on.", ("policy_settings",))
+    assert (ended.fix, ended.remedies) == (
+        "Compaction is off: turn on a profile in Settings.",
+        ("policy_settings",),
+    )
     for previous, later in pairwise(rig.model.requests):
         assert later.messages[: len(previous.messages)] == previous.messages
     assert conversation.session.transcript.rewrites.by_seq == {}

@@ -95,7 +95,7 @@ async def test_a_message_that_fills_the_window_by_itself_is_refused() -> None:
     """Before anything is recorded: it would block all others."""
     rig = AgentRig(ScriptedModel(replies_in_order()))
     conversation = await rig.begin()
-    with pytest.raises(MessageTooLarge, match="a message may have"):
+    with pytest.raises(MessageTooLarge, match="this model has room for"):
         await conversation.send("word " * conversation.window.message_limit * 2)
     assert not rig.events(UserSpoke)
     assert not conversation.is_running

@@ -43,6 +43,6 @@ def test_the_builder_s_file_is_reported(tmp_path: Path) -> None:
 )
 def test_a_malformed_build_file_is_refused(text: str, tmp_path: Path) -> None:
     (tmp_path / "build.toml").write_text(text, encoding="utf-8")
-    with pytest.raises(SettingsDamaged, match=r"build\.toml cannot be used") as refused:
+    with pytest.raises(SettingsDamaged, match=r"build\.toml can't be used") as refused:
         current_build(tmp_path)
     assert refused.value.fix == "Install Helix Desktop again."

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from helix_desktop.config.keychain import ITEM, MAX_ITEM_CHARS, Keychain, KeychainItem, KeychainUnavailable
 from helix_desktop.config.secrets import ApiKey, SecretStore
+from helix_desktop.domain.user_text import verbatim
 
 ENVIRON = {"OPENAI_API_KEY": "from-environment"}
 
@@ -72,7 +73,7 @@ def secrets(chain: Chain) -> Iterator[SecretStore]:
 
 
 def no_keychain() -> Keychain:
-    raise KeychainUnavailable("this system has no keychain")
+    raise KeychainUnavailable(verbatim("this system has no keychain"))
 
 
 async def test_a_key_in_the_keychain_wins_over_the_environment(secrets: SecretStore, chain: Chain) -> None:
@@ -161,9 +162,9 @@ async def test_an_unanswered_prompt_times_out_and_later_calls_do_not_wait(chain:
     chain.unlocked.clear()
     secrets = SecretStore(ENVIRON, lambda: chain, timeout_s=0.05)
     assert (await secrets.get("openai")).name == "OPENAI_API_KEY"
-    assert "did not answer" in secrets.problem
+    assert "didn't answer" in secrets.problem
     assert (await secrets.get("openai")).name == "OPENAI_API_KEY"
-    assert "has not answered yet" in secrets.problem
+    assert "hasn't answered yet" in secrets.problem
     chain.unlocked.set()
     secrets.close()
 

@@ -123,7 +123,7 @@ def test_a_file_that_cannot_be_read_or_written_is_reported(file: Path) -> None:
     settings, damaged = SettingsFile(file).load()
     assert settings == Settings()
     assert damaged is not None
-    with pytest.raises(HelixError, match="could not be saved"):
+    with pytest.raises(HelixError, match="couldn't be saved"):
         SettingsFile(file).save_now(SETTINGS)
 
 
@@ -184,7 +184,7 @@ class TestProviders:
         assert caught.value.fix
 
     def test_a_provider_without_models_needs_a_name(self) -> None:
-        with pytest.raises(HelixError, match="No model of bare"):
+        with pytest.raises(HelixError, match="No model from bare"):
             Provider(name="bare", base_url="x").model_info()
 
     def test_providers_are_replaced_added_and_removed(self) -> None:

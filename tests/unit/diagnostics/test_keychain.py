@@ -8,6 +8,7 @@ from helix_desktop.config.keychain import Keychain, KeychainUnavailable
 from helix_desktop.config.secrets import SecretStore
 from helix_desktop.diagnostics.checks.machine import try_keychain
 from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.user_text import verbatim
 
 
 class Chain:
@@ -44,7 +45,7 @@ async def test_the_trial_key_is_stored_and_deleted_and_others_stay() -> None:
 
 
 def _none() -> Keychain:
-    raise KeychainUnavailable("this system has no keychain")
+    raise KeychainUnavailable(verbatim("this system has no keychain"))
 
 
 @pytest.mark.parametrize(

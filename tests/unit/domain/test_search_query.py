@@ -33,13 +33,13 @@ def test_a_query_is_words_and_phrases(query: str, words: tuple[str, ...]) -> Non
 
 @pytest.mark.parametrize("query", ["", "   ", "\n", '" "'])
 def test_an_empty_query_is_refused(query: str) -> None:
-    with pytest.raises(InvalidInput, match=r"The query is empty\. Give words"):
+    with pytest.raises(InvalidInput, match=r"The query is empty\. Enter words"):
         parse_query(query)
 
 
 def test_an_overlong_query_is_refused() -> None:
     assert parse_query("x" * MAX_QUERY_LENGTH)
-    with pytest.raises(InvalidInput, match="has 201 characters; the most is 200"):
+    with pytest.raises(InvalidInput, match="has 201 characters; the limit is 200"):
         parse_query("x" * (MAX_QUERY_LENGTH + 1))
 
 

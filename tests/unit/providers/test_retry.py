@@ -89,7 +89,7 @@ def test_a_call_is_never_retried_earlier_than_requested() -> None:
     outage = RetryState(RetryPolicy(clock=lambda: 0.0))
     assert outage.next_wait_s(3_600.0) is None
     error = outage.final_error(ModelUnreachable("It could not answer.", "slow down"), 3_600.0)
-    assert error.why == "slow down. It asks to wait 60 min."
+    assert error.why == "slow down. The server asks to wait 60 min."
 
 
 async def test_a_pause_can_be_skipped() -> None:

@@ -102,7 +102,7 @@ async def test_a_damaged_vocabulary_is_refused(tmp_path: Path) -> None:
     damaged.write_bytes((FOLDER / "o200k_base.tiktoken").read_bytes()[:-1])
     with pytest.raises(HelixError, match="damaged"):
         await TiktokenCounter(damaged).count(["x"])
-    with pytest.raises(HelixError, match="cannot be read"):
+    with pytest.raises(HelixError, match="can't be read"):
         await TiktokenCounter(tmp_path / "cl100k_base.tiktoken").load()
-    with pytest.raises(HelixError, match="no vocabulary"):
+    with pytest.raises(HelixError, match="Unknown vocabulary"):
         await TiktokenCounter(tmp_path / "klingon.tiktoken").load()

@@ -98,14 +98,14 @@ async def test_a_key_that_only_the_model_refuses() -> None:
     assert not succeeded
     assert (steps["reach"].state, steps["auth"].state) == ("ok", "failed")
     assert steps["auth"].why == "Incorrect API key provided"
-    assert "right key" in steps["auth"].fix
+    assert "valid API key" in steps["auth"].fix
     assert (steps["streaming"].state, steps["tools"].state) == ("skipped", "skipped")
 
 
 async def test_a_key_that_cannot_be_sent() -> None:
     steps, _ = await final_steps(ideal_model, key="schlüssel")
     assert steps["auth"].state == "failed"
-    assert "characters that no key has" in steps["auth"].why
+    assert "characters that API keys don't have" in steps["auth"].why
 
 
 async def test_a_model_that_answers_with_text() -> None:
@@ -143,7 +143,7 @@ async def test_a_server_that_refuses_tools_is_distinguished_from_one_that_fails(
 async def test_an_unknown_model() -> None:
     steps, _ = await final_steps(lambda _: api_error(404, "no such model"))
     assert steps["streaming"].state == "failed"
-    assert "knows no model small" in steps["streaming"].detail
+    assert "Model small not found" in steps["streaming"].detail
     assert steps["auth"].state == "skipped"
 
 
@@ -160,9 +160,9 @@ async def test_an_answer_without_streaming_or_usage_is_reported() -> None:
     steps, succeeded = await final_steps(script)
     assert succeeded
     assert "all at once" in steps["streaming"].detail
-    assert "No token usage" in steps["streaming"].detail
+    assert "no token usage" in steps["streaming"].detail
 
 
 async def test_without_a_key_it_says_that_none_is_needed() -> None:
     steps, _ = await final_steps(ideal_model, key="")
-    assert steps["auth"].detail == "No key needed."
+    assert steps["auth"].detail == "no key is needed"

@@ -117,7 +117,7 @@ async def test_an_output_that_fits_no_model_is_read_in_concurrent_pieces_and_mer
     assert request_counts(main, fast) == [4, 0]
     assert "".join(parts_of(main.extract_requests[:3])) == source.text
     assert [f"Part {n} of 3:\nfound" in parts_of(main.extract_requests)[3] for n in (1, 2, 3)] == [True] * 3
-    assert result.fallback_reason == "in 3 pieces"
+    assert result.fallback_reason == "in 3 parts"
     assert "[Extract of 40,000 tokens" in result.text
     assert result.spent_tokens > 40_000
 
@@ -151,7 +151,7 @@ async def test_a_window_smaller_than_reported_is_detected() -> None:
         [ContextWindowExceeded("Too long.")] if len(main.extract_requests) == 1 else text_reply("found")
     )
     result = await extractor(main).extract(output(10_000), "names")
-    assert result.fallback_reason == "in 2 pieces"
+    assert result.fallback_reason == "in 2 parts"
 
 
 async def test_an_extract_that_is_no_shorter_is_refused_with_its_cost() -> None:
@@ -165,6 +165,6 @@ async def test_an_extract_that_is_no_shorter_is_refused_with_its_cost() -> None:
 async def test_the_offline_demo_is_not_used() -> None:
     """Its answers are scripted."""
     demo = model("demo", 50_000, demo=True)
-    with pytest.raises(OutputFormUnavailable, match="no model that could extract"):
+    with pytest.raises(OutputFormUnavailable, match="No model can write an extract"):
         await extractor(demo).extract(output(1_000), "names")
     assert request_counts(demo) == [0]

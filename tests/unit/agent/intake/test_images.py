@@ -94,7 +94,10 @@ class Forgetful(GatedStore):
 
 @pytest.mark.parametrize(
     ("data", "reason"),
-    [(b"GIF8 is no image", "no PNG, JPEG, GIF or WebP"), (SHOT + bytes(MAX_IMAGE_BYTES), "may have 5.0 MB")],
+    [
+        (b"GIF8 is no image", "Use PNG, JPEG, GIF or WebP"),
+        (SHOT + bytes(MAX_IMAGE_BYTES), "the limit is 5.0 MB"),
+    ],
 )
 async def test_data_that_cannot_be_sent_as_an_image_is_refused(data: bytes, reason: str) -> None:
     """The reason is given, and nothing is stored."""

@@ -170,7 +170,7 @@ async def test_a_form_that_does_not_fit_the_window_is_refused_with_numbers() -> 
     """How much it takes, how much is left, what to do instead."""
     rig = await a_session(info=ModelInfo("test", "main", window=1_400, reserve=200))
     error = await refused(rig, seq_of(rig, "big"), "full")
-    assert "does not fit" in error.what
+    assert "doesn't fit" in error.what
     assert "1,1" in error.why
     assert error.fix
 
@@ -181,7 +181,7 @@ async def test_a_form_that_would_start_the_ladder_at_once_is_refused() -> None:
     _, now = rig.conversation.window.measure()
     after = now.used + 1_204 - tokens_of(rig)
     rig.model.info = msgspec.structs.replace(rig.model.info, window=int(after / 0.97))
-    assert "does not fit" in (await refused(rig, seq_of(rig, "big"), "full")).what
+    assert "doesn't fit" in (await refused(rig, seq_of(rig, "big"), "full")).what
     rig.model.info = msgspec.structs.replace(rig.model.info, window=int(after / 0.93))
     await rig.conversation.window.choose_form(seq_of(rig, "big"), "full")
     assert shown_text(rig) == large_output("big")
@@ -205,7 +205,7 @@ async def test_a_summarized_output_has_no_form_until_it_is_pinned() -> None:
     await rig.conversation.wait_for_background_work()
     assert rig.events(HandoverMade)
     seq = seq_of(rig, "big")
-    assert "does not stand in the window" in (await refused(rig, seq, "full")).what
+    assert "isn't in the context" in (await refused(rig, seq, "full")).what
     await rig.conversation.window.pin(seq)
     before = rig.conversation.window.measure()[0].estimate
     await rig.conversation.window.choose_form(seq, "full")
@@ -222,10 +222,10 @@ async def test_an_extract_needs_instructions_and_a_model() -> None:
     """Each refusal says what is missing."""
     rig = await a_session()
     seq = seq_of(rig, "big")
-    assert "what the extract is to contain" in (await refused(rig, seq, "compact", "  ")).what
+    assert "needs instructions" in (await refused(rig, seq, "compact", "  ")).what
     rig.script_extracts(lambda _: text_reply("word " * 500))
     error = await refused(rig, seq, "compact", "all of it")
-    assert (error.what, "fewer than 400" in error.why) == ("The extract was not taken.", True)
+    assert (error.what, "fewer than 400" in error.why) == ("The extract was not used.", True)
     rig.fast_model.extract_script = rig.model.extract_script = lambda _: [
         ModelRequestRejected("The key was refused.")
     ]

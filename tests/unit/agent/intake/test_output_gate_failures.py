@@ -86,8 +86,8 @@ async def test_one_deadline_covers_question_and_extracts() -> None:
     [
         (text_reply("I keep all of it, thank you."), "named no form"),
         ([ModelRequestRejected("The key was refused.")], "key was refused"),
-        ([ModelResponse("", stop="calls")], "answered nothing"),
-        ([], "answered nothing"),
+        ([ModelResponse("", stop="calls")], "Empty response"),
+        ([], "Empty response"),
         ([ZeroDivisionError("division by zero")], "division by zero"),
     ],
 )
@@ -108,7 +108,7 @@ async def test_any_failure_of_the_question_gives_previews(question: ScriptedRepl
         ([ModelRequestRejected("The key was refused.")], "key was refused"),
         (text_reply("words and words " * 200), "must have fewer than 400"),
         ([ZeroDivisionError("division by zero")], "division by zero"),
-        ([], "answered nothing"),
+        ([], "Empty response"),
     ],
 )
 async def test_any_failure_of_an_extract_gives_a_preview(extract: ScriptedReply, reason: str) -> None:

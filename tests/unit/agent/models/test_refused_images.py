@@ -24,7 +24,7 @@ GOOD, BAD = png(64, 48), png(9, 9)
 def refuse_bad_image(request: ModelRequest) -> ScriptedReply:
     """Refuse every request with the bad image."""
     if digest_of(BAD) in {image.digest for message in request.messages for image in message.images}:
-        return [ImagesRejected("test refused an image.", "Could not process image")]
+        return [ImagesRejected("test rejected an image.", "Could not process image")]
     return text_reply("I see.")
 
 
@@ -51,7 +51,7 @@ async def test_the_turn_names_the_image_and_continues_without_it() -> None:
     await send(rig, "And this?", BAD)
     ended = rig.events(TurnEnded)[-1]
     assert (ended.how, ended.cause, ended.why) == ("failed", "image", "Could not process image")
-    assert ended.what == "test refused an image: bad.png."
+    assert ended.what == "test rejected an image: bad.png."
     await rig.conversation.retry_without_images()
     await rig.wait_until_idle()
     assert rig.events(TurnEnded)[-1].how == "done"
@@ -104,7 +104,7 @@ async def test_several_images_may_be_the_cause() -> None:
     """All images since the last answer are named, and left out together."""
     rig = await rig_with()
     await send(rig, "Look.", GOOD, BAD)
-    assert rig.events(TurnEnded)[-1].what == "test refused one of 2 images: good0.png, bad.png."
+    assert rig.events(TurnEnded)[-1].what == "test rejected one of 2 images: good0.png, bad.png."
 
 
 @pytest.mark.parametrize("profile", ["balanced", "off"])

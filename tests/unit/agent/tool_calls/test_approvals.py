@@ -329,7 +329,7 @@ async def test_a_subagent_s_mode_is_its_parent_s() -> None:
     await rig.wait_until(lambda: conversation.asks)
     (child,) = await rig.subagent_sessions()
     opened = await rig.workspace.open_session(child)
-    with pytest.raises(InvalidInput, match="in the mode of the session that started it"):
+    with pytest.raises(InvalidInput, match="in the mode of its parent session"):
         await opened.set_mode("auto")
     await conversation.set_mode("plan")
     await rig.wait_until_idle()

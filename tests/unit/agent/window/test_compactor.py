@@ -216,7 +216,7 @@ async def test_a_handover_is_dropped_when_its_history_changed() -> None:
     await rig.conversation.window.undo(first)
     gate.set()
     await rig.conversation.wait_for_background_work()
-    assert [event.why for event in rig.events(HandoverFailed)] == ["The history was changed meanwhile."]
+    assert [event.why for event in rig.events(HandoverFailed)] == ["The history changed in the meantime."]
     assert len(rig.events(HandoverMade)) == 1
     await rig.assert_consistent()
 
@@ -359,7 +359,7 @@ async def test_a_handover_at_the_same_cut_is_refused_after_a_draft() -> None:
     gate.set()
     await rig.conversation.wait_for_background_work()
     assert len(rig.events(HandoverMade)) == 1
-    assert [event.why for event in rig.events(HandoverFailed)] == ["The history was changed meanwhile."]
+    assert [event.why for event in rig.events(HandoverFailed)] == ["The history changed in the meantime."]
     await rig.assert_consistent()
 
 
@@ -446,7 +446,7 @@ async def test_a_message_that_can_never_fit_is_refused() -> None:
     conversation = await rig.begin()
     ended = await conversation.run("The whole book: " + "word " * 9_000)
     assert ended.how == "failed"
-    assert ended.what == "The next request does not fit."
+    assert ended.what == "The next request doesn't fit the context window."
     assert "The largest part is The whole book:" in ended.why
     assert rig.model.requests == []
     await rig.assert_consistent()

@@ -114,10 +114,13 @@ async def test_the_user_s_own_text() -> None:
     ("text", "reason"),
     [
         ("", "Headings are missing: Project Background"),
-        (SUMMARY.replace("## TODO Items", "## Plans"), "Line 9: 'Plans' is none of the six headings."),
-        (SUMMARY.replace("## TODO Items", "## Current Issues"), "Line 9: Current Issues stands there twice."),
-        ("Well.\n" + SUMMARY, "Line 1 stands before the first heading."),
-        ("\n".join(f"## {title}\n- None" for title in SECTIONS), "It says nothing."),
+        (SUMMARY.replace("## TODO Items", "## Plans"), "Line 9: 'Plans' is not one of the six headings."),
+        (
+            SUMMARY.replace("## TODO Items", "## Current Issues"),
+            "the heading Current Issues appears twice.",
+        ),
+        ("Well.\n" + SUMMARY, "Line 1 is before the first heading."),
+        ("\n".join(f"## {title}\n- None" for title in SECTIONS), "It is empty."),
     ],
 )
 async def test_an_unparsable_text_is_refused(text: str, reason: str) -> None:
@@ -152,7 +155,7 @@ async def test_the_range_can_be_chosen() -> None:
     assert near.cut == ranges[2]
     await rig.conversation.handovers.commit(near)
     assert rig.events(HandoverMade)[0].upto == ranges[2].upto
-    with pytest.raises(CompactionRefused, match="up to e3"):
+    with pytest.raises(CompactionRefused, match=r"up to this message \(e3\)"):
         await rig.conversation.handovers.draft(upto=3)
     await rig.assert_consistent()
 
@@ -165,7 +168,7 @@ async def test_a_draft_is_stale_when_its_history_changed() -> None:
     await rig.conversation.run("And on?")
     await rig.conversation.rename("Another title")
     await rig.conversation.handovers.commit(draft)
-    with pytest.raises(CompactionRefused, match="changed meanwhile"):
+    with pytest.raises(CompactionRefused, match="changed in the meantime"):
         await rig.conversation.handovers.commit(stale)
     (seq,) = rig.conversation.session.transcript.rewrites.handovers
     rig.model.script = thinking_script(9)
@@ -173,7 +176,7 @@ async def test_a_draft_is_stale_when_its_history_changed() -> None:
     await rig.conversation.run("And now?")
     second = await rig.conversation.handovers.draft()
     await rig.conversation.window.undo(seq)
-    with pytest.raises(CompactionRefused, match="changed meanwhile"):
+    with pytest.raises(CompactionRefused, match="changed in the meantime"):
         await rig.conversation.handovers.commit(second)
     assert len(rig.events(HandoverMade)) == 1
     assert rig.events(HandoverFailed) == []
@@ -204,7 +207,7 @@ async def test_only_one_handover_is_written_at_a_time() -> None:
     rig = await ready_conversation(lambda _: [gate, *text_reply(SUMMARY)])
     rig.conversation.handovers.start()
     await rig.wait_until(lambda: rig.model.summary_requests)
-    with pytest.raises(CompactionRefused, match="handover is being written"):
+    with pytest.raises(CompactionRefused, match="is being compacted"):
         await rig.conversation.handovers.draft()
     gate.set()
     await rig.conversation.wait_for_background_work()
@@ -248,7 +251,7 @@ async def test_an_overflow_takes_precedence_over_a_draft() -> None:
         rig.conversation.handovers.draft(), may_continue(), return_exceptions=True
     )
     assert isinstance(draft, CompactionRefused)
-    assert "changed meanwhile" in draft.why
+    assert "changed in the meantime" in draft.why
     assert ended == TurnEnded("done")
     assert {event.trigger for event in rig.events(HandoverMade)} == {HandoverTrigger.OVERFLOW}
     await rig.assert_consistent()

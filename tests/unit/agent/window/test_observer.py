@@ -219,7 +219,7 @@ async def test_failures_back_off_and_end_in_extracts() -> None:
         4, observation_script=lambda _: [ModelUnreachable("The server does not answer.")]
     )
     assert [event.why for event in rig.events(ObservationsFailed)] == [
-        "no model could: test/scripted: The server does not answer."
+        "No model could write it: test/scripted: The server does not answer."
     ]
     for wait, failures in ((117, 1), (1, 2), (238, 2)):
         rig.clock.advance_s(wait)
@@ -231,7 +231,7 @@ async def test_failures_back_off_and_end_in_extracts() -> None:
     (observations,) = rig.events(ObservationsMade)
     assert (observations.model, observations.fallback) == (
         NO_MODEL,
-        "no model could: test/scripted: The server does not answer.",
+        "No model could write it: test/scripted: The server does not answer.",
     )
     assert any("Think." in observation.text for observation in observations.observations)
     assert rig.conversation.session.transcript.observation_failures == 0
@@ -246,7 +246,7 @@ async def test_observations_that_are_no_shorter_are_refused() -> None:
         rig.clock.advance_s(wait)
         await run_turns(rig, 1, 20)
     assert len(rig.events(ObservationsFailed)) == 3
-    assert rig.events(ObservationsFailed)[0].why.startswith("They take ")
+    assert rig.events(ObservationsFailed)[0].why.startswith("They have ")
     rig.model.observation_script = lambda _: text_reply(OBSERVATIONS)
     rig.conversation.observations.start()
     await rig.conversation.wait_for_background_work()
@@ -285,7 +285,7 @@ async def test_manual_observations() -> None:
     assert updates[-1].phase == "idle"
     covered = rig.conversation.session.transcript.between(observations.after, observations.upto)
     assert {item.turn for item in covered} == {1, 2}
-    with pytest.raises(CompactionRefused, match="Nothing to observe yet"):
+    with pytest.raises(CompactionRefused, match="The observations are up to date"):
         rig.conversation.observations.start()
     await rig.assert_consistent()
 

@@ -154,7 +154,7 @@ async def test_a_concurrent_handover() -> None:
     gate.set()
     await rig.conversation.wait_for_background_work()
     assert rig.events(ObservationsMade) == []
-    assert [event.why for event in rig.events(ObservationsFailed)] == ["The history was changed meanwhile."]
+    assert [event.why for event in rig.events(ObservationsFailed)] == ["The history changed in the meantime."]
     await rig.assert_consistent()
 
 
@@ -186,7 +186,7 @@ async def test_a_concurrent_undo() -> None:
     gate.set()
     await rig.conversation.wait_for_background_work()
     assert not any(event.reflection for event in rig.events(ObservationsMade))
-    assert [event.why for event in rig.events(ObservationsFailed)] == ["The history was changed meanwhile."]
+    assert [event.why for event in rig.events(ObservationsFailed)] == ["The history changed in the meantime."]
     await rig.assert_consistent()
     await scope.close()
 

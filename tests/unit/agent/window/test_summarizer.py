@@ -125,7 +125,7 @@ async def test_a_request_that_does_not_fit_is_not_sent() -> None:
     main, small, long = model("main", 1_000), model("small", 500), model("long", 9_000)
     result = await SummarizerRig(main, long, summary=small).ask(brief(20))
     assert (result.model, result.calls) == ("test/long", 1)
-    assert result.fallback_reason.startswith("test/long was asked: test/small has room for 400 of ")
+    assert result.fallback_reason.startswith("test/long was used: test/small has room for 400 of ")
     assert "test/main has room for 900 of " in result.fallback_reason
     assert small.summary_requests == main.summary_requests == []
 
@@ -145,7 +145,7 @@ async def test_a_failed_model_is_followed_by_the_next(reply: ScriptedReply) -> N
     main = model("main", 8_000)
     result = await SummarizerRig(main, summary=model("small", 4_000, lambda _: reply)).ask(brief(3))
     assert (result.value, result.model, result.calls) == ("of e1 e2 e3", "test/main", 2)
-    assert result.fallback_reason.startswith("test/main was asked: test/small: ")
+    assert result.fallback_reason.startswith("test/main was used: test/small: ")
 
 
 async def test_the_calibration_ratio_counts() -> None:
@@ -246,7 +246,9 @@ async def test_the_middle_is_omitted() -> None:
 
     main = model("main", 600, full_request_only)
     result = await SummarizerRig(main).ask(brief(200))
-    assert result.fallback_reason.startswith("test/main read it shortened: test/main has room for 500 of ")
+    assert result.fallback_reason.startswith(
+        "test/main read a shortened version: test/main has room for 500 "
+    )
     assert "test/main: The model sent no summary." in result.fallback_reason
     assert result.value is not None
     assert "e1 " in result.value
@@ -265,7 +267,7 @@ async def test_more_is_omitted_while_it_overflows() -> None:
 
     main = model("main", 4_000, tiny_inside)
     result = await SummarizerRig(main).ask(brief(30))
-    assert result.fallback_reason.startswith("test/main read it shortened: ")
+    assert result.fallback_reason.startswith("test/main read a shortened version: ")
     assert result.value is not None
     assert result.value.endswith("e30")
     sizes = [len(request.messages[-1].text.split()) for request in main.summary_requests]
@@ -285,7 +287,7 @@ async def test_no_model_succeeds() -> None:
     result = await SummarizerRig(main).ask(brief(20))
     assert result.value is None
     assert result.calls <= 12
-    assert result.fallback_reason.startswith("no model could: test/main has room for 900 of ")
+    assert result.fallback_reason.startswith("No model could write it: test/main has room for 900 of ")
     assert "test/main: Too long." in result.fallback_reason
 
 
@@ -294,7 +296,7 @@ async def test_unreachable_models_are_tried_once() -> None:
     main = model("main", 8_000, lambda _: [ModelUnreachable("The server does not answer.")])
     result = await SummarizerRig(main).ask(brief(3))
     assert (result.value, result.calls) == (None, 1)
-    assert result.fallback_reason == "no model could: test/main: The server does not answer."
+    assert result.fallback_reason == "No model could write it: test/main: The server does not answer."
 
 
 async def test_an_unavailable_server_is_given_up_soon() -> None:
@@ -304,7 +306,10 @@ async def test_an_unavailable_server_is_given_up_soon() -> None:
     )
     result = await SummarizerRig(main).ask(brief(3))
     assert (result.value, result.calls) == (None, 1)
-    assert result.fallback_reason == "no model could: test/main: test/main could not answer. no connection"
+    assert (
+        result.fallback_reason
+        == "No model could write it: test/main: test/main couldn't answer. no connection"
+    )
     main = model("main", 8_000, lambda _: [RetryScheduled(2, 300.0, "asks to wait")])
     assert (await SummarizerRig(main).ask(brief(3))).value is None
 
