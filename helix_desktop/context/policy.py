@@ -70,12 +70,10 @@ class ContextPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         for name in _COUNTS:
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} must not be negative")
-        if self.sweep_min > self.sweep_max:
-            raise ValueError("sweep_min must not be above sweep_max")
-        if self.observe_at > self.observe_place_at:
-            raise ValueError("observe_at must not be above observe_place_at")
-        if not self.panic_to < self.panic_at >= self.handover_at:
-            raise ValueError("panic_at must lie above panic_to, and not below handover_at")
+        conflict = conflicting_fields(msgspec.structs.asdict(self))
+        if conflict is not None:
+            relation = "be below" if self.panic_to == self.panic_at else "not be above"
+            raise ValueError(f"{conflict[0]} must {relation} {conflict[1]}")
 
     def unattended_tokens(self, window: int) -> int:
         """Return the tokens background work may read without asking in such a window; 0: unlimited."""
@@ -89,6 +87,13 @@ class ContextPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         return msgspec.structs.replace(
             self, **{name: int(getattr(self, name) * scale) for name in _SCALED if getattr(self, name)}
         )
+
+
+def conflicting_fields(fields: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Return two fields of which the first must not be above the second, and is; None if there are none."""
+    if fields["panic_to"] == fields["panic_at"]:
+        return "panic_to", "panic_at"
+    return next(((low, high) for low, high in _ORDERED if fields[low] > fields[high]), None)
 
 
 _SHARES = (
@@ -127,6 +132,12 @@ _COUNTS = (
     "budget_tokens",
     "budget_cost",
     "ask_above",
+)
+_ORDERED = (
+    ("sweep_min", "sweep_max"),
+    ("observe_at", "observe_place_at"),
+    ("panic_to", "panic_at"),
+    ("handover_at", "panic_at"),
 )
 _SCALED = ("protect_tokens", "sweep_min", "sweep_max", "sweep_fixed", "fold_least")
 

@@ -11,10 +11,13 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.user_text import TextContext
 from helix_desktop.replay.measure import MeasureOptions, measure_file
 from helix_desktop.replay.message_tokens import MessageTokenCounter
 from helix_desktop.replay.ports import Replay
 from helix_desktop.replay.results import MeasuredRecording
+
+text = TextContext("Replay")
 
 ReplayFactory = Callable[[], Replay]
 """Creates a managed session; must be picklable when several processes measure."""
@@ -68,7 +71,9 @@ def _collect(
             on_progress(done)
     except BrokenProcessPool as error:
         raise HelixError(
-            "A process that measured has died.", "The system may lack memory.", "Try again with --jobs 1."
+            text("A measuring process ended unexpectedly."),
+            text("The system may be out of memory."),
+            text("Try again with {option}.", option="--jobs 1"),
         ) from error
     return [results[index] for index in sorted(results)]
 

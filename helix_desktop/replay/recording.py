@@ -15,12 +15,17 @@ import msgspec
 
 from helix_desktop.domain.errors import InvalidRecording
 from helix_desktop.domain.messages import Message, ToolCall
+from helix_desktop.domain.user_text import TextContext, UserText
 from helix_desktop.replay.ports import RawMessage
+
+text = TextContext("Replay")
 
 SUFFIXES = (".jsonl", ".jsonl.gz")
 MAX_LINE_BYTES = 64 * 1024 * 1024  # a longer message means a damaged file
 _GZIP = b"\x1f\x8b"
-_FIX = "Give a recording of one message a line, as `helix-desktop replay --help` says."
+_FIX = text(
+    "Use one JSON message per line, as described by {command}.", command="helix-desktop replay --help"
+)
 
 
 class _Line(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="role"):
@@ -83,7 +88,9 @@ def find_recordings(paths: Iterable[Path]) -> list[Path]:
         )
         if not in_folder:
             raise InvalidRecording(
-                f"{path} holds no recording.", f"None ends in {' or '.join(SUFFIXES)}.", _FIX
+                text("No recordings in {folder}.", folder=path),
+                text("Their names have one of these endings: {suffixes}.", suffixes=SUFFIXES),
+                _FIX,
             )
         recordings += in_folder
     return list(dict.fromkeys(recordings))
@@ -100,8 +107,10 @@ def read_messages(path: Path) -> Iterator[dict[str, Any]]:
             try:
                 line = _DECODER.decode(raw)
                 order.check(line)
-            except (msgspec.DecodeError, UnicodeDecodeError, _OrderError) as error:
-                raise _unusable_error(path, number, str(error)) from error
+            except _OrderError as error:
+                raise _unusable_error(path, number, error.reason) from error
+            except (msgspec.DecodeError, UnicodeDecodeError) as error:
+                raise _unusable_error(path, number, str(error).rstrip(".")) from error
             yield msgspec.to_builtins(line)
     if order.missing_text:
         raise _unusable_error(path, number, order.missing_text)
@@ -120,7 +129,9 @@ def _open_recording(path: Path) -> Iterator[BufferedIOBase]:
                 yield file
     except OSError as error:
         raise InvalidRecording(
-            f"The recording {path} cannot be read.", f"{error.strerror or error}.", _FIX
+            text("The recording {path} can't be read.", path=path),
+            text("{reason}.", reason=error.strerror or error),
+            _FIX,
         ) from error
 
 
@@ -132,22 +143,30 @@ def _lines(path: Path, file: BufferedIOBase) -> Iterator[bytes]:
             raw = file.readline(MAX_LINE_BYTES + 1)
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise _unusable_error(
-                path, number, f"the compressed data is damaged or cut off: {error}"
+                path, number, text("the compressed data is damaged or cut off: {reason}", reason=error)
             ) from error
         if not raw:
             return
         if len(raw) > MAX_LINE_BYTES:
-            raise _unusable_error(path, number, f"the line is longer than {MAX_LINE_BYTES:,} bytes")
+            raise _unusable_error(
+                path, number, text("the line is longer than {size} bytes", size=MAX_LINE_BYTES)
+            )
         yield raw
 
 
 def _unusable_error(path: Path, number: int, reason: str) -> InvalidRecording:
-    where = f"Line {number}" if number else "The file"
-    return InvalidRecording(f"The recording {path} is not usable.", f"{where}: {reason.rstrip('.')}.", _FIX)
+    what = text("The recording {path} can't be used.", path=path)
+    if not number:
+        return InvalidRecording(what, text("{reason}.", reason=reason), _FIX)
+    return InvalidRecording(what, text("Line {line}: {reason}.", line=number, reason=reason), _FIX)
 
 
 class _OrderError(Exception):
     """A message is out of order."""
+
+    def __init__(self, reason: UserText) -> None:
+        super().__init__(reason)
+        self.reason = reason
 
 
 class _OrderChecker:
@@ -165,10 +184,14 @@ class _OrderChecker:
             return
         if self._unanswered:
             raise _OrderError(
-                f"a message of the {_role(message)} stands before the answers to {self._open_calls}"
+                text(
+                    "the answers to {calls} are missing before this {role} message",
+                    calls=tuple(self._unanswered),
+                    role=_role(message),
+                )
             )
         if isinstance(message, _System) and self._has_started:
-            raise _OrderError("a system message stands behind the first place")
+            raise _OrderError(text("a system message must be the first"))
         if isinstance(message, _Assistant):
             self._check_answer(message)
         self._has_started = True
@@ -176,29 +199,27 @@ class _OrderChecker:
 
     def _check_answer(self, message: _Assistant) -> None:
         if not self._has_user_message:
-            raise _OrderError("the assistant speaks before the user")
+            raise _OrderError(text("a user message must come before the first assistant message"))
         for call in message.tool_calls:
-            if not call.id or call.id in self._call_ids:
-                raise _OrderError(f"the call id {call.id!r} is {'used twice' if call.id else 'empty'}")
+            if not call.id:
+                raise _OrderError(text("a call has an empty id"))
+            if call.id in self._call_ids:
+                raise _OrderError(text("the call id {id} is used twice", id=repr(call.id)))
             self._call_ids.add(call.id)
         self._unanswered = [call.id for call in message.tool_calls]
         self._has_answer = True
 
     def _check_output(self, call_id: str) -> None:
         if call_id not in self._unanswered:
-            raise _OrderError(f"an answer to {call_id!r}, which no call before it asks for")
+            raise _OrderError(text("no open call has the id {id} of this answer", id=repr(call_id)))
         self._unanswered.remove(call_id)
-
-    @property
-    def _open_calls(self) -> str:
-        return ", ".join(self._unanswered)
 
     @property
     def missing_text(self) -> str:
         """What is missing at the end of the file; empty if nothing is."""
         if self._unanswered:
-            return f"the file ends before the answers to {self._open_calls}"
-        return "" if self._has_answer else "no message is the assistant's, so there is nothing to replay"
+            return text("the file ends before the answers to {calls}", calls=tuple(self._unanswered))
+        return "" if self._has_answer else text("the recording has no assistant message to replay")
 
 
 def _role(message: _AnyLine) -> str:

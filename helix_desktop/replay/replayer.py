@@ -37,12 +37,15 @@ from helix_desktop.domain.messages import (
     Usage,
 )
 from helix_desktop.domain.tools import ToolResult
+from helix_desktop.domain.user_text import TextContext
 from helix_desktop.providers.demo.model import write_summary
 from helix_desktop.replay.message_tokens import MessageTokenCounter
 from helix_desktop.replay.ports import Counts
 from helix_desktop.store.memory.store import MemoryStore
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.tools.cache.recall import RecallCachedContent
+
+_text = TextContext("Replay")
 
 T = TypeVar("T")
 _SESSION = "0" * 32
@@ -130,7 +133,9 @@ class Replayer:
         match message["role"]:
             case "system":
                 if self._fed:
-                    raise InvalidInput("A system message came late.", "It must be the first message.")
+                    raise InvalidInput(
+                        _text("A system message came late."), _text("It must be the first message.")
+                    )
                 (tokens,) = await self._counter.count([text])
                 self._frame = PromptFrame(self._info, text, (), tokens, 0)
             case "user":
@@ -141,7 +146,10 @@ class Replayer:
             case "tool":
                 await self._feed_output(message["tool_call_id"], message.get("name", ""), text)
             case role:
-                raise InvalidInput(f"There is no role {role!r}.", fix="Roles: system, user, assistant, tool.")
+                raise InvalidInput(
+                    _text("Unknown role: {role}.", role=repr(role)),
+                    fix=_text("Use one of {roles}.", roles=("system", "user", "assistant", "tool")),
+                )
         self._fed = True
 
     async def _feed_answer(self, text: str, calls: Any) -> None:
@@ -158,7 +166,7 @@ class Replayer:
     async def _feed_output(self, call_id: str, name: str, text: str) -> None:
         call = self._calls.get(call_id)
         if call is None:
-            raise InvalidInput(f"The output {call_id!r} answers no open call.")
+            raise InvalidInput(_text("No open call has the id {id} of this output.", id=repr(call_id)))
         result = await self._recall_result(call, text) or ToolResult(text.encode("utf-8", "surrogatepass"))
         received = await self._intake.from_tool_result(call, result)
         answer = received.answer
@@ -254,7 +262,10 @@ def _policy(policy: str | ContextPolicy) -> ContextPolicy:
     if isinstance(policy, ContextPolicy):
         return policy
     if policy not in PROFILES:
-        raise InvalidInput(f"There is no profile {policy!r}.", fix=f"Profiles: {', '.join(PROFILES)}.")
+        raise InvalidInput(
+            _text("Profile {name} not found.", name=repr(policy)),
+            fix=_text("Use one of {profiles}.", profiles=tuple(PROFILES)),
+        )
     return PROFILES[policy]
 
 

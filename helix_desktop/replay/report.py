@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
+from helix_desktop.domain.user_text import TextContext
 from helix_desktop.replay.results import MeasuredRecording, RecordingResult
 from helix_desktop.replay.totals import HeavyTotals, Totals, group_by_source, totals_of
+from helix_desktop.words.numbers import format_integer
+from helix_desktop.words.translation import current_language, translate
+
+text = TextContext("Replay")
 
 Cell = Callable[[Totals], str]
+
+_ALL = text("all", "all recordings, as a column of a table")
 
 
 def to_document(measured: Sequence[MeasuredRecording]) -> dict[str, Any]:
@@ -39,64 +47,93 @@ def _recording_document(measured: MeasuredRecording) -> dict[str, Any]:
     return {**msgspec.to_builtins(measured.result), **shares}
 
 
-def _format_percent(share: float) -> str:
-    return f"{share * 100:.1f}"
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A row of the table; `is_detail` sets it below the row before."""
+
+    name: str
+    cell: Cell
+    is_detail: bool = False
 
 
-def _format_percent_floor(share: float) -> str:
+def _percent(share: float) -> str:
+    return current_language().show_decimal(share * 100, 1)
+
+
+def _percent_floor(share: float) -> str:
     """Format a share as percent, rounded down: 100.0 means that nothing is missing."""
-    return f"{math.floor(share * 1000) / 10:.1f}"
+    return current_language().show_decimal(math.floor(share * 1000) / 10, 1)
+
+
+def _decimal(number: float) -> str:
+    return current_language().show_decimal(number, 2)
 
 
 def _heavy(cell: Callable[[HeavyTotals], str]) -> Cell:
     return lambda totals: cell(totals.heavy) if totals.heavy else "-"
 
 
-_FIGURES: Sequence[tuple[str, Cell]] = (
-    ("recordings", lambda totals: f"{totals.files:,}"),
-    ("model calls", lambda totals: f"{totals.requests:,}"),
-    ("input, % of unmanaged", lambda totals: _format_percent(totals.input_of_sums)),
-    ("  mean of recordings", lambda totals: _format_percent(totals.input_of_files)),
-    ("billed, % of unmanaged", lambda totals: _format_percent(totals.billed_of_sums)),
-    ("  mean of recordings", lambda totals: _format_percent(totals.billed_of_files)),
-    ("tool tokens saved, %", lambda totals: _format_percent(totals.tool_saved)),
-    ("outputs reachable, % of bytes", lambda totals: _format_percent_floor(totals.reachable)),
-    ("outputs in the window, % of bytes", lambda totals: _format_percent(totals.in_window)),
-    (
-        "call arguments reachable, % of bytes",
-        lambda totals: _format_percent_floor(totals.arguments_reachable),
+_FIGURES: Sequence[Figure] = (
+    Figure(text("recordings"), lambda totals: format_integer(totals.files)),
+    Figure(text("model calls"), lambda totals: format_integer(totals.requests)),
+    Figure(text("input, % of unmanaged"), lambda totals: _percent(totals.input_of_sums)),
+    Figure(text("mean of recordings"), lambda totals: _percent(totals.input_of_files), is_detail=True),
+    Figure(text("billed, % of unmanaged"), lambda totals: _percent(totals.billed_of_sums)),
+    Figure(text("mean of recordings"), lambda totals: _percent(totals.billed_of_files), is_detail=True),
+    Figure(text("output tokens saved, %"), lambda totals: _percent(totals.tool_saved)),
+    Figure(text("outputs that can be recalled, % of bytes"), lambda totals: _percent_floor(totals.reachable)),
+    Figure(text("outputs in the context, % of bytes"), lambda totals: _percent(totals.in_window)),
+    Figure(
+        text("call arguments that can be recalled, % of bytes"),
+        lambda totals: _percent_floor(totals.arguments_reachable),
     ),
-    ("heavy recordings", _heavy(lambda totals: f"{totals.files:,}")),
-    (
-        "  mean window, % of unmanaged",
-        _heavy(lambda totals: _format_percent(totals.mean_window_of_unmanaged)),
+    Figure(text("heavy recordings"), _heavy(lambda totals: format_integer(totals.files))),
+    Figure(
+        text("mean context, % of unmanaged"),
+        _heavy(lambda totals: _percent(totals.mean_window_of_unmanaged)),
+        is_detail=True,
     ),
-    ("  mean window, % of the window", _heavy(lambda totals: _format_percent(totals.mean_window_of_window))),
-    (
-        "  median peak, % of unmanaged",
-        _heavy(lambda totals: _format_percent(totals.median_peak_of_unmanaged)),
+    Figure(
+        text("mean context, % of the context window"),
+        _heavy(lambda totals: _percent(totals.mean_window_of_window)),
+        is_detail=True,
     ),
-    ("  median peak, % of the window", _heavy(lambda totals: _format_percent(totals.median_peak_of_window))),
-    ("  summarising calls each", _heavy(lambda totals: f"{totals.summaries:.2f}")),
-    ("  lossy events each", _heavy(lambda totals: f"{totals.lossy:.2f}")),
-    ("requests over the window", lambda totals: f"{totals.over_window:,}"),
-    ("invalid requests", lambda totals: f"{max(totals.invalid_by_rules, totals.invalid_by_grammar):,}"),
-    ("requests that could not be made", lambda totals: f"{totals.not_made:,}"),
-    ("processor per request, p50 ms", lambda totals: f"{totals.request_cpu.p50_ms:.2f}"),
-    ("processor per request, p95 ms", lambda totals: f"{totals.request_cpu.p95_ms:.2f}"),
-    ("processor per message, p50 ms", lambda totals: f"{totals.feed_cpu.p50_ms:.2f}"),
-    ("processor per message, p95 ms", lambda totals: f"{totals.feed_cpu.p95_ms:.2f}"),
-)
-_COUNTS: Sequence[tuple[str, Cell]] = (
-    ("sweeps", lambda totals: f"{totals.counts.sweeps:,}"),
-    ("folds", lambda totals: f"{totals.counts.folds:,}"),
-    ("handovers", lambda totals: f"{totals.counts.handovers:,}"),
-    ("observations", lambda totals: f"{totals.counts.observations:,}"),
-    ("reflections", lambda totals: f"{totals.counts.reflections:,}"),
-    ("fallbacks", lambda totals: f"{totals.counts.fallbacks:,}"),
-    ("panics", lambda totals: f"{totals.counts.panics:,}"),
-    ("requests that are no continuation", lambda totals: f"{totals.rewrites:,}"),
-    ("recalls put in", lambda totals: f"{totals.recalls.calls:,}"),
+    Figure(
+        text("median peak, % of unmanaged"),
+        _heavy(lambda totals: _percent(totals.median_peak_of_unmanaged)),
+        is_detail=True,
+    ),
+    Figure(
+        text("median peak, % of the context window"),
+        _heavy(lambda totals: _percent(totals.median_peak_of_window)),
+        is_detail=True,
+    ),
+    Figure(text("summarizing calls each"), _heavy(lambda totals: _decimal(totals.summaries)), is_detail=True),
+    Figure(
+        text("summaries and observations each"),
+        _heavy(lambda totals: _decimal(totals.lossy)),
+        is_detail=True,
+    ),
+    Figure(text("requests over the context window"), lambda totals: format_integer(totals.over_window)),
+    Figure(
+        text("invalid requests"),
+        lambda totals: format_integer(max(totals.invalid_by_rules, totals.invalid_by_grammar)),
+    ),
+    Figure(text("requests that couldn't be made"), lambda totals: format_integer(totals.not_made)),
+    Figure(text("CPU time per request, p50 ms"), lambda totals: _decimal(totals.request_cpu.p50_ms)),
+    Figure(text("CPU time per request, p95 ms"), lambda totals: _decimal(totals.request_cpu.p95_ms)),
+    Figure(text("CPU time per message, p50 ms"), lambda totals: _decimal(totals.feed_cpu.p50_ms)),
+    Figure(text("CPU time per message, p95 ms"), lambda totals: _decimal(totals.feed_cpu.p95_ms)),
+    Figure(text("times outputs were cached"), lambda totals: format_integer(totals.counts.sweeps)),
+    Figure(text("times steps were noted"), lambda totals: format_integer(totals.counts.folds)),
+    Figure(text("times messages were summarized"), lambda totals: format_integer(totals.counts.handovers)),
+    Figure(text("observations"), lambda totals: format_integer(totals.counts.observations)),
+    Figure(text("refined observations"), lambda totals: format_integer(totals.counts.reflections)),
+    Figure(text("summaries without a model"), lambda totals: format_integer(totals.counts.fallbacks)),
+    Figure(
+        text("requests that don't continue the one before"), lambda totals: format_integer(totals.rewrites)
+    ),
+    Figure(text("simulated recalls"), lambda totals: format_integer(totals.recalls.calls)),
 )
 
 
@@ -105,7 +142,7 @@ def totals_by_column(measured: Sequence[MeasuredRecording]) -> dict[str, Totals]
     sources = group_by_source(measured)
     several = sources if len(sources) > 1 else {}
     return {
-        "all": totals_of(measured),
+        translate(_ALL): totals_of(measured),
         **{name: totals_of(recordings) for name, recordings in several.items()},
     }
 
@@ -114,7 +151,7 @@ def format_table(totals_by_name: Mapping[str, Totals], title: str = "") -> str:
     """Format a table with a row per figure and a column per entry of `totals_by_name`."""
     rows = [
         (title, *totals_by_name),
-        *((name, *map(cell, totals_by_name.values())) for name, cell in (*_FIGURES, *_COUNTS)),
+        *((_row_name(figure), *map(figure.cell, totals_by_name.values())) for figure in _FIGURES),
     ]
     widths = [max(len(row[column]) for row in rows) for column in range(len(totals_by_name) + 1)]
     lines = [
@@ -127,6 +164,10 @@ def format_table(totals_by_name: Mapping[str, Totals], title: str = "") -> str:
     return "\n".join(lines)
 
 
+def _row_name(figure: Figure) -> str:
+    return f"{'  ' if figure.is_detail else ''}{translate(figure.name)}"
+
+
 def warning_lines(measured: Sequence[MeasuredRecording]) -> list[str]:
     """Return a line for each problem: lost outputs, and requests that a server would refuse."""
     return [line for recording in measured for line in _recording_warnings(recording.result)]
@@ -135,6 +176,9 @@ def warning_lines(measured: Sequence[MeasuredRecording]) -> list[str]:
 def _recording_warnings(result: RecordingResult) -> list[str]:
     warnings = []
     if result.reach.lost:
-        warnings.append(f"{result.file}: lost {', '.join(result.reach.lost)}")
-    warnings += [f"{result.file}: {reason}" for reason in result.faults.reasons]
+        warnings.append(translate(text("{file}: lost {calls}", file=result.file, calls=result.reach.lost)))
+    warnings += [
+        translate(text("{file}: {problem}", file=result.file, problem=reason))
+        for reason in result.faults.reasons
+    ]
     return warnings

@@ -10,9 +10,11 @@ from urllib.parse import urljoin, urlsplit
 from helix_desktop.config.build_info import Build, current_build
 from helix_desktop.config.licenses import LicensedComponent, all_components
 from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.user_text import TextContext, join_sentences
 from helix_desktop.providers.http import HttpClient, HttpError, HttpResponse, Timeouts, is_loopback
 from helix_desktop.services.update_check import Release, parse_release
 
+text = TextContext("About")
 TIMEOUT_S = 10.0
 MAX_REPLY_BYTES = 256 * 1024  # bytes of an answer
 _HOPS = 3
@@ -31,7 +33,7 @@ class BuildInfoService:
         try:
             self.build = current_build()
         except HelixError as error:
-            self.problem = str(error)
+            self.problem = join_sentences(error.what, error.why, error.fix)
 
     async def environment(self) -> tuple[tuple[str, str], ...]:
         """Return the names and versions of what the app is built on."""
@@ -47,11 +49,13 @@ class BuildInfoService:
             async with asyncio.timeout(TIMEOUT_S):
                 return parse_release(await _fetch(self.build.releases))
         except TimeoutError as error:
-            raise HelixError(f"no answer within {TIMEOUT_S:g} s") from error
+            raise HelixError(
+                text("The server didn't answer within {seconds} s.", seconds=f"{TIMEOUT_S:g}")
+            ) from error
         except HttpError as fault:
             raise HelixError(fault.detail, "", fault.fix) from fault
         except ValueError as error:  # a redirect to something that is no address
-            raise HelixError("the server sends to an address that cannot be read") from error
+            raise HelixError(text("The server redirects to an invalid address.")) from error
 
 
 async def _fetch(address: str) -> str:
@@ -59,7 +63,7 @@ async def _fetch(address: str) -> str:
     url = address
     for _ in range(_HOPS):
         if urlsplit(url).scheme != "https" and not is_loopback(url):
-            raise HelixError("the place to ask is no https address")
+            raise HelixError(text("The update source must be an https address."))
         http = HttpClient(
             Timeouts(connect_s=TIMEOUT_S, read_s=TIMEOUT_S)
         )  # each its own, so that no cookie goes along
@@ -71,18 +75,18 @@ async def _fetch(address: str) -> str:
         finally:
             await http.aclose()
         if urlsplit(target)[:2] != urlsplit(url)[:2]:
-            raise HelixError(f"{urlsplit(url).hostname} sends elsewhere, which is not followed")
+            raise HelixError(text("{host} redirects to another server.", host=urlsplit(url).hostname))
         url = target
-    raise HelixError(f"{urlsplit(url).hostname} sends on and on")
+    raise HelixError(text("{host} redirects too often.", host=urlsplit(url).hostname))
 
 
 async def _body(reply: HttpResponse) -> str:
     if reply.status != _OK:
-        raise HelixError(f"the server answered with status {reply.status}")
-    text = await reply.text(MAX_REPLY_BYTES + 1)
-    if len(text.encode()) > MAX_REPLY_BYTES:
-        raise HelixError("the answer is too long to be one of releases")
-    return text
+        raise HelixError(text("The server answered with status {status}.", status=str(reply.status)))
+    body = await reply.text(MAX_REPLY_BYTES + 1)
+    if len(body.encode()) > MAX_REPLY_BYTES:
+        raise HelixError(text("The server's answer is too long."))
+    return body
 
 
 def _environment() -> tuple[tuple[str, str], ...]:
@@ -94,7 +98,7 @@ def _environment() -> tuple[tuple[str, str], ...]:
         ("Python", platform.python_version()),
         ("LevelDB", str(plyvel.__leveldb_version__)),
         ("SQLite", sqlite3.sqlite_version),
-        ("system", _system()),
+        (text("system"), _system()),
     )
 
 

@@ -5,24 +5,38 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from helix_desktop.config.secrets import ApiKey, KeyPlace
+from helix_desktop.domain.user_text import join_sentences
+from helix_desktop.words.translation import Translator, translate
+
+tr = Translator("Models")
 
 
 @dataclass(frozen=True, slots=True)
 class KeyStatus:
-    """Where a key is; `text` names the place, or without a key the one where it would be kept."""
+    """Where a key is; `text` says it, `new_key_text` where a new one would be kept."""
 
     place: KeyPlace
     text: str
+    new_key_text: str
 
     @classmethod
     def from_key(cls, key: ApiKey, keychain: str, problem: str) -> KeyStatus:
         """Describe a key; `keychain` names the one that answers, `problem` says why none does."""
-        run_only = f"this run only: {problem or 'the keychain did not take it'}"
+        why = translate(problem)
+        new_key_text = (
+            tr("Will be kept in {keychain}.", keychain=keychain)
+            if keychain
+            else join_sentences(tr("Will be kept until Helix Desktop closes."), why)
+        )
         match key.place:
             case "keychain":
-                return cls(key.place, key.name)
+                text = tr("Kept in {keychain}.", keychain=key.name)
             case "environment":
-                return cls(key.place, f"environment variable {key.name}")
+                text = tr("From the environment variable {name}.", name=key.name)
             case "run":
-                return cls(key.place, run_only)
-        return cls("none", f"in the {keychain}" if keychain else f"for {run_only}")
+                text = join_sentences(
+                    tr("Kept until Helix Desktop closes."), why or tr("The keychain didn't store the key.")
+                )
+            case _:
+                text = new_key_text
+        return cls(key.place, text, new_key_text)

@@ -25,6 +25,7 @@ from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.local_server import LocalServer
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.domain.model_spec import SourcedSpec
+from helix_desktop.domain.user_text import TextContext
 from helix_desktop.providers.demo.model import DEMO_LABEL, DemoModel
 from helix_desktop.providers.endpoint import KEY_ADVICE, Endpoint
 from helix_desktop.providers.http import HttpClient, Timeouts
@@ -37,6 +38,7 @@ from helix_desktop.services.provider_check_result import CheckStep
 from helix_desktop.workspaces.record import MAIN, WorkspaceRecord
 
 log = logging.getLogger(__name__)
+text = TextContext("Models")
 
 DEMO_PAUSE_S = 0.012  # between the demo model's pieces: about the pace of a fast model
 _ADHOC_PROVIDER = "server"
@@ -123,23 +125,29 @@ class ModelService:
             provider, info = self._settings().find_model(label or self._settings().model, self.catalog)
             return self._create_model(provider, _with_window(info, window), await self._key_for(provider))
         if not _is_http_url(base_url):
-            raise InvalidInput(f"{base_url!r} is no address.", fix="Give it as http://HOST:PORT/v1.")
+            raise InvalidInput(
+                text("The base URL must be a web address (got {given}).", given=repr(base_url)),
+                fix=text("Write it as {form}.", form="http://HOST:PORT/v1"),
+            )
         name, model_name = _split_label(label)
         if not model_name:
             raise InvalidInput(
-                "No model is named.", f"A server at {base_url} was.", "Add --model PROVIDER/NAME."
+                text("The model is missing."),
+                text("A base URL also needs a model."),
+                text("Add {option}.", option="--model PROVIDER/NAME"),
             )
         try:
             provider = Provider(name=name, base_url=base_url)
         except ValueError as error:
             raise InvalidInput(
-                f"{label!r} names no model.", f"{error}.", "Write it as PROVIDER/NAME."
+                text("The model must be PROVIDER/NAME (got {given}).", given=repr(label)),
+                fix=text("Use one word as the provider's name."),
             ) from error
         info = _with_window(provider.model_info(model_name, self.catalog), window)
         if self._has_stored_key_for(provider):
             return self._create_model(provider, info, await self._key_for(provider))
         variables = self._key_variables(name)
-        advice = f"Set {' or '.join(variables)} to the right key."
+        advice = text("Set {variables} to the right key.", variables=_any_of(variables))
         return self._create_model(provider, info, self._secrets.from_variables(variables).value, advice)
 
     def _require_provider(self, label: str) -> None:
@@ -147,12 +155,16 @@ class ModelService:
         name = label.partition("/")[0].strip()
         if not name or label == DEMO_LABEL or self._settings().provider(name) is not None:
             return
-        provider_names = ", ".join(provider.name for provider in self._settings().providers) or "none yet"
-        variables = " or ".join(self._key_variables(name))
+        known = tuple(provider.name for provider in self._settings().providers)
         raise InvalidInput(
-            f"There is no provider {name}.",
-            f"Known: {provider_names}.",
-            f"Add it in Settings, Providers, or add --base-url URL; its key is read from {variables}.",
+            text("Unknown provider: {name}.", name=name),
+            text("The known providers are {providers}.", providers=known)
+            if known
+            else text("No provider is set up yet."),
+            text(
+                "Add it in Settings, Providers, or add --base-url URL and set {variables}.",
+                variables=_any_of(self._key_variables(name)),
+            ),
         )
 
     def environment_key(self, label: str, base_url: str) -> ApiKey:
@@ -201,8 +213,7 @@ class ModelService:
                 }
         value = key or await self._key_for(provider)
         specs = await list_models(self._endpoint(provider, value, KEY_ADVICE))
-        source = f"{provider.name}: its list of models"
-        return {name: SourcedSpec("server", source, spec) for name, spec in specs.items()}
+        return {name: SourcedSpec("server", "", spec) for name, spec in specs.items()}
 
     async def find_local_servers(self) -> tuple[LocalServer, ...]:
         """Find the servers on this machine's default ports; only on the user's request."""
@@ -246,7 +257,14 @@ def _split_label(label: str) -> tuple[str, str]:
 
 
 def _key_advice(provider: str) -> str:
-    return f"Enter the right key in Settings, Providers, or set {key_variable(provider)}."
+    return text("Enter the key in Settings, Providers, or set {variable}.", variable=key_variable(provider))
+
+
+def _any_of(variables: tuple[str, ...]) -> str:
+    if len(variables) == 1:
+        return variables[0]
+    first, other = variables
+    return text("{first} or {other}", first=first, other=other)
 
 
 def server_root(base_url: str) -> str:

@@ -9,8 +9,11 @@ import msgspec
 from helix_desktop.config.settings import ModelEntry, Provider, Settings
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.local_server import LocalServer
+from helix_desktop.domain.user_text import TextContext
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.workspaces.record import MODEL_ROLES
+
+text = TextContext("Models")
 
 DEMO = "demo"
 _DEMO_LABEL = "demo/offline"
@@ -30,7 +33,10 @@ class ProviderChanges:
         """
         settings = self._services.settings
         if provider.name != previous_name and (provider.name == DEMO or settings.provider(provider.name)):
-            raise HelixError(f"There is a provider {provider.name} already.", fix="Choose another name.")
+            raise HelixError(
+                text("The provider {name} already exists.", name=provider.name),
+                fix=text("Choose another name."),
+            )
         labels = {
             role: updated_label(getattr(settings, role), previous_name, provider) for role in MODEL_ROLES
         }

@@ -22,6 +22,7 @@ from helix_desktop.domain.messages import (
     ToolSpec,
 )
 from helix_desktop.domain.text_format import ellipsize
+from helix_desktop.domain.user_text import TextContext, join_sentences
 from helix_desktop.providers.endpoint import Endpoint
 from helix_desktop.providers.http import HttpError, is_loopback
 from helix_desktop.providers.model_list import LIST_PATHS, as_model_error
@@ -31,6 +32,8 @@ from helix_desktop.services.provider_check_result import (
     CheckStepName,
     CheckStepState,
 )
+
+text = TextContext("Models")
 
 _WORD = "lighthouse"
 _COUNT_PROMPT = "Count from one to ten in words, separated by commas. Write nothing else."
@@ -44,9 +47,9 @@ _TOOL = ToolSpec(
         "required": ["word"],
     },
 )
-_NO_TOOLS_ADVICE = (
-    "Choose a model that can use tools. llama.cpp needs --jinja, vLLM --enable-auto-tool-choice with the "
-    "--tool-call-parser of the model."
+_NO_TOOLS_ADVICE = text(
+    "Choose a model that supports tools. llama.cpp needs --jinja. vLLM needs --enable-auto-tool-choice and "
+    "the model's --tool-call-parser."
 )
 _EXCERPT_CHARS = 60  # characters of an answer that are shown
 
@@ -66,13 +69,13 @@ class ProviderCheck:
     async def run(self) -> bool:
         """Run all steps; return True if none failed. Cancelling ends the call under way."""
         if not await self._check_reach():
-            self._skip("an earlier step failed")
+            self._skip(text("An earlier step failed."))
         elif self._model is None:
-            self._skip("no model is chosen yet")
+            self._skip(text("Add a model to test this."))
         elif await self._check_streaming(self._model):
             await self._check_tool_call(self._model)
         else:
-            self._skip("an earlier step failed")
+            self._skip(text("An earlier step failed."))
         return all(step.state in {"ok", "skipped"} for step in self._steps.values())
 
     def _mark(
@@ -100,34 +103,37 @@ class ProviderCheck:
         except HttpError as fault:
             error = as_model_error(self._endpoint.network_error(fault))
             if fault.kind == "tls":
-                self._mark("reach", "ok", "something answers there")
+                self._mark("reach", "ok", text("A server answers at this address."))
             self._mark("tls" if fault.kind == "tls" else "reach", "failed", error=error)
             return False
         except ModelError as error:  # a key that cannot even be sent
-            self._mark("reach", "skipped", "nothing was sent")
+            self._mark("reach", "skipped", text("Nothing was sent."))
             self._mark("auth", "failed", error=error)
             return False
-        self._mark("reach", "ok", f"answered in {duration_ms:,} ms")
+        self._mark("reach", "ok", text("Answered in {duration} ms.", duration=duration_ms))
         self._mark("tls", "ok", _encryption_text(tls, self._endpoint.base_url))
         return self._check_auth(status, body, headers)
 
     def _check_auth(self, status: int, body: str, headers: Mapping[str, str]) -> bool:
         if status == HTTPStatus.OK:
-            self._mark("auth", "running", "the list of models was given; the model decides")
+            self._mark("auth", "running", text("The server listed its models. Asking the model…"))
         elif status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
             self._mark(
                 "auth", "failed", error=as_model_error(self._endpoint.error_for_status(status, body, headers))
             )
             return False
         else:
-            self._mark("auth", "running", "there is no list of models; the model decides")
+            self._mark("auth", "running", text("The server has no list of models. Asking the model…"))
         if self._model is None:
-            self._mark("auth", "ok" if status == HTTPStatus.OK else "skipped", "as far as the list of models")
+            if status == HTTPStatus.OK:
+                self._mark("auth", "ok", text("Accepted for the list of models."))
+            else:
+                self._mark("auth", "skipped", text("Add a model to test this."))
         return True
 
     async def _check_streaming(self, model: Model) -> bool:
         """Let the model count: a stream arrives in chunks."""
-        self._mark("streaming", "running", f"asking {model.info.name}")
+        self._mark("streaming", "running", text("Asking {model}…", model=model.info.name))
         chunks, first_chunk_s, started_at = 0, 0.0, time.perf_counter()
         response: ModelResponse | None = None
         try:
@@ -140,14 +146,17 @@ class ProviderCheck:
                             if chunks == 1:
                                 self._mark_accepted()
                         case RetryScheduled(wait_s=wait, reason=reason):
-                            self._mark("streaming", "running", f"{reason}; again in {wait:.0f} s")
+                            retry = text(
+                                "Retrying in {seconds} s: {reason}", seconds=round(wait), reason=reason
+                            )
+                            self._mark("streaming", "running", retry)
                         case ModelResponse():
                             response = event
         except AuthenticationFailed as error:
             self._mark("auth", "failed", error=error)
             return False
         except ModelError as error:
-            self._mark("auth", "skipped", "the model did not come to answer")
+            self._mark("auth", "skipped", text("The model didn't answer."))
             self._mark("streaming", "failed", error=error)
             return False
         self._mark_accepted()
@@ -155,11 +164,12 @@ class ProviderCheck:
         return True
 
     def _mark_accepted(self) -> None:
-        self._mark("auth", "ok", "the key is accepted" if self._endpoint.has_key else "no key is needed")
+        accepted = text("Key accepted.") if self._endpoint.has_key else text("No key needed.")
+        self._mark("auth", "ok", accepted)
 
     async def _check_tool_call(self, model: Model) -> None:
         """Ask for one tool call, with one argument."""
-        self._mark("tools", "running", "asking for a tool call")
+        self._mark("tools", "running", text("Asking for a tool call…"))
         response: ModelResponse | None = None
         try:
             request = ModelRequest((Message("user", _CALL_PROMPT),), (_TOOL,))
@@ -168,44 +178,52 @@ class ProviderCheck:
                     if isinstance(event, ModelResponse):
                         response = event
         except ModelError as error:
-            fix = f"{error.fix} {_NO_TOOLS_ADVICE}".strip()
+            fix = join_sentences(error.fix, _NO_TOOLS_ADVICE)
             self._mark("tools", "failed", error=ModelError(error.what, error.why, fix))
             return
         problem = _tool_call_problem(response)
         if problem:
-            failure = ModelError(f"{model.info.name} did not call the tool.", problem, _NO_TOOLS_ADVICE)
-            self._mark("tools", "failed", error=failure)
+            what = text("{model} didn't call the tool as asked.", model=model.info.name)
+            self._mark("tools", "failed", error=ModelError(what, problem, _NO_TOOLS_ADVICE))
         else:
-            self._mark("tools", "ok", f"called {_TOOL.name} as it was asked to")
+            self._mark("tools", "ok", text("Called {tool} as asked.", tool=_TOOL.name))
 
 
 def _encryption_text(tls: str, base_url: str) -> str:
     if tls:
-        return f"{tls.replace('TLSv', 'TLS ')}, certificate trusted by this system"
-    return (
-        "not used: the way stays on this machine"
-        if is_loopback(base_url)
-        else "not used: anybody on the way can read along"
-    )
+        version = tls.replace("TLSv", "TLS ")
+        return text("{version}, with a certificate that this system trusts.", version=version)
+    if is_loopback(base_url):
+        return text("Not used: the connection stays on this computer.")
+    return text("Not used: others on the network can read everything.")
 
 
 def _streaming_text(chunks: int, first_chunk_s: float, response: ModelResponse | None) -> str:
-    text = (
-        f"{chunks:,} pieces, the first after {first_chunk_s:.1f} s" if chunks > 1 else "arrived all at once"
+    seconds = f"{first_chunk_s:.1f}"
+    arrived = (
+        text("{count} pieces, the first after {seconds} s.", count=chunks, seconds=seconds)
+        if chunks > 1
+        else text("The answer arrived all at once.")
     )
-    counted = response is not None and response.usage is not None and response.usage.input > 0
-    return text if counted else f"{text}; it reports no token usage, so the gauge estimates"
+    if response is not None and response.usage is not None and response.usage.input > 0:
+        return arrived
+    return join_sentences(arrived, text("No token usage reported: the usage shown is estimated."))
 
 
 def _tool_call_problem(response: ModelResponse | None) -> str:
     """Return the problem with the requested tool call; empty when it is as expected."""
     if response is None or not response.calls:
         excerpt = ellipsize(" ".join(response.text.split()), _EXCERPT_CHARS) if response is not None else ""
-        return f"It answered in words: {excerpt}" if excerpt else "It answered with nothing."
+        return (
+            text("It answered in words: {excerpt}", excerpt=excerpt) if excerpt else text("Empty response.")
+        )
     call = response.calls[0]
     try:
         arguments = json.loads(call.arguments or "{}")
     except ValueError:
-        return "Its arguments are no JSON."
+        return text("Its arguments aren't valid JSON.")
     is_expected = call.name == _TOOL.name and isinstance(arguments, dict) and "word" in arguments
-    return "" if is_expected else f"It called {call.name} with {ellipsize(call.arguments, _EXCERPT_CHARS)}."
+    if is_expected:
+        return ""
+    excerpt = ellipsize(call.arguments, _EXCERPT_CHARS)
+    return text("It called {tool} with {arguments}.", tool=call.name, arguments=excerpt)

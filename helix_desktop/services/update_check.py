@@ -8,7 +8,11 @@ from dataclasses import dataclass
 
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.unicode_safety import first_hidden
+from helix_desktop.domain.user_text import TextContext
+from helix_desktop.words.translation import Translator
 
+tr = Translator("About")
+text = TextContext("About")
 _NUMBER = r"(0|[1-9][0-9]{0,8})"
 _VERSION = re.compile(
     rf"v?{_NUMBER}\.{_NUMBER}\.{_NUMBER}(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+[0-9A-Za-z.-]+)?"
@@ -50,7 +54,7 @@ def parse_release(answer: str) -> Release:
         version = str(data["tag_name"])
         version_key(version)
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise HelixError("the answer names no release") from error
+        raise HelixError(text("The server's answer doesn't name a release.")) from error
     page, day = str(data.get("html_url") or ""), str(data.get("published_at") or "")[:10]
     shown_page = page if _PAGE.fullmatch(page) and not first_hidden(page) else ""
     return Release(version.removeprefix("v"), shown_page, day if _DAY.fullmatch(day) else "")
@@ -58,12 +62,24 @@ def parse_release(answer: str) -> Release:
 
 def update_status(release: Release, current_version: str) -> tuple[str, bool]:
     """Return the text on the newest release for the user, and whether it is newer than theirs."""
-    day = f" ({release.day})" if release.day else ""
-    if version_key(release.version) > version_key(current_version):
-        return f"{release.version} is out{day}. You have {current_version}.", True
-    if version_key(release.version) < version_key(current_version):
-        return (
-            f"You have {current_version}, which is newer than the newest release, {release.version}{day}.",
-            False,
+    newest, current = release.version, current_version
+    if version_key(newest) > version_key(current):
+        if not release.day:
+            return tr(
+                "Version {newest} is available (you have {current}).", newest=newest, current=current
+            ), True
+        status = tr(
+            "Version {newest} of {day} is available (you have {current}).",
+            newest=newest,
+            day=release.day,
+            current=current,
         )
-    return f"You have the newest ({current_version}).", False
+        return status, True
+    if version_key(newest) < version_key(current):
+        status = tr(
+            "Your version ({current}) is newer than the newest release ({newest}).",
+            current=current,
+            newest=newest,
+        )
+        return status, False
+    return tr("You're up to date ({current}).", current=current), False

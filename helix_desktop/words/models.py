@@ -9,9 +9,14 @@ tr = Translator("Models")
 _NO_MODEL = "no model"  # how the log begins the label of a summary that no model wrote
 
 
+def demo_model_name() -> str:
+    """Return the display name of the model that ships with the app."""
+    return tr("Offline demo model")
+
+
 def model_name(label: str, demo: bool) -> str:
     """Return a model's display name, from PROVIDER/NAME."""
-    return tr("Offline demo model") if demo else label.partition("/")[2] or label
+    return demo_model_name() if demo else label.partition("/")[2] or label
 
 
 def recorded_writer(label: str) -> str:

@@ -156,13 +156,13 @@ def test_bad_input_is_refused_in_one_line(
     (tmp_path / "bad.jsonl").write_text(
         '{"role": "user", "content": "Go"}\n{"role": "robot"}\n', encoding="utf-8"
     )
-    assert "bad.jsonl is not usable. Line 2: Invalid value 'robot'" in refuse(
+    assert "bad.jsonl can't be used. Line 2: Invalid value 'robot'" in refuse(
         good, str(tmp_path / "bad.jsonl")
     )
     assert "Line 2" in refuse(good, str(tmp_path / "bad.jsonl"), "--jobs", "2")
     assert "No such file or directory" in refuse(str(tmp_path / "none.jsonl"))
     (tmp_path / "empty").mkdir()
-    assert "holds no recording" in refuse(str(tmp_path / "empty"))
+    assert "No recordings in" in refuse(str(tmp_path / "empty"))
     assert "the following arguments are required: FILE" in refuse()
     assert "must be a number ≥ 1,000 (got '12')" in refuse(good, "--window", "12")
     assert "must be a number from 1 to" in refuse(good, "--jobs", "0")

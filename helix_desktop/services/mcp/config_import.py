@@ -12,7 +12,9 @@ import msgspec
 
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.mcp_server import MAX_SERVERS, McpServerConfig, suggest_name
+from helix_desktop.domain.user_text import TextContext
 
+text = TextContext("MCP")
 _SECRET = re.compile(
     r"API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|SECRET|TOKEN|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|AUTH|BEARER|COOKIE"
     r"|[-_]KEY$|[-_]PAT$",
@@ -35,16 +37,18 @@ class ServerDraft(msgspec.Struct, frozen=True):
     secrets: dict[str, str] = {}
 
 
-def parse_server_configs(text: str, used_names: tuple[str, ...] = ()) -> tuple[ServerDraft, ...]:
+def parse_server_configs(pasted: str, used_names: tuple[str, ...] = ()) -> tuple[ServerDraft, ...]:
     """Parse the servers that a text describes; their names differ from `used_names`. Raises InvalidInput."""
-    text = text.strip()
-    if not text:
-        raise InvalidInput("There is nothing to add.", fix="Paste a command line, a URL, or a JSON block.")
-    if text.startswith(("{", '"')):
-        return _from_json(text, used_names)
-    if re.match(r"https?://", text):
-        return (ServerDraft(McpServerConfig(name=suggest_name(_host(text), used_names), url=text)),)
-    return (_from_line(text, used_names),)
+    pasted = pasted.strip()
+    if not pasted:
+        raise InvalidInput(
+            text("There is nothing to add."), fix=text("Paste a command line, a URL, or a JSON block.")
+        )
+    if pasted.startswith(("{", '"')):
+        return _from_json(pasted, used_names)
+    if re.match(r"https?://", pasted):
+        return (ServerDraft(McpServerConfig(name=suggest_name(_host(pasted), used_names), url=pasted)),)
+    return (_from_line(pasted, used_names),)
 
 
 def is_secret_name(name: str) -> bool:
@@ -56,27 +60,39 @@ def _from_line(line: str, used_names: tuple[str, ...]) -> ServerDraft:
     try:
         argv = shlex.split(line)
     except ValueError as error:
-        raise InvalidInput("This command line cannot be read.", f"{error}.", "Close every quote.") from None
+        raise InvalidInput(
+            text("The command line can't be read."),
+            text("{reason}.", reason=str(error)),
+            text("Close every quote."),
+        ) from None
     pairs: dict[str, str] = {}
     while argv and (match := _ASSIGNED.fullmatch(argv[0])):
         pairs[match[1]] = match[2]
         argv = argv[1:]
     if not argv:
-        raise InvalidInput("There is no command.", "Only variables are set.", "Add what is to be started.")
+        raise InvalidInput(
+            text("The command is missing."),
+            text("The line only sets variables."),
+            text("Add the command to start."),
+        )
     return _build_draft(_guess_name(argv), {"command": argv[0], "args": argv[1:], "env": pairs}, used_names)
 
 
-def _from_json(text: str, used_names: tuple[str, ...]) -> tuple[ServerDraft, ...]:
+def _from_json(block: str, used_names: tuple[str, ...]) -> tuple[ServerDraft, ...]:
     try:
-        data = json.loads(text if text.startswith("{") else f"{{{text}}}")
+        data = json.loads(block if block.startswith("{") else f"{{{block}}}")
     except ValueError as error:
-        raise InvalidInput("This is no valid JSON.", f"{error}.", "Paste the whole block.") from None
+        raise InvalidInput(
+            text("The block isn't valid JSON."),
+            text("{reason}.", reason=str(error)),
+            text("Paste the whole block."),
+        ) from None
     servers = _servers_in(data)
     if not servers or len(servers) > MAX_SERVERS:
         raise InvalidInput(
-            "No server is described here.",
-            'Each is to have a "command" or a "url".',
-            'Paste the block that begins with "mcpServers".',
+            text("The block doesn't describe a server."),
+            text('Each server needs a "command" or a "url".'),
+            text('Paste the block that starts with "mcpServers".'),
         )
     drafts: list[ServerDraft] = []
     for name, config in servers.items():
@@ -106,9 +122,9 @@ def _is_server(config: Mapping[str, Any]) -> bool:
 def _build_draft(name: str, config: Mapping[str, Any], used_names: tuple[str, ...]) -> ServerDraft:
     if str(config.get("type", "")).lower() == "sse":
         raise InvalidInput(
-            f"The server {name} speaks the old SSE transport.",
-            "It was withdrawn from the protocol in 2025.",
-            "Give the address of its streamable HTTP endpoint, often the same with /mcp at the end.",
+            text("The server {name} uses the old SSE transport.", name=name),
+            text("MCP replaced it in 2025."),
+            text("Use its streamable HTTP address, which often ends in /mcp."),
         )
     url = next((str(config[key]) for key in _URLS if isinstance(config.get(key), str)), "")
     pairs = _string_pairs(config.get("headers" if url else "env"), name)
@@ -116,7 +132,10 @@ def _build_draft(name: str, config: Mapping[str, Any], used_names: tuple[str, ..
     plain = {key: value for key, value in pairs.items() if key not in secrets}
     args = config.get("args", [])
     if not isinstance(args, list | tuple):
-        raise InvalidInput(f'The "args" of {name} are no list.', fix="Write them as a list of texts.")
+        raise InvalidInput(
+            text('The "args" of {name} must be a list.', name=name),
+            fix=text("Write them as a list of texts."),
+        )
     entry = McpServerConfig(
         name=suggest_name(name, used_names),
         command="" if url else str(config.get("command", "")),
@@ -142,7 +161,8 @@ def _string_pairs(pairs: Any, name: str) -> dict[str, str]:
         return {}
     if not isinstance(pairs, dict) or any(isinstance(item, dict | list) for item in pairs.values()):
         raise InvalidInput(
-            f"The variables or headers of {name} cannot be read.", fix="Give names with texts."
+            text("The variables or headers of {name} can't be read.", name=name),
+            fix=text("Write each as a name with a text."),
         )
     return {str(key): str(value) for key, value in pairs.items()}
 

@@ -12,6 +12,7 @@ from helix_desktop.agent.tool_calls.toolset import Toolset
 from helix_desktop.config.secrets import SecretStore
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.mcp_server import MAX_SERVERS, McpServerConfig, validate_server
+from helix_desktop.domain.user_text import TextContext, join_sentences
 from helix_desktop.mcp.client.hub import Hub
 from helix_desktop.mcp.client.server_actor import START_TIMEOUT_S, ServerContext
 from helix_desktop.services.mcp.config_import import ServerDraft
@@ -19,8 +20,11 @@ from helix_desktop.services.mcp.secrets import ServerSecrets
 from helix_desktop.services.mcp.status import McpServerStatus
 from helix_desktop.services.mcp.status_builder import StatusBuilder
 from helix_desktop.system.task_scope import TaskScope
+from helix_desktop.words.translation import Translator, translate
 from helix_desktop.workspaces.registry import WorkspaceRegistry
 
+tr = Translator("MCP")
+text = TextContext("MCP")
 replace = msgspec.structs.replace
 
 
@@ -88,7 +92,10 @@ class McpServerService:
         """Add servers and start them: who adds one has seen what it starts. Raises HelixError."""
         entries = self.entries(workspace_id)
         if len(entries) + len(drafts) > MAX_SERVERS:
-            raise InvalidInput(f"A workspace can have {MAX_SERVERS} servers.", fix="Remove some first.")
+            raise InvalidInput(
+                text("A workspace can have at most {count} servers.", count=MAX_SERVERS),
+                fix=text("Remove some first."),
+            )
         for draft in drafts:
             _check(draft.entry, tuple(entry.name for entry in entries))
             await self._secrets_of(workspace_id).save(draft)
@@ -118,7 +125,9 @@ class McpServerService:
         """Let a server start as the user has just seen it. Raises InvalidInput if it changed since."""
         entry = self._entry(workspace_id, name)
         if entry.fingerprint != fingerprint:
-            raise InvalidInput(f"{name} was changed meanwhile.", fix="Look at it again.")
+            raise InvalidInput(
+                text("{name} was changed in the meantime.", name=name), fix=text("Review it again.")
+            )
         await self._save_entry(workspace_id, _with_consent(entry))
 
     async def set_enabled(self, workspace_id: str, name: str, enabled: bool) -> None:
@@ -136,7 +145,7 @@ class McpServerService:
         await self._apply(workspace_id, name)
 
     async def remove(self, workspace_id: str, name: str) -> Callable[[], Awaitable[None]]:
-        """Remove a server with its secrets; the returned function brings it back."""
+        """Remove a server with its secrets; the returned function restores it."""
         before = self.entries(workspace_id)
         entry = self._entry(workspace_id, name)
         values = await self._secrets_of(workspace_id).load(entry)
@@ -147,7 +156,8 @@ class McpServerService:
             now = self.entries(workspace_id)
             if any(server.name == name for server in now):
                 raise InvalidInput(
-                    f"There is a server called {name} by now.", fix="Rename or remove it first."
+                    text("Another server is now named {name}.", name=name),
+                    fix=text("Rename or remove it first."),
                 )
             await self._secrets_of(workspace_id).save(ServerDraft(entry, dict(values)))
             index = min(before.index(entry), len(now))
@@ -165,7 +175,9 @@ class McpServerService:
         for entry in self.entries(workspace_id):
             if entry.name == name:
                 return entry
-        raise InvalidInput(f"There is no server called {name}.", fix="It was removed; add it again.")
+        raise InvalidInput(
+            text("The server {name} doesn't exist anymore.", name=name), fix=text("Add it again.")
+        )
 
     async def statuses(self, workspace_id: str) -> tuple[McpServerStatus, ...]:
         """Return the status of each server of a workspace, in order."""
@@ -182,11 +194,10 @@ class McpServerService:
 
     async def secret_storage_text(self) -> str:
         """Return a sentence on where secrets are kept."""
-        backend = await self._secrets.keychain_name()
-        if backend:
-            return f"Kept in the {backend}."
-        why = self._secrets.problem or "there is no keychain"
-        return f"Kept for this run only: {why}".rstrip(".") + "."
+        keychain = await self._secrets.keychain_name()
+        if keychain:
+            return tr("Kept in {keychain}.", keychain=keychain)
+        return join_sentences(tr("Kept until Helix Desktop closes."), translate(self._secrets.problem))
 
     async def test(self, workspace_id: str, name: str, draft: ServerDraft) -> McpServerStatus:
         """Start a server once as it would be kept, and end it again; `name`: the one whose secrets it has."""
@@ -237,4 +248,9 @@ def _with_consent(entry: McpServerConfig) -> McpServerConfig:
 def _check(entry: McpServerConfig, used_names: tuple[str, ...] = ()) -> None:
     faults = validate_server(entry, used_names)
     if faults:
-        raise InvalidInput(f"{entry.name or 'This server'} cannot be used yet.", " ".join(faults.values()))
+        what = (
+            text("The server {name} isn't complete yet.", name=entry.name)
+            if entry.name
+            else text("The server isn't complete yet.")
+        )
+        raise InvalidInput(what, join_sentences(*faults.values()))

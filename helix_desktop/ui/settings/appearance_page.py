@@ -9,8 +9,11 @@ from helix_desktop.ui.design.buttons import PushButton, Switch
 from helix_desktop.ui.design.fields import Combo
 from helix_desktop.ui.design.form_field import FormField
 from helix_desktop.ui.design.layout.boxes import column, row
-from helix_desktop.ui.design.style.stylesheet import TEXT_PX, THEME_MODES
+from helix_desktop.ui.design.style.stylesheet import TEXT_PX, THEME_MODES, ThemeMode
 from helix_desktop.ui.settings.page_layout import scrolling_page
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Settings: General")
 
 _TEXT_SIZE_LIST_PX = 140  # width of the list of text sizes, like that of a field for a number
 
@@ -32,7 +35,7 @@ class AppearancePage(QWidget):
         self._group = QButtonGroup(self)
         self._mode_buttons: dict[str, QPushButton] = {}
         for mode in THEME_MODES:
-            button = PushButton(mode.capitalize(), "segment", name=f"mode:{mode}")
+            button = PushButton(_mode_text(mode), "segment", name=f"mode:{mode}")
             button.setCheckable(True)
             button.setAutoExclusive(True)  # radio buttons for screen readers
             button.clicked.connect(lambda _=False, clicked_mode=mode: self.mode_chosen.emit(clicked_mode))
@@ -42,25 +45,25 @@ class AppearancePage(QWidget):
         segments.setLayout(inside)
         holder = QFrame()  # a group of its own for screen readers
         holder.setLayout(row(segments, None))
-        holder.setAccessibleName("Theme")
+        holder.setAccessibleName(tr("Theme"))
         self._text_size = Combo()
         self._text_size.setMaximumWidth(_TEXT_SIZE_LIST_PX)
         for px in TEXT_PX:
-            self._text_size.addItem(f"{px} px", px)
+            self._text_size.addItem(tr("{size} px", size=px), px)
         self._text_size.activated.connect(lambda _: self.text_px_chosen.emit(self._text_size.currentData()))
-        self._enter_switch = Switch("Enter sends, Shift+Enter begins a new line", on=True)
+        self._enter_switch = Switch(tr("Enter sends, Shift+Enter starts a new line"), on=True)
         self._enter_switch.toggled.connect(self.enter_sends_chosen)
-        self.notify = Switch("Tell me when the agent waits for me, or a long turn ends", on=True)
+        self.notify = Switch(tr("Notify me when the agent waits for me or a long turn ends"), on=True)
         self.notify.toggled.connect(self.notify_chosen)
-        note = "When off, Ctrl+Enter sends."
+        note = tr("Off: Ctrl+Enter sends.")
         body = column(
-            FormField("Theme", holder),
-            FormField("Text size", self._text_size),
-            FormField("Sending", self._enter_switch, note=note),
-            FormField("Notifications", self.notify, note="Only while this window is behind others."),
+            FormField(tr("Theme"), holder),
+            FormField(tr("Text size"), self._text_size),
+            FormField(tr("Sending"), self._enter_switch, note=note),
+            FormField(tr("Notifications"), self.notify, note=tr("Only while another window is in front.")),
             gap=14,
         )
-        page, _ = scrolling_page("Appearance", "", body)
+        page, _ = scrolling_page(tr("Appearance"), "", body)
         self.setLayout(column(page))
 
     def show_appearance(self, mode: str, text_px: int, enter_sends: bool, notify: bool = True) -> None:
@@ -75,3 +78,13 @@ class AppearancePage(QWidget):
         self._enter_switch.setChecked(enter_sends)
         self._enter_switch.blockSignals(False)
         self._enter_switch.update()
+
+
+def _mode_text(mode: ThemeMode) -> str:
+    match mode:
+        case "system":
+            return tr("System")
+        case "light":
+            return tr("Light", "theme")
+        case "dark":
+            return tr("Dark", "theme")

@@ -8,6 +8,7 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QShowEvent
 from PySide6.QtWidgets import QButtonGroup, QDialog, QStackedWidget, QWidget
 
+from helix_desktop.domain.user_text import TextContext
 from helix_desktop.ui.design.buttons import ICON_GAP_PX, TabButton, TabList
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import column, row
@@ -24,17 +25,21 @@ from helix_desktop.ui.settings.permissions.page import PermissionsPage
 from helix_desktop.ui.settings.policy.page import PolicyPage
 from helix_desktop.ui.settings.providers.page import ProvidersPage
 from helix_desktop.ui.settings.providers.roles_card import RolesCard
+from helix_desktop.words.translation import Translator, translate
+
+tr = Translator("Settings: General")
+text = TextContext("Settings: General")
 
 SettingsPage = Literal["providers", "roles", "appearance", "policy", "permissions", "mcp", "data", "about"]
 _NAV: tuple[tuple[SettingsPage, str, str], ...] = (
-    ("providers", "Providers", "plug"),
-    ("roles", "Model roles", "cpu"),
-    ("appearance", "Appearance", "palette"),
-    ("policy", "Context policy", "layers"),
-    ("permissions", "Permissions", "shield-check"),
-    ("mcp", "MCP servers", "server"),
-    ("data", "Data", "hard-drive"),
-    ("about", "About", "info"),
+    ("providers", text("Providers"), "plug"),
+    ("roles", text("Model roles"), "cpu"),
+    ("appearance", text("Appearance"), "palette"),
+    ("policy", text("Context policy"), "layers"),
+    ("permissions", text("Permissions"), "shield-check"),
+    ("mcp", text("MCP servers"), "server"),
+    ("data", text("Data"), "hard-drive"),
+    ("about", text("About"), "info"),
 )
 _SIZE, _NAV_PX = (980, 760), 196
 
@@ -59,7 +64,7 @@ class SettingsDialog(Themed, QDialog):
     def __init__(self, parent: QWidget) -> None:
         """Start on the providers."""
         super().__init__(parent)
-        self.setWindowTitle("Settings")
+        self.setWindowTitle(tr("Settings"))
         self.setModal(False)
         self.resize(*_SIZE)
         self.setMinimumSize(620, 440)
@@ -80,12 +85,12 @@ class SettingsDialog(Themed, QDialog):
         self._buttons: dict[str, _PageButton] = {}
         group = QButtonGroup(self)
         nav = TabList()
-        nav.setAccessibleName("Pages")
+        nav.setAccessibleName(tr("Pages"))
         nav.setObjectName("settings_nav")
         self._nav = nav
-        names = column(label("Settings", "title"), 8, margins=(14, 24, 12, 16), gap=3)
-        for name, text, _ in _NAV:
-            button = _PageButton(text, "nav")
+        names = column(label(tr("Settings"), "title"), 8, margins=(14, 24, 12, 16), gap=3)
+        for name, title, _ in _NAV:
+            button = _PageButton(translate(title), "nav")
             button.setObjectName(f"page:{name}")
             button.clicked.connect(lambda _=False, page_name=name: self.show_page(page_name))
             button.stepped.connect(self._step)
@@ -102,8 +107,8 @@ class SettingsDialog(Themed, QDialog):
 
     def _roles_page(self) -> QWidget:
         page, _ = scrolling_page(
-            "Which model does what",
-            "One model can do everything; a faster, cheaper or larger one can take some of the work.",
+            tr("Model roles"),
+            tr("One model can do everything. Faster, cheaper or larger models can take over some work."),
             column(self.roles),
         )
         return page

@@ -10,7 +10,11 @@ from urllib.parse import urlsplit
 from helix_desktop.config.settings import ModelEntry
 from helix_desktop.domain.model_spec import DialectName
 from helix_desktop.domain.tools import RuleEffect
+from helix_desktop.words.numbers import format_integer, format_percent
+from helix_desktop.words.translation import Translator, translate
 
+tr = Translator("Settings: Models")
+policy_tr = Translator("Settings: Policy")
 MIN_WINDOW_TOKENS = 4_000
 """Tokens below which a window cannot hold the tools and one answer."""
 
@@ -43,9 +47,8 @@ class ProviderStatus:
     id: str
     in_use: bool
     key_place: KeyPlace
-    key_text: (
-        str  # e.g. "Secret Service", "environment variable OPENAI_API_KEY", "this run only - no keychain"
-    )
+    key_note: str = ""  # where its key is, or would be kept
+    new_key_note: str = ""  # where a new provider's key would be kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +74,7 @@ class PolicyField:
     note: str = ""
     minimum: float = 0
     maximum: float = 10_000_000
-    choices: tuple[str, ...] = ()
+    choices: tuple[tuple[str, str], ...] = ()  # each value, and its text
     default: PolicyValue | None = None
     is_percent: bool = False
 
@@ -80,15 +83,21 @@ class PolicyField:
         """Return True if it differs from what its profile says."""
         return self.default is not None and self.value != self.default
 
-    def text(self, value: PolicyValue) -> str:
-        """Return a value as it is typed and shown."""
-        if isinstance(value, bool):
-            return "on" if value else "off"
-        if isinstance(value, str):
-            return value
+    def typed(self, value: float) -> str:
+        """Return a number as it is typed: the same in every language."""
         if self.is_percent:
             return f"{value * 100:g}"
         return f"{value:g}" if isinstance(value, float) else f"{value:,}"
+
+    def shown(self, value: PolicyValue) -> str:
+        """Return a value as a text has it."""
+        if isinstance(value, bool):
+            return policy_tr("On") if value else policy_tr("Off")
+        if isinstance(value, str):
+            return dict(self.choices)[value]
+        if self.is_percent:
+            return format_percent(value)
+        return format_integer(int(value)) if value == int(value) else f"{value:g}"
 
     def parse(self, text: str) -> int | float:
         """Return the number that a typed text without fault means."""
@@ -109,9 +118,10 @@ class PolicyGroup:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A set of numbers by name, and what it means in a sentence."""
+    """A set of numbers by name, its title, and what it means in a sentence."""
 
     name: str
+    title: str
     description: str
 
 
@@ -163,7 +173,7 @@ class AboutInfo:
     @property
     def versions_text(self) -> str:
         """Return what it stands on, in a line."""
-        return " · ".join(f"{name} {text}" for name, text in self.versions)
+        return " · ".join(f"{translate(name)} {text}" for name, text in self.versions)
 
     @property
     def report(self) -> str:
@@ -185,16 +195,17 @@ def validate_provider(form: ProviderForm) -> dict[str, str]:
     """Return what keeps a provider from being saved: field name and what to do; empty when all is well."""
     faults: dict[str, str] = {}
     if not form.name.strip():
-        faults["name"] = "Give it a name, so that you can tell it from others."
+        faults["name"] = tr("Enter a name.")
     if not _is_web_address(form.base_url):
-        faults["base_url"] = "Give a web address such as http://localhost:11434/v1."
+        faults["base_url"] = tr("Enter a web address such as {example}.", example="http://localhost:11434/v1")
     if not form.models:
-        faults["models"] = "Add a model: list those that the server has, or write its name."
+        faults["models"] = tr("Add a model: list the server's models, or enter a name.")
     small = [model.name for model in form.models if 0 < model.window < MIN_WINDOW_TOKENS]
     if small:
-        faults["models"] = (
-            f"The window of {small[0]} is below {MIN_WINDOW_TOKENS:,} tokens: "
-            "it cannot hold tools and an answer."
+        faults["models"] = tr(
+            "The context window of {model} must be at least {tokens} tokens.",
+            model=small[0],
+            tokens=MIN_WINDOW_TOKENS,
         )
     return faults
 
@@ -204,12 +215,13 @@ def validate_policy_value(field: PolicyField, text: str) -> str:
     try:
         number = float(_plain(text))
     except ValueError:
-        return "Type a number."
+        return policy_tr("Enter a number.")
     if isinstance(field.value, int) and not field.is_percent and number != int(number):
-        return "Type a whole number."
+        return policy_tr("Enter a whole number.")
     scale = 100 if field.is_percent else 1
     if not field.minimum * scale <= number <= field.maximum * scale:
-        return f"Between {field.minimum * scale:,g} and {field.maximum * scale:,g}."
+        low, high = field.shown(field.minimum), field.shown(field.maximum)
+        return policy_tr("Enter a number from {low} to {high}.", low=low, high=high)
     return ""
 
 

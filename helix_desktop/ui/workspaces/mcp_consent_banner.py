@@ -9,7 +9,9 @@ from PySide6.QtCore import QObject
 from helix_desktop.ui.design.window_state import Banner, BannerAction
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
+from helix_desktop.words.translation import Translator
 
+tr = Translator("MCP")
 _ID, _REVIEW = "mcp-consent", "look"
 
 
@@ -43,15 +45,17 @@ class McpConsentBanner(QObject):
         self._announced[active] = waiting
         self._banners.remove(_ID, active)
         if waiting:
-            names = ", ".join(waiting)
-            whose = (
-                f"The MCP server {names} waits" if len(waiting) == 1 else f"MCP servers wait: {names}, all"
+            title = tr.plural(
+                len(waiting),
+                "The MCP server {names} needs your approval.",
+                "%n MCP servers need your approval: {names}.",
+                names=waiting,
             )
             self._banners.show_banner(
                 Banner(
-                    _ID, "warning", f"{whose} for your consent.",
-                    "What would be started is not what you agreed to, or was never agreed to.",
-                    actions=(BannerAction(_REVIEW, "Look at it…"),),
+                    _ID, "warning", title,
+                    tr("What would start is new or has changed since you approved it."),
+                    actions=(BannerAction(_REVIEW, tr("Review…")),),
                     workspace=active,
                 )
             )  # fmt: skip

@@ -70,8 +70,8 @@ FORMS = (
 )
 STATUSES = (
     ProviderStatus("demo", False, "none", ""),
-    ProviderStatus("ollama", True, "none", "in the Secret Service"),
-    ProviderStatus("anthropic", False, "keychain", "Secret Service"),
+    ProviderStatus("ollama", True, "none", "Will be kept in Secret Service."),
+    ProviderStatus("anthropic", False, "keychain", "Kept in Secret Service."),
 )
 PASSING_STEPS = (
     CheckStep("reach", "ok", "answered in 41 ms"),

@@ -161,7 +161,9 @@ RULES = (
     PermissionRow("r1", "Run: pytest -q", "Saved 12 Nov", "used 41 times, last 20 Nov, 15:02"),
     PermissionRow("r2", "Never: run commands like: git push *", "Saved today, 09:12", "not used yet", "deny"),
     PermissionRow("r3", "Always ask before: change any file in migrations", "Saved earlier", "", "ask"),
-    PermissionRow("r4", "Change any file in src", "Until this run ends", "used once", "allow", session=True),
+    PermissionRow(
+        "r4", "Change any file in src", "Until Helix Desktop closes", "used once", "allow", session=True
+    ),
 )
 ABOUT = AboutInfo(
     "Helix Desktop 0.1.0 (deb, commit 0123456789ab, 2026-11-20)",
@@ -184,7 +186,9 @@ def make_settings(window: MainWindow) -> SettingsDialog:
     dialog = providers_gallery.make_dialog(window)
     dialog.appearance.show_appearance("system", 13, True)
     dialog.policy.show_policy(policy_form("helix-desktop", POLICY))
-    dialog.policy.show_error("observe_place_at", "“Prepare at” must not be above “Put in place at”.")
+    dialog.policy.show_error(
+        "observe_place_at", "“Write observations above” can't be above “Apply observations above”."
+    )
     dialog.permissions.show_rules("helix-desktop", RULES)
     dialog.about.show_about(ABOUT)
     dialog.about.licenses.show_licenses(LICENSES)

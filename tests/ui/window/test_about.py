@@ -48,7 +48,7 @@ async def test_nothing_is_requested_before_the_user_asks(qapp: QApplication, tmp
             for _ in range(2):
                 about.show_release("")
                 press(about, ASK)
-                expected = f"9.1.0 is out (2026-12-01). You have {__version__}."
+                expected = f"Version 9.1.0 of 2026-12-01 is available (you have {__version__})."
                 await until(partial(says, about, expected), "the answer")
         assert len(site.requests) == 2
         for request in site.requests:
@@ -66,7 +66,7 @@ async def test_the_page_is_displayed_before_it_is_opened(qapp: QApplication, tmp
         about.release_page_requested.disconnect()
         about.release_page_requested.connect(opened.append)
         press(about, ASK)
-        await until(partial(says, about, "is out"), "the answer")
+        await until(partial(says, about, "is available"), "the answer")
         assert opened == []
         press(about, "open_release")
         assert opened == [PAGE]
@@ -83,24 +83,22 @@ async def test_failures_are_reported(qapp: QApplication, tmp_path: Path) -> None
     }
     async with serve_site(pages) as site, open_window(qapp, tmp_path) as rig:
         for place, expected in (
-            ("/same", f"You have the newest ({__version__})."),
-            ("/elsewhere", "Could not ask: 127.0.0.1 sends elsewhere, which is not followed."),
-            ("/round", "Could not ask: 127.0.0.1 sends on and on."),
-            ("/long", "Could not ask: the answer is too long to be one of releases."),
-            ("/nonsense", "Could not ask: the answer names no release."),
-            ("/missing", "Could not ask: the server answered with status 404."),
+            ("/same", f"You're up to date ({__version__})."),
+            ("/elsewhere", "Couldn't check for updates. 127.0.0.1 redirects to another server."),
+            ("/round", "Couldn't check for updates. 127.0.0.1 redirects too often."),
+            ("/long", "Couldn't check for updates. The server's answer is too long."),
+            ("/nonsense", "Couldn't check for updates. The server's answer doesn't name a release."),
+            ("/missing", "Couldn't check for updates. The server answered with status 404."),
         ):
             about = await opened_about(rig, f"http://127.0.0.1:{site.port}{place}")
             press(about, ASK)
             await until(partial(says, about, expected), expected)
         about = await opened_about(rig, "http://helix-desktop.invalid/latest")
         press(about, ASK)
-        await until(
-            partial(says, about, "Could not ask: the place to ask is no https address."), "the refusal"
-        )
+        await until(partial(says, about, "The update source must be an https address."), "the refusal")
         about = await opened_about(rig, "http://127.0.0.1:9/latest")
         press(about, ASK)
-        await until(partial(says, about, "Could not ask: "), "the refusal")
+        await until(partial(says, about, "Couldn't check for updates. "), "the refusal")
 
 
 async def test_a_server_that_does_not_answer_times_out(
@@ -117,13 +115,13 @@ async def test_a_server_that_does_not_answer_times_out(
         port = server.sockets[0].getsockname()[1]
         about = await opened_about(rig, f"http://127.0.0.1:{port}/latest")
         press(about, ASK)
-        await until(partial(says, about, "Could not ask: no answer within 0.3 s."), "the end of patience")
+        await until(partial(says, about, "The server didn't answer within 0.3 s."), "the end of patience")
 
 
 async def test_a_build_without_update_address_cannot_check(qapp: QApplication, tmp_path: Path) -> None:
     async with open_window(qapp, tmp_path) as rig:
         about = await opened_about(rig, "")
-        assert about.release_text == "This build names no place to ask for a newer release."
+        assert about.release_text == "This build has no update source."
         with pytest.raises(AssertionError, match="there is no button"):
             press(about, ASK)
 

@@ -162,7 +162,7 @@ async def test_rules_are_listed_with_their_use_and_revoked_with_undo(
         await rig.wiring.settings.show("permissions")
         await until(lambda: "used 2 times, last " in page_text(page), "the uses")
         assert sentence in page_text(page)
-        assert "You trust this folder" in page_text(page)
+        assert "This folder is trusted." in page_text(page)
 
         press(page, "revoke")
         assert rig.wiring.services.registry.get(rig.workspace.id).rules == ()
@@ -192,12 +192,12 @@ async def test_session_rules_are_listed_during_the_session(qapp: QApplication, t
         await rig.wait_for_turn_end()
         page = rig.wiring.settings.dialog.permissions
         await rig.wiring.settings.show("permissions")
-        await until(lambda: "Until this run ends" in page_text(page), "the rule")
+        await until(lambda: "Until Helix Desktop closes" in page_text(page), "the rule")
         press(page, "revoke")
-        await until(lambda: "Until this run ends" not in page_text(page), "the rule gone")
+        await until(lambda: "Until Helix Desktop closes" not in page_text(page), "the rule gone")
         assert rig.conversation.permissions.rules == ()
         press(page, "change_trust")
-        await until(lambda: "nothing runs in it" in page_text(page), "no trust")
+        await until(lambda: "Nothing runs in it." in page_text(page), "no trust")
         assert not rig.composer.isEnabled()
         rig.wiring.settings.dialog.close()
 

@@ -26,7 +26,7 @@ async def test_a_local_server_is_two_clicks_away(qapp: QApplication, tmp_path: P
             lambda: "GET /v1/models" in server.request_lines and not welcome.found_servers.text(), "found"
         )
         press(welcome.found_servers, "add")
-        await until(lambda: "qwen3.gguf answers from now on" in welcome.found_servers.text(), "connected")
+        await until(lambda: "qwen3.gguf is now the default" in welcome.found_servers.text(), "connected")
         assert rig.wiring.services.settings.model == "llama.cpp/qwen3.gguf"
 
         await rig.open_folder("project")

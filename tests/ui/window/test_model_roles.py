@@ -53,7 +53,7 @@ async def test_roles_are_set_per_workspace_and_globally_and_saved(qapp: QApplica
         await until(lambda: len(_roles(rig)) == 4, "all four roles")
         assert _roles(rig) == {"main": "large", "fast": "small", "summary": "small", "long": "vast"}
         await until(lambda: roles.workspace_choice("fast").currentData() == "box/small", "shown")
-        assert roles.workspace_choice("summary").currentText() == "As everywhere (box/small)"
+        assert roles.workspace_choice("summary").currentText() == "Default (box/small)"
 
         roles.workspace_model_chosen.emit("summary", MAIN)
         await until(lambda: "summary" not in _roles(rig), "the main model again")
@@ -80,7 +80,10 @@ async def test_a_role_whose_model_is_gone_falls_back_to_the_main_one(
         await services.use_model(rig.workspace.id, "nobody/gone", "fast")
         assert _roles(rig) == {"main": "large"}
         await rig.wiring.settings.show("roles")
-        assert rig.wiring.settings.dialog.roles.workspace_choice("fast").currentText() == "nobody/gone (gone)"
+        assert (
+            rig.wiring.settings.dialog.roles.workspace_choice("fast").currentText()
+            == "nobody/gone (not available)"
+        )
 
 
 async def test_a_renamed_or_removed_provider_updates_its_roles(qapp: QApplication, tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ def test_an_invalid_recording_ends_the_run(tmp_path: Path, jobs: int) -> None:
 
 
 def test_a_process_that_dies_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(HelixError, match="has died"):
+    with pytest.raises(HelixError, match="ended unexpectedly"):
         measure(write_recordings(tmp_path, SESSIONS), 2, KillsProcess)
 
 

@@ -57,7 +57,7 @@ def test_the_table_has_a_column_for_each_source(tmp_path: Path) -> None:
     assert cells["input, % of unmanaged"] == [
         f"{column.input_of_sums * 100:.1f}" for column in columns.values()
     ]
-    assert cells["outputs reachable, % of bytes"] == ["100.0"] * 3
+    assert cells["outputs that can be recalled, % of bytes"] == ["100.0"] * 3
     assert len({len(row) for row in (head, line, *rows)}) == 1
 
 
@@ -75,7 +75,7 @@ def test_only_a_complete_result_is_fully_reachable(tmp_path: Path) -> None:
     (row,) = [
         line
         for line in format_table({"one": total, "two": short}).splitlines()
-        if "outputs reachable" in line
+        if "outputs that can be recalled" in line
     ]
     assert row.split()[-2:] == ["100.0", "99.9"]
 

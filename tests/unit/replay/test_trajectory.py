@@ -82,28 +82,36 @@ def test_a_recorded_message_becomes_an_engine_message() -> None:
         (
             4,
             json.dumps(tool_message("c9", "x")),
-            "Line 4: an answer to 'c9', which no call before it asks for",
+            "Line 4: no open call has the id 'c9' of this answer",
         ),
-        (5, json.dumps(tool_message("c1", "again")), "Line 5: an answer to 'c1'"),
+        (5, json.dumps(tool_message("c1", "again")), "Line 5: no open call has the id 'c1' of this answer"),
         (
             5,
             json.dumps(user_message("And?")),
-            "Line 5: a message of the user stands before the answers to c2",
+            "Line 5: the answers to c2 are missing before this user message",
         ),
         (
             5,
             json.dumps(assistant_message("So.")),
-            "Line 5: a message of the assistant stands before the answers to c2",
+            "Line 5: the answers to c2 are missing before this assistant message",
         ),
         (6, json.dumps(tool_call_message(("c1", "read", "{}"))), "Line 6: the call id 'c1' is used twice"),
-        (6, json.dumps(tool_call_message(("", "read", "{}"))), "Line 6: the call id '' is empty"),
+        (6, json.dumps(tool_call_message(("", "read", "{}"))), "Line 6: a call has an empty id"),
         (
             3,
             json.dumps(tool_call_message(("c", "r", "{}"), ("c", "r", "{}"))),
             "Line 3: the call id 'c' is used twice",
         ),
-        (6, json.dumps({"role": "system", "content": "New rules"}), "Line 6: a system message stands behind"),
-        (2, json.dumps(assistant_message("Hello")), "Line 2: the assistant speaks before the user"),
+        (
+            6,
+            json.dumps({"role": "system", "content": "New rules"}),
+            "Line 6: a system message must be the first",
+        ),
+        (
+            2,
+            json.dumps(assistant_message("Hello")),
+            "Line 2: a user message must come before the first assistant message",
+        ),
     ],
 )
 def test_an_invalid_line_is_named_with_its_reason(tmp_path: Path, line: int, text: str, reason: str) -> None:
@@ -113,8 +121,8 @@ def test_an_invalid_line_is_named_with_its_reason(tmp_path: Path, line: int, tex
 
 def test_a_truncated_file_is_refused(tmp_path: Path) -> None:
     assert "before the answers to c2" in refusal(write_recording(tmp_path / "short.jsonl", LINES[:4]))
-    assert "nothing to replay" in refusal(write_recording(tmp_path / "silent.jsonl", LINES[:2]))
-    assert "nothing to replay" in refusal(write_recording(tmp_path / "empty.jsonl", []))
+    assert "no assistant message to replay" in refusal(write_recording(tmp_path / "silent.jsonl", LINES[:2]))
+    assert "no assistant message to replay" in refusal(write_recording(tmp_path / "empty.jsonl", []))
 
 
 def test_damaged_compression_is_refused(tmp_path: Path) -> None:
@@ -155,7 +163,7 @@ def test_folders_are_searched_in_order(tmp_path: Path) -> None:
         "last.txt", "a/deep/three.jsonl", "b/one.jsonl", "b/two.jsonl.gz",
     ]  # fmt: skip
     (tmp_path / "none").mkdir()
-    with pytest.raises(InvalidRecording, match="holds no recording"):
+    with pytest.raises(InvalidRecording, match="No recordings in"):
         recording.find_recordings([tmp_path / "none"])
 
 

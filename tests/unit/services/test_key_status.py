@@ -7,7 +7,9 @@ import pytest
 from helix_desktop.config.secrets import ApiKey
 from helix_desktop.services.key_status import KeyStatus
 
-NO_KEYCHAIN = "this system has no keychain"
+NO_KEYCHAIN = "This system has no keychain."
+IN_SERVICE = "Will be kept in Secret Service."
+FOR_THIS_RUN = f"Will be kept until Helix Desktop closes. {NO_KEYCHAIN}"
 
 
 @pytest.mark.parametrize(
@@ -17,17 +19,22 @@ NO_KEYCHAIN = "this system has no keychain"
             ApiKey("k", "keychain", "Secret Service"),
             "Secret Service",
             "",
-            KeyStatus("keychain", "Secret Service"),
+            KeyStatus("keychain", "Kept in Secret Service.", IN_SERVICE),
         ),
         (
             ApiKey("k", "environment", "X_API_KEY"),
             "",
             NO_KEYCHAIN,
-            KeyStatus("environment", "environment variable X_API_KEY"),
+            KeyStatus("environment", "From the environment variable X_API_KEY.", FOR_THIS_RUN),
         ),
-        (ApiKey("k", "run"), "", NO_KEYCHAIN, KeyStatus("run", f"this run only: {NO_KEYCHAIN}")),
-        (ApiKey(), "Secret Service", "", KeyStatus("none", "in the Secret Service")),
-        (ApiKey(), "", NO_KEYCHAIN, KeyStatus("none", f"for this run only: {NO_KEYCHAIN}")),
+        (
+            ApiKey("k", "run"),
+            "",
+            NO_KEYCHAIN,
+            KeyStatus("run", f"Kept until Helix Desktop closes. {NO_KEYCHAIN}", FOR_THIS_RUN),
+        ),
+        (ApiKey(), "Secret Service", "", KeyStatus("none", IN_SERVICE, IN_SERVICE)),
+        (ApiKey(), "", NO_KEYCHAIN, KeyStatus("none", FOR_THIS_RUN, FOR_THIS_RUN)),
     ],
 )
 def test_a_key_s_place_is_described(key: ApiKey, keychain: str, problem: str, state: KeyStatus) -> None:

@@ -113,7 +113,7 @@ async def test_the_command_line_names_the_variables_of_a_provider_without_setup(
     try:
         with pytest.raises(InvalidInput, match="HELIX_MY_LAB_KEY or OPENAI_API_KEY"):
             await models.adhoc("my-lab/small", "", 0)
-        with pytest.raises(InvalidInput, match="its key is read from GROQ_API_KEY"):
+        with pytest.raises(InvalidInput, match="set GROQ_API_KEY"):
             await models.adhoc("groq/small", "", 0)
     finally:
         await models.close()

@@ -56,7 +56,7 @@ async def test_a_renamed_provider_keeps_its_models_where_they_were_used(
 async def test_a_name_is_given_once(services: AppServices, name: str) -> None:
     changes = ProviderChanges(services)
     await changes.save(BOX, "", "")
-    with pytest.raises(HelixError, match=f"There is a provider {name} already"):
+    with pytest.raises(HelixError, match=f"The provider {name} already exists"):
         await changes.save(Provider(name=name, base_url=BOX.base_url), "", "")
 
 

@@ -160,9 +160,9 @@ async def test_an_answer_without_streaming_or_usage_is_reported() -> None:
     steps, succeeded = await final_steps(script)
     assert succeeded
     assert "all at once" in steps["streaming"].detail
-    assert "no token usage" in steps["streaming"].detail
+    assert "No token usage" in steps["streaming"].detail
 
 
 async def test_without_a_key_it_says_that_none_is_needed() -> None:
     steps, _ = await final_steps(ideal_model, key="")
-    assert steps["auth"].detail == "no key is needed"
+    assert steps["auth"].detail == "No key needed."

@@ -54,14 +54,14 @@ def test_a_page_that_is_not_https_is_not_offered(page: object) -> None:
     "answer", ["", "[]", "null", "{}", '{"tag_name": "newest"}', "[" * 100_000, '"0.1.0"']
 )
 def test_an_answer_without_a_release_is_refused(answer: str) -> None:
-    with pytest.raises(HelixError, match="names no release"):
+    with pytest.raises(HelixError, match="doesn't name a release"):
         parse_release(answer)
 
 
 def test_the_message_to_the_user() -> None:
-    assert update_status(Release("0.1.0"), "0.1.0") == ("You have the newest (0.1.0).", False)
+    assert update_status(Release("0.1.0"), "0.1.0") == ("You're up to date (0.1.0).", False)
     assert update_status(Release("0.2.0", day="2026-12-01"), "0.1.0") == (
-        "0.2.0 is out (2026-12-01). You have 0.1.0.",
+        "Version 0.2.0 of 2026-12-01 is available (you have 0.1.0).",
         True,
     )
     assert update_status(Release("0.1.0"), "0.2.0-rc.1")[1] is False

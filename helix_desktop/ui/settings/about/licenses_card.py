@@ -11,7 +11,9 @@ from helix_desktop.ui.design.fields import SearchField
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import column
 from helix_desktop.ui.settings.forms import License
+from helix_desktop.words.translation import Translator
 
+tr = Translator("About")
 _LIST_PX, _TEXT_PX = 190, 320  # height of the list, and of a text
 
 
@@ -21,10 +23,10 @@ class LicensesCard(QWidget):
     def __init__(self) -> None:
         """Start empty, without a text."""
         super().__init__()
-        self.field = SearchField("Search names and licences")
+        self.field = SearchField(tr("Search names and licenses"))
         self.list = QListWidget()
         self.list.setProperty("kind", "cards")
-        self.list.setAccessibleName("What is bundled")
+        self.list.setAccessibleName(tr("Bundled components"))
         self.list.setFixedHeight(_LIST_PX)
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.count = label("", "faint")
@@ -57,14 +59,18 @@ class LicensesCard(QWidget):
             item.setData(Qt.ItemDataRole.UserRole, entry)
             self.list.addItem(item)
         total = len(self._licenses)
-        self.count.setText(f"{len(matches)} of {total}" if words else f"{total} parts")
+        self.count.setText(
+            tr("{shown} of {total}", shown=len(matches), total=total)
+            if words
+            else tr.plural(total, "%n component", "%n components")
+        )
         self._show_text(None)
 
     def _show_text(self, item: QListWidgetItem | None) -> None:
         selected = item.data(Qt.ItemDataRole.UserRole) if item is not None else None
         self.text.setVisible(isinstance(selected, License))
         if isinstance(selected, License):
-            self.text.setAccessibleName(f"The terms of {selected.name}")
+            self.text.setAccessibleName(tr("License of {name}", name=selected.name))
             self.text.setPlainText(selected.text)
 
 

@@ -14,8 +14,10 @@ from helix_desktop.ui.design.layout.boxes import column, line, row
 from helix_desktop.ui.settings.about.licenses_card import LicensesCard
 from helix_desktop.ui.settings.forms import AboutInfo
 from helix_desktop.ui.settings.page_layout import scrolling_page
+from helix_desktop.words.translation import Translator
 
-_NO_RELEASE_SOURCE = "This build names no place to ask for a newer release."
+tr = Translator("About")
+
 _COPIED_MS = 1_500
 
 
@@ -25,9 +27,9 @@ class AboutPage(QWidget):
     move_requested = Signal()
     """The data folder is to lie elsewhere."""
     update_check_requested = Signal()
-    """The person wants to know of a newer release."""
+    """The user wants to know of a newer release."""
     release_page_requested = Signal(str)
-    """The page of a release, https, that the person has seen and clicked."""
+    """The page of a release, https, that the user has seen and clicked."""
 
     def __init__(self) -> None:
         """Start without figures."""
@@ -35,30 +37,33 @@ class AboutPage(QWidget):
         self._build, self._versions = _selectable("strong"), _selectable("muted")
         self._error = label("", "error", wrap=True)
         self._error.hide()
-        self._copy = PushButton("Copy", "", "copy", name="copy")
-        self._copy.setAccessibleName("Copy what a bug report begins with")
-        self._check_updates = PushButton("Look for a newer release", "", "refresh-cw", name="check_updates")
+        self._copy = PushButton(tr("Copy"), "", "copy", name="copy")
+        self._copy.setAccessibleName(tr("Copy version details for a bug report"))
+        self._check_updates = PushButton(tr("Check for updates"), "", "refresh-cw", name="check_updates")
         self._release = label("", "note", wrap=True)
         self._open_release = PushButton("", "link", "external-link", name="open_release")
         self._folder = _selectable("mono")
-        self._show_folder = PushButton("Show folder", "", "folder-open", name="show_folder")
-        self._move = PushButton("Move…", name="move_data")
-        self._move.setAccessibleName("Move the data to another folder")
+        self._show_folder = PushButton(tr("Show folder"), "", "folder-open", name="show_folder")
+        self._move = PushButton(tr("Move…"), name="move_data")
+        self._move.setAccessibleName(tr("Move the data to another folder"))
         self._data_status = label("", "note", wrap=True)
         self._data_status.hide()
         self.licenses = LicensesCard()
         self._report = self._path = self._release_url = ""
+        self._can_check_updates = True
         body = column(
             self._build, self._versions, self._error, row(self._copy, self._check_updates, None),
             self._release,
             row(self._open_release, None), 8, line(), 8,
-            label("Data", "strong"), self._folder, row(self._show_folder, self._move, None),
+            label(tr("Data"), "strong"), self._folder, row(self._show_folder, self._move, None),
             self._data_status,
-            8, line(), 8, label("What is bundled, and its terms", "strong"), self.licenses,
+            8, line(), 8, label(tr("Open-source licenses"), "strong"), self.licenses,
             gap=6,
         )  # fmt: skip
         page, _ = scrolling_page(
-            "About Helix Desktop", "An agent whose context is kept small, whole, and in sight.", body
+            tr("About Helix Desktop"),
+            tr("An AI coding agent whose context stays small, complete and visible."),
+            body,
         )
         self.setLayout(column(page))
         self._copy.clicked.connect(self._copy_report)
@@ -80,18 +85,18 @@ class AboutPage(QWidget):
         self._folder.setText(info.data_folder)
         self._check_updates.setVisible(info.can_check_updates)
         if not info.can_check_updates:
-            self.show_release(_NO_RELEASE_SOURCE)
-        elif self._release.text() == _NO_RELEASE_SOURCE:
+            self.show_release(tr("This build has no update source."))
+        elif not self._can_check_updates:
             self.show_release("")
+        self._can_check_updates = info.can_check_updates
 
     def show_release(self, text: str, url: str = "") -> None:
         """Say what is known of the newest release, and offer its page if there is one to see."""
         self._release.setText(text)
         self._release.setVisible(bool(text))
         self._release_url = url
-        self._open_release.setText(
-            f"Open {url.replace('&', '&&')}"
-        )  # a button underlines what follows one "&"
+        shown_url = url.replace("&", "&&")  # a button underlines what follows one "&"
+        self._open_release.setText(tr("Open {url}", url=shown_url))
         self._open_release.setVisible(bool(url))
 
     @property
@@ -106,8 +111,8 @@ class AboutPage(QWidget):
 
     def _copy_report(self) -> None:
         QGuiApplication.clipboard().setText(self._report)
-        self._copy.setText("Copied")
-        QTimer.singleShot(_COPIED_MS, self._copy, lambda: self._copy.setText("Copy"))
+        self._copy.setText(tr("Copied"))
+        QTimer.singleShot(_COPIED_MS, self._copy, lambda: self._copy.setText(tr("Copy")))
 
 
 def _selectable(role: str) -> QLabel:

@@ -6,13 +6,17 @@ from PySide6.QtCore import QUrl, qVersion
 from PySide6.QtGui import QDesktopServices, QGuiApplication
 
 from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.user_text import TextContext, join_sentences
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.update_check import update_status
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.settings.about.page import AboutPage
 from helix_desktop.ui.settings.forms import AboutInfo, License
+from helix_desktop.words.errors import error_text
+from helix_desktop.words.translation import Translator, translate
 
-_CHECKING = "Asking …"
+tr = Translator("About")
+text = TextContext("About")
 
 
 class AboutPresenter:
@@ -29,14 +33,15 @@ class AboutPresenter:
     async def show(self) -> None:
         """Fill the page. Raises HelixError when the terms of what is shipped cannot be read."""
         origin = self._services.build_info
-        facts = (("Qt", qVersion()), *await origin.environment(), ("display", QGuiApplication.platformName()))
+        display = (text("display"), QGuiApplication.platformName())
+        facts = (("Qt", qVersion()), *await origin.environment(), display)
         self._page.show_about(
             AboutInfo(
                 origin.build.text,
                 facts,
                 str(self._services.data_folder),
                 bool(origin.build.releases),
-                origin.problem,
+                translate(origin.problem),
             )
         )
         if not self._page.licenses.is_filled:
@@ -52,13 +57,13 @@ class AboutPresenter:
         if self._is_checking:
             return
         self._is_checking = True
-        self._page.show_release(_CHECKING)
+        self._page.show_release(tr("Checking…"))
         try:
             newest = await self._services.build_info.check_for_updates()
-            text, newer = update_status(newest, self._services.build_info.build.version)
-            self._page.show_release(text, newest.page if newer else "")
+            status, newer = update_status(newest, self._services.build_info.build.version)
+            self._page.show_release(status, newest.page if newer else "")
         except HelixError as error:
-            self._page.show_release(f"Could not ask: {str(error).rstrip('.')}.")
+            self._page.show_release(join_sentences(tr("Couldn't check for updates."), error_text(error)))
         finally:
             self._is_checking = False
 

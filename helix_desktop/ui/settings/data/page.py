@@ -7,7 +7,6 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from helix_desktop.domain.store.entries import StoreTotals
 from helix_desktop.domain.store.retention import DAY_MS, TRASH_DAYS, CleanupPlan, RetentionRule
-from helix_desktop.domain.text_format import format_bytes, pluralize
 from helix_desktop.ui.cleanup.dialog import AGES, QUOTAS
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import Combo
@@ -15,13 +14,11 @@ from helix_desktop.ui.design.form_field import FormField
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import card, column, row
 from helix_desktop.ui.settings.page_layout import scrolling_page
+from helix_desktop.words.numbers import format_size
 from helix_desktop.words.store_reports import shortfall_text
-from helix_desktop.words.translation import translate
+from helix_desktop.words.translation import Translator, translate
 
-_RULE_NOTE = "What no session names goes to the trash by itself when the workspace is opened."
-
-
-_BACKUP_NOTE = "A backup is one file for each workspace, read again and checked once it is written."
+tr = Translator("Settings: Data")
 
 
 class DataPage(QWidget):
@@ -40,30 +37,33 @@ class DataPage(QWidget):
         self.shortfall = label("", "warn", wrap=True)
         self.age, self.quota = Combo(), Combo()
         for age, days in AGES:
-            self.age.addItem(translate(age) if days else "Never", days)
+            self.age.addItem(translate(age) if days else tr("Never"), days)
         for quota, size in QUOTAS:
             self.quota.addItem(translate(quota), size)
         body = QVBoxLayout()
         body.setSpacing(12)
-        page, self._lead = scrolling_page("Data", " ", body)
+        page, self._lead = scrolling_page(tr("Data"), " ", body)
         self._totals_card = card(
             column(self.stored, self.removable, self.trashed, self.shortfall, margins=(16, 12, 16, 13), gap=5)
         )
         self._rule_card = card(
             column(
-                FormField("Move to the trash", self.age, note=_RULE_NOTE),
-                FormField("Keep at most", self.quota),
+                FormField(
+                    tr("Move to trash"), self.age,
+                    note=tr("When the workspace opens, outputs that no session uses move to the trash."),
+                ),
+                FormField(tr("Maximum size"), self.quota),
                 margins=(16, 12, 16, 13), gap=9,
             )
         )  # fmt: skip
         clean, trash = (
-            PushButton("Clean up…", name="clean_up"),
-            PushButton("Trash…", "", "trash-2", name="trash"),
+            PushButton(tr("Clean up…"), name="clean_up"),
+            PushButton(tr("Trash…"), "", "trash-2", name="trash"),
         )
-        forget = PushButton("Forget a secret…", "danger", name="forget")
+        forget = PushButton(tr("Remove a secret…"), "danger", name="forget")
         self._action_row = QWidget()
         self._action_row.setLayout(row(clean, trash, None, forget))
-        self.backup = PushButton("Back up all workspaces…", "", "save", name="back_up")
+        self.backup = PushButton(tr("Back up all workspaces…"), "", "save", name="back_up")
         for part in (self._totals_card, self._rule_card, self._action_row, self._backup_card()):
             body.addWidget(part)
         self.setLayout(column(page))
@@ -81,27 +81,47 @@ class DataPage(QWidget):
         return RetentionRule(self.quota.currentData(), self.age.currentData() * DAY_MS)
 
     def _backup_card(self) -> QWidget:
-        note = label(_BACKUP_NOTE, "note", wrap=True)
+        words = tr("A backup is one file for each workspace. Each file is read again and checked.")
+        note = label(words, "note", wrap=True)
         return card(column(note, row(self.backup, None), margins=(16, 12, 16, 13), gap=9))
 
     def show_no_workspace(self) -> None:
         """No workspace is open."""
-        self._lead.setText("Open a workspace to see what its cache holds.")
+        self._lead.setText(tr("Open a workspace to see its data."))
         for part in (self._totals_card, self._rule_card, self._action_row):
             part.hide()
 
     def show_data(self, workspace: str, rule: RetentionRule, totals: StoreTotals, plan: CleanupPlan) -> None:
         """Show a workspace's figures and rule; `plan` is the rule's."""
-        self._lead.setText(f"What {workspace} keeps, and for how long.")
+        self._lead.setText(tr("What {workspace} stores, and for how long.", workspace=workspace))
         trashed = plan.trashed
         count = totals.entries - trashed.entries
         live_size = totals.stored_size - trashed.stored_size
-        self.stored.setText(f"{pluralize(count, 'entry', 'entries')}, {format_bytes(live_size)} on disk")
+        self.stored.setText(
+            tr.plural(
+                count, "%n entry, {size} on disk", "%n entries, {size} on disk", size=format_size(live_size)
+            )
+        )
         entries, size = len(plan.to_trash) + plan.spared.entries, plan.freed + plan.spared.stored_size
-        could = f"{entries:,} of them could go: {format_bytes(size)} on disk"
-        self.removable.setText(could if entries else "Nothing of it could go now")
-        lying = f"{trashed.entries:,} more, {format_bytes(trashed.stored_size)} on disk, lie in the trash"
-        self.trashed.setText(f"{lying}, each for {TRASH_DAYS} days" if trashed.entries else "")
+        self.removable.setText(
+            tr.plural(
+                entries,
+                "%n can be removed ({size} on disk)",
+                "%n can be removed ({size} on disk)",
+                size=format_size(size),
+            )
+            if entries
+            else tr("Nothing can be removed now")
+        )
+        self.trashed.setText(
+            tr.plural(
+                trashed.entries,
+                "%n more entry in the trash ({size} on disk), kept for {days} days",
+                "%n more entries in the trash ({size} on disk), each kept for {days} days",
+                size=format_size(trashed.stored_size),
+                days=TRASH_DAYS,
+            )
+        )
         self.trashed.setVisible(bool(trashed.entries))
         self.shortfall.setText(translate(shortfall_text(plan)))
         self.shortfall.setVisible(bool(shortfall_text(plan)))

@@ -9,6 +9,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFrame, QLabel, QLineEdit, QVBoxLayout, QWidget
 
 from helix_desktop.domain.tools import RuleEffect, RuleKind
+from helix_desktop.domain.user_text import TextContext, join_sentences
 from helix_desktop.ui.design.buttons import PushButton, Switch
 from helix_desktop.ui.design.fields import Combo
 from helix_desktop.ui.design.labels import IconLabel, label
@@ -18,17 +19,21 @@ from helix_desktop.ui.design.safe_text import escape_invisible
 from helix_desktop.ui.settings.forms import PermissionRow
 from helix_desktop.ui.settings.page_layout import scrolling_page
 from helix_desktop.ui.settings.permissions.sandbox_group import SandboxGroup
+from helix_desktop.words.translation import Translator, translate
 from helix_desktop.workspaces.record import DemoCalls
 
+tr = Translator("Settings: Permissions")
+text = TextContext("Settings: Permissions")
+
 _EFFECTS: tuple[tuple[RuleEffect, str], ...] = (
-    ("deny", "Never"),
-    ("ask", "Always ask before"),
-    ("allow", "Allow"),
+    ("deny", text("Deny")),
+    ("ask", text("Always ask")),
+    ("allow", text("Allow")),
 )
 _KINDS: tuple[tuple[RuleKind, str, str], ...] = (
-    ("pattern", "commands like", "git push *"),
-    ("folder", "changes of files in", "src/app"),
-    ("host", "fetching from", "docs.python.org"),
+    ("pattern", text("Commands like"), "git push *"),
+    ("folder", text("Changes to files in"), "src/app"),
+    ("host", text("Web pages from"), "docs.python.org"),
 )
 _ICONS: dict[RuleEffect, tuple[str, str]] = {
     "allow": ("shield-check", "ok"),
@@ -37,21 +42,15 @@ _ICONS: dict[RuleEffect, tuple[str, str]] = {
 }
 _MAX_RULE_CHARS = 320  # of a rule that are shown
 _BREAK_POINTS = re.compile(r"(\S{24})(?=\S)")
-_PRECEDENCE_NOTE = (
-    "The strictest rule wins: never, before always ask, before allow. A rule that allows commands by their "
-    "first words holds in the sandbox only."
-)
-
-
 _DEMO_TEXTS: dict[DemoCalls, str] = {
-    "ask": "The offline demo model asks before each command and file change in this sample.",
-    "once": "The offline demo model asks once in this sample. After you allow that call, its script runs on.",
-    "allow": "The offline demo model runs the commands and file changes of its script without asking.",
+    "ask": text("The offline demo model asks before each command and file change in this sample."),
+    "once": text("The offline demo model asks once in this sample, then runs its script without asking."),
+    "allow": text("The offline demo model runs the commands and file changes of its script without asking."),
 }
 
 
 class RuleForm(QWidget):
-    """A rule written by hand."""
+    """A rule that the user writes."""
 
     submitted = Signal(str, str, str)
     """What it does, what it is about, and its words."""
@@ -59,14 +58,14 @@ class RuleForm(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self.effect, self.kind, self.pattern = Combo(), Combo(), QLineEdit()
-        for effect, text in _EFFECTS:
-            self.effect.addItem(text, effect)
-        for kind, text, _ in _KINDS:
-            self.kind.addItem(text, kind)
-        self.effect.setAccessibleName("What the rule does")
-        self.kind.setAccessibleName("What the rule is about")
-        self.pattern.setAccessibleName("Which ones")
-        self.add = PushButton("Add rule", name="add_rule")
+        for effect, title in _EFFECTS:
+            self.effect.addItem(translate(title), effect)
+        for kind, title, _ in _KINDS:
+            self.kind.addItem(translate(title), kind)
+        self.effect.setAccessibleName(tr("Effect of the rule"))
+        self.kind.setAccessibleName(tr("What the rule applies to"))
+        self.pattern.setAccessibleName(tr("Command, folder or host"))
+        self.add = PushButton(tr("Add rule"), name="add_rule")
         self.add.clicked.connect(self._submit)
         self.pattern.returnPressed.connect(self._submit)
         self.pattern.textChanged.connect(lambda _: self.show_error(""))
@@ -102,7 +101,7 @@ class PermissionsPage(QWidget):
     def __init__(self) -> None:
         """Start without rules."""
         super().__init__()
-        self._heading = label("Rules", "strong")
+        self._heading = label(tr("Rules"), "strong")
         self._rules = QVBoxLayout()
         self._rules.setSpacing(8)
         self.form = RuleForm()
@@ -110,18 +109,22 @@ class PermissionsPage(QWidget):
         self._trust = QVBoxLayout()
         self.sandbox = SandboxGroup()
         self._demo_text = label("", "faint", wrap=True)
-        self.demo_calls = Switch("Run its calls without asking")
+        self.demo_calls = Switch(tr("Run demo calls without asking"))
         self._demo = self._demo_group()
+        precedence = tr(
+            "The strictest rule wins: Deny, then Always ask, then Allow. A rule that allows commands like a "
+            "pattern applies only in a sandbox without network access."
+        )
         body = column(
             self._trust, 6, self.sandbox, 14, self._heading, self._undo, self._rules, self._demo, 10,
-            label("Write a rule", "strong"), self.form, label(_PRECEDENCE_NOTE, "note", wrap=True), gap=8,
+            label(tr("New rule"), "strong"), self.form, label(precedence, "note", wrap=True), gap=8,
         )  # fmt: skip
-        page, self._lead = scrolling_page("Permissions", " ", body)
+        page, self._lead = scrolling_page(tr("Permissions"), " ", body)
         self.setLayout(column(page))
 
     def _undo_line(self) -> QFrame:
         self._undo_text = label("", "muted", wrap=True)
-        back = PushButton("Undo", "link", name="undo")
+        back = PushButton(tr("Undo"), "link", name="undo")
         back.clicked.connect(self.undo_requested)
         parts = row(self._undo_text, back, margins=(14, 6, 8, 6))
         parts.setStretch(0, 1)
@@ -134,7 +137,7 @@ class PermissionsPage(QWidget):
         group = QWidget()
         group.setObjectName("demo_rules")
         rule = card(column(self.demo_calls, self._demo_text, margins=(14, 10, 10, 10), gap=5))
-        group.setLayout(column(label("Demo model only", "strong"), rule, gap=8))
+        group.setLayout(column(label(tr("Demo model only"), "strong"), rule, gap=8))
         group.hide()
         return group
 
@@ -146,20 +149,24 @@ class PermissionsPage(QWidget):
             self.demo_calls.setChecked(calls != "ask")
             self.demo_calls.blockSignals(False)
             self.demo_calls.update()
-            self._demo_text.setText(f"{_DEMO_TEXTS[calls]} This does not apply to other models.")
+            self._demo_text.setText(
+                join_sentences(translate(_DEMO_TEXTS[calls]), tr("This doesn't apply to other models."))
+            )
 
     def show_trust(self, path: str, trusted: bool) -> None:
         """Show whether the folder is trusted."""
         clear_layout(self._trust)
         icon, color = ("shield-check", "ok") if trusted else ("shield-question-mark", "accent_text")
-        text = "You trust this folder" if trusted else "You have not trusted this folder: nothing runs in it"
+        status = (
+            tr("This folder is trusted.") if trusted else tr("This folder isn't trusted. Nothing runs in it.")
+        )
         change = PushButton(
-            "Take trust back" if trusted else "Trust…",
+            tr("Revoke trust") if trusted else tr("Trust folder…"),
             "danger" if trusted else "primary",
             name="change_trust",
         )
         change.clicked.connect(lambda: self.trust_requested.emit(not trusted))
-        words = column(label(text, wrap=True), label(path, "faint", wrap=True), gap=3)
+        words = column(label(status, wrap=True), label(path, "faint", wrap=True), gap=3)
         parts = row(
             IconLabel(icon, px=18, color_token=color), words, change, margins=(14, 10, 10, 10), gap=12
         )
@@ -176,19 +183,19 @@ class PermissionsPage(QWidget):
 
     def _lead_text(self, workspace: str, has_rules: bool) -> str:
         if has_rules:
-            return f"What the agent may do in {workspace}, and what it may not."
+            return tr("What the agent may do in {workspace}.", workspace=workspace)
         if self.demo_calls.isChecked() and not self._demo.isHidden():
-            return f"You have no rules in {workspace}. What runs without asking is listed below."
-        return f"You have no rules in {workspace}: the agent asks each time."
+            return tr("No rules in {workspace} yet. See below what runs without asking.", workspace=workspace)
+        return tr("No rules in {workspace}. In Ask mode, the agent asks every time.", workspace=workspace)
 
     def show_revoked(self, rule: str) -> None:
-        """Offer to take back that a rule was revoked; empty: no longer."""
-        self._undo_text.setText(f"Revoked: {rule}")
+        """Offer to undo that a rule was revoked; empty: no longer."""
+        self._undo_text.setText(tr("Revoked: {rule}", rule=rule))
         self._undo.setVisible(bool(rule))
 
     def _card(self, rule: PermissionRow) -> QFrame:
-        revoke = PushButton("Revoke", "danger", name="revoke")
-        revoke.setAccessibleName(f"Revoke: {rule.rule}")
+        revoke = PushButton(tr("Revoke"), "danger", name="revoke")
+        revoke.setAccessibleName(tr("Revoke: {rule}", rule=rule.rule))
         revoke.clicked.connect(lambda: self.revoke_requested.emit(rule.id))
         icon, color = _ICONS[rule.effect]
         about = " · ".join(part for part in (rule.saved, rule.used) if part)
@@ -196,7 +203,7 @@ class PermissionsPage(QWidget):
         parts = row(IconLabel(icon, px=18, color_token=color), words, margins=(14, 10, 10, 10), gap=12)
         parts.setStretch(1, 1)
         if rule.session:
-            parts.addWidget(Badge("This session", "accent"))
+            parts.addWidget(Badge(tr("This session"), "accent"))
         parts.addWidget(revoke)
         return card(parts)
 

@@ -5,21 +5,30 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
+from helix_desktop.domain.user_text import TextContext
 from helix_desktop.ui.design.buttons import Switch
 from helix_desktop.ui.design.labels import IconLabel, label
 from helix_desktop.ui.design.layout.boxes import column, row
+from helix_desktop.words.translation import Translator, translate
+
+tr = Translator("Settings: Permissions")
+text = TextContext("Settings: Permissions")
 
 _SWITCHES = (
     (
         "sandbox",
-        "Run commands in a sandbox",
-        "They write only in the workspace and cannot read keys or passwords.",
+        text("Run commands in a sandbox"),
+        text("Commands can write only in the workspace, and can't read keys or passwords."),
     ),
-    ("network", "Let commands use the network", "Otherwise the agent asks for each command that needs it."),
+    (
+        "network",
+        text("Let commands use the network"),
+        text("Off: the agent asks for each command that needs it."),
+    ),
     (
         "fetch",
-        "Let the agent fetch web pages",
-        "It asks for each host; machines of your own network are never asked.",
+        text("Let the agent fetch web pages"),
+        text("The agent asks for each host. It never contacts machines in your own network."),
     ),
 )
 
@@ -38,12 +47,12 @@ class SandboxGroup(QWidget):
         self._status = label("", "muted", wrap=True)
         sentence = row(self._shield, self._status, gap=10)
         sentence.setStretch(1, 1)
-        body = column(label("How far the agent reaches", "strong"), sentence, gap=8)
+        body = column(label(tr("Agent access"), "strong"), sentence, gap=8)
         for name, words, note in _SWITCHES:
-            switch = Switch(words)
+            switch = Switch(translate(words))
             switch.toggled.connect(lambda on, name=name: self.changed.emit(name, on))
             self.switches[name] = switch
-            below = label(note, "faint", wrap=True)
+            below = label(translate(note), "faint", wrap=True)
             below.setContentsMargins(46, 0, 0, 0)
             part = QWidget()
             part.setLayout(column(switch, below, gap=1))
@@ -64,5 +73,5 @@ class SandboxGroup(QWidget):
             switch.blockSignals(False)
             switch.update()
         self._parts["network"].setVisible(is_confined)  # without a sandbox nothing keeps commands off it
-        self._status.setText(status)
+        self._status.setText(translate(status))
         self._shield.show_icon(*(("shield-check", "ok") if is_confined else ("shield-alert", "warn")))

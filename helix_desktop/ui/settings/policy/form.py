@@ -2,50 +2,78 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
-from helix_desktop.context.policy import PROFILES, ContextPolicy
+from helix_desktop.context.policy import PROFILES, ContextPolicy, conflicting_fields
 from helix_desktop.ui.settings.forms import PolicyField, PolicyForm, PolicyGroup, PolicyValue, Profile
+from helix_desktop.words.translation import Translator
 
-PROFILE_TEXTS = {
-    "lean": "Sends least: little stays word for word, steps fold soon, observations go in place at once.",
-    "balanced": "The default: old outputs become markers, old steps a note; observations wait till they pay.",
-    "classic": "Markers in fixed batches and a handover at 85 %; no folds and no observations in between.",
-    "plain": "Markers at once, then the handover, nothing else: easy to follow, but it rewrites most often.",
-    "off": "Changes no request, not even in an emergency: one that does not fit is refused with an error.",
-}
-"""What each profile means, the price included."""
-
-_STEPS, _TOKENS, _SECONDS, _SHARE = "model calls", "tokens", "seconds", "% of the window"
-_NAMES = re.compile(r"\b[a-z]+(?:_[a-z]+)+\b")
+tr = Translator("Settings: Policy")
 
 
 def policy_form(
     workspace: str, policy: ContextPolicy, restorable: Mapping[str, int] | None = None
 ) -> PolicyForm:
     """Return the form of a workspace's policy; `restorable` counts stored changes by profile."""
-    profiles = tuple(Profile(name, PROFILE_TEXTS[name]) for name in PROFILES)
     groups = (
         _general(policy),
-        _sweep(policy),
-        _arguments(policy),
-        _fold(policy),
-        _intake(policy),
+        _cached_outputs(policy),
+        _cached_arguments(policy),
+        _noted_steps(policy),
+        _large_outputs(policy),
         _observations(policy),
-        _handover(policy),
-        _panic(policy),
+        _compaction(policy),
+        _overflow(policy),
         _budget(policy),
     )
+    profiles = tuple(_profile(name) for name in PROFILES)
     return PolicyForm(workspace, policy.profile, profiles, groups, policy.enabled, restorable or {})
 
 
-def policy_error_text(error: ValueError, form: PolicyForm) -> str:
-    """Why a policy was refused, with its fields by the names that they have in the form."""
-    labels = {field.key: f"“{field.label}”" for field in form.fields}
-    text = _NAMES.sub(lambda match: labels.get(match[0], match[0]), str(error))
-    return f"{text[:1].upper()}{text[1:]}."
+def conflict_text(fields: Mapping[str, Any], form: PolicyForm) -> str:
+    """Return why these numbers cannot work together, by their names in the form."""
+    conflict = conflicting_fields(fields)
+    if conflict is None:
+        return tr("These numbers don't work together.")
+    labels = {field.key: field.label for field in form.fields}
+    lower, upper = (labels[key] for key in conflict)
+    if fields[conflict[0]] == fields[conflict[1]]:
+        return tr("“{lower}” must be below “{upper}”.", lower=lower, upper=upper)
+    return tr("“{lower}” can't be above “{upper}”.", lower=lower, upper=upper)
+
+
+def _profile(name: str) -> Profile:
+    match name:
+        case "lean":
+            description = tr(
+                "Sends the least: outputs are cached and steps noted early, and observations apply as soon "
+                "as they are ready."
+            )
+            return Profile(name, tr("Lean"), description)
+        case "balanced":
+            description = tr(
+                "The default: old outputs are cached and old steps noted, and observations apply when that "
+                "pays off."
+            )
+            return Profile(name, tr("Balanced"), description)
+        case "classic":
+            description = tr(
+                "Caches old outputs in fixed batches and summarizes at 85 %. No notes, no observations."
+            )
+            return Profile(name, tr("Classic"), description)
+        case "plain":
+            description = tr(
+                "Caches old outputs at once and summarizes at 85 %. Easy to follow, but rewrites requests "
+                "most often."
+            )
+            return Profile(name, tr("Plain"), description)
+        case _:
+            description = tr(
+                "Sends every request unchanged. A request that doesn't fit is stopped with an error."
+            )
+            return Profile(name, tr("Off"), description)
 
 
 def _field(
@@ -57,134 +85,161 @@ def _field(
     *,
     minimum: float = 0,
     maximum: float = 10_000_000,
-    choices: tuple[str, ...] = (),
+    choices: tuple[tuple[str, str], ...] = (),
+    is_percent: bool = False,
 ) -> PolicyField:
     value: PolicyValue = getattr(policy, key)
     default: PolicyValue = getattr(PROFILES[policy.profile], key)
-    percent = unit.startswith("%")
-    return PolicyField(key, label, value, unit, note, minimum, maximum, choices, default, percent)
+    return PolicyField(key, label, value, unit, note, minimum, maximum, choices, default, is_percent)
+
+
+def _share(
+    policy: ContextPolicy, key: str, label: str, note: str = "", *, minimum: float = 0, maximum: float
+) -> PolicyField:
+    """Return the field of a share of the context window."""
+    unit = tr("% of the context window")
+    return _field(policy, key, label, unit, note, minimum=minimum, maximum=maximum, is_percent=True)
 
 
 def _general(policy: ContextPolicy) -> PolicyGroup:
-    note = "Off changes no request; one that does not fit is then refused with a clear error."
-    field = _field(policy, "enabled", "Manage the window", "", note)
-    return PolicyGroup("In general", "", (field,))
+    note = tr("Off: requests are sent unchanged. One that doesn't fit is stopped with an error.")
+    return PolicyGroup(tr("General"), "", (_field(policy, "enabled", tr("Manage the context"), "", note),))
 
 
-def _sweep(policy: ContextPolicy) -> PolicyGroup:
-    field = partial(_field, policy)
-    lead = (
-        "Old outputs become markers; the agent recalls them by hash. In a window below 128,000 tokens the "
-        "batches and the tail below shrink with it."
+def _cached_outputs(policy: ContextPolicy) -> PolicyGroup:
+    field, tokens, steps = partial(_field, policy), tr("tokens"), tr("steps")
+    lead = tr(
+        "Old tool outputs are cached: a marker replaces each one, and the agent can recall it. In a context "
+        "window below 128,000 tokens, batches and the newest tokens to keep shrink in proportion."
     )
-    when = (
-        "Rent: when waiting has cost what the rewrite costs. Fixed: when a batch is full. At once: each time."
+    when = tr(
+        "When it pays off: once keeping outputs has cost as much as resending what follows them. In fixed "
+        "batches: when a batch is full. At once: before each request."
     )
-    return PolicyGroup("Sweep", lead, (
-        field("sweep", "When", "", when, choices=("rent", "fixed", "at once")),
-        field("protect_steps", "Newest steps that stay whole", _STEPS, "At least 2, whatever stands here."),
-        field("protect_tokens", "Newest tokens that stay whole", _TOKENS, "Whichever of the two ends first."),
-        field("protect_recalls", "Recalled so often, it stays", "times",
-              "The newest copy of what the agent keeps asking for. 0 turns this off."),
-        field("least_saving", "A marker saves at least", _TOKENS),
-        field("sweep_min", "Smallest batch", _TOKENS, "By rent, no sweep saves less."),
-        field("sweep_max", "Largest batch", _TOKENS, "By rent, so much is swept without waiting."),
-        field("sweep_fixed", "Batch when fixed", _TOKENS),
-        field("cache_ttl_s", "The provider's cache is cold after", _SECONDS,
-              "Idle for longer, a smaller batch pays, because the request is read afresh anyway."),
+    modes = (
+        ("rent", tr("When it pays off")), ("fixed", tr("In fixed batches")), ("at once", tr("At once")),
+    )  # fmt: skip
+    return PolicyGroup(tr("Cached outputs"), lead, (
+        field("sweep", tr("When to cache"), "", when, choices=modes),
+        field("protect_steps", tr("Newest steps to keep"), steps, tr("At least 2 are always kept.")),
+        field("protect_tokens", tr("Newest tokens to keep"), tokens,
+              tr("The newest part ends at the limit that is reached first.")),
+        field("protect_recalls", tr("Keep outputs recalled at least"), tr("times"),
+              tr("Keeps the newest copy of what the agent recalls again and again. 0 turns this off.")),
+        field("least_saving", tr("A marker saves at least"), tokens, tr("Smaller outputs stay as they are.")),
+        field("sweep_min", tr("Smallest batch"), tokens,
+              tr("When it pays off: smaller batches wait.")),
+        field("sweep_max", tr("Largest batch"), tokens,
+              tr("When it pays off: a batch of this size is cached without waiting.")),
+        field("sweep_fixed", tr("Fixed batch"), tokens),
+        field("cache_ttl_s", tr("Provider cache expires after"), tr("seconds"),
+              tr("After a longer pause a quarter of the smallest batch is enough: the provider reads the "
+                 "whole request again anyway.")),
     ))  # fmt: skip
 
 
-def _arguments(policy: ContextPolicy) -> PolicyGroup:
-    lead = "Large arguments of calls, such as the text of a file that the agent wrote, become markers too."
-    note = "0 turns this off: arguments stay word for word."
-    return PolicyGroup("Arguments", lead, (
-        _field(policy, "protect_argument_steps", "Newest steps that keep theirs", _STEPS, note),
+def _cached_arguments(policy: ContextPolicy) -> PolicyGroup:
+    lead = tr("Large arguments of old tool calls are cached too, such as the text of a file.")
+    note = tr("0: arguments are never cached. Otherwise at least 2.")
+    return PolicyGroup(tr("Cached arguments"), lead, (
+        _field(policy, "protect_argument_steps", tr("Newest steps that keep arguments"), tr("steps"), note),
     ))  # fmt: skip
 
 
-def _fold(policy: ContextPolicy) -> PolicyGroup:
-    field = partial(_field, policy)
-    lead = (
-        "Whole old steps become one note: what was said stays, calls are short lines, the rest is an index."
+def _noted_steps(policy: ContextPolicy) -> PolicyGroup:
+    field, share, tokens = partial(_field, policy), partial(_share, policy), tr("tokens")
+    lead = tr(
+        "Old steps are noted: one note replaces them. It keeps what was said and a few words for each call. "
+        "The agent can recall the outputs."
     )
-    return PolicyGroup("Fold", lead, (
-        field("fold_after_steps", "Steps fold when they are older than", _STEPS,
-              "0 turns folding off."),
-        field("fold_least", "A fold frees at least", _TOKENS, "Shrinks with a small window."),
-        field("condense_at", "Notes are condensed above", _SHARE,
-              "The older notes become one shorter note. 0 turns this off.", maximum=0.5),
-        field("condense_keep", "A condensed note leaves", "% of that", "The newest notes stay as they are.",
-              minimum=0.1, maximum=0.9),
-        field("condense_message", "Of each of your messages keep", _TOKENS,
-              "In a condensed note; a longer message keeps its beginning and its end."),
+    return PolicyGroup(tr("Noted steps"), lead, (
+        field("fold_after_steps", tr("Note steps older than"), tr("steps"), tr("0 turns notes off.")),
+        field("fold_least", tr("A note frees at least"), tokens,
+              tr("Less in a context window below 128,000 tokens, and after a long pause.")),
+        share("condense_at", tr("Merge notes above"),
+              tr("The older notes become one shorter note. 0 turns this off."), maximum=0.5),
+        field("condense_keep", tr("Newest notes to keep"), tr("% of that limit"),
+              tr("They stay as they are when older notes are merged."), minimum=0.1, maximum=0.9,
+              is_percent=True),
+        field("condense_message", tr("Your messages in merged notes"), tr("tokens each"),
+              tr("A longer message keeps its beginning and its end.")),
     ))  # fmt: skip
 
 
-def _intake(policy: ContextPolicy) -> PolicyGroup:
+def _large_outputs(policy: ContextPolicy) -> PolicyGroup:
     field = partial(_field, policy)
-    lead = "A large output is stored whole and shown in part; the rest is a recall away."
-    return PolicyGroup("Intake", lead, (
-        field("intake_above", "An output is large above", _TOKENS,
-              "0 turns this off; what takes too much of the window is still shown in part."),
-        field("preview_above", "Also large: what takes above", _SHARE, minimum=0.05, maximum=0.8),
-        field("intake_ask", "Let the agent choose the form", "",
-              "An extract in its own words, a preview, or all of it. Off: always a preview."),
-        field("intake_deadline_s", "Time to choose and extract", _SECONDS,
-              "Then it is a preview. 0: the agent is not asked."),
-        field("preview_tokens", "A preview has", _TOKENS),
+    lead = tr("A large output is stored whole, and only a part enters the context. The agent can recall it.")
+    return PolicyGroup(tr("Large outputs"), lead, (
+        field("intake_above", tr("An output is large above"), tr("tokens"),
+              tr("0: only the limit below counts, and the agent doesn't choose.")),
+        _share(policy, "preview_above", tr("Also large above"), minimum=0.05, maximum=0.8),
+        field("intake_ask", tr("Let the agent choose"), "",
+              tr("It chooses the full output, a preview or an extract. Off: always a preview.")),
+        field("intake_deadline_s", tr("Time to choose and extract"), tr("seconds"),
+              tr("After that, a preview is used. 0: the agent doesn't choose.")),
+        field("preview_tokens", tr("Preview size"), tr("tokens")),
     ))  # fmt: skip
 
 
 def _observations(policy: ContextPolicy) -> PolicyGroup:
-    field = partial(_field, policy)
-    lead = "Older turns become dated facts, prepared while nobody waits and put in place when it pays."
-    return PolicyGroup("Observations", lead, (
-        field("observe_at", "Prepare when unobserved turns pass", _SHARE,
-              "0 turns observations and reflections off.", maximum=0.9),
-        field("observe_place_at", "Put in place at", _SHARE,
-              "Of the whole window. With the same number as above: as soon as they are ready.", maximum=0.9),
-        field("reflect_at", "Refine when observations pass", _SHARE,
-              "A reflection merges them and drops what is out of date.", minimum=0.05, maximum=0.9),
+    share = partial(_share, policy)
+    lead = tr(
+        "Older turns are noted as observations: dated facts that a model writes in the background. They "
+        "replace the turns when that pays off."
+    )
+    return PolicyGroup(tr("Observations"), lead, (
+        share("observe_at", tr("Write observations above"),
+              tr("Counts messages without observations. 0 turns observations off."), maximum=0.9),
+        share("observe_place_at", tr("Apply observations above"),
+              tr("Counts the whole context. With the same number as above: as soon as they are ready."),
+              maximum=0.9),
+        share("reflect_at", tr("Refine observations above"),
+              tr("Merges observations and drops outdated facts."), minimum=0.05, maximum=0.9),
     ))  # fmt: skip
 
 
-def _handover(policy: ContextPolicy) -> PolicyGroup:
-    field = partial(_field, policy)
-    lead = "Older messages become a summary in six sections, with a ledger of everything that was touched."
-    return PolicyGroup("Handover", lead, (
-        field("handover_at", "Starts at", _SHARE, minimum=0.30, maximum=0.95),
-        field("handover_least_messages", "Covers at least", "messages"),
-        field("handover_least_gain", "Frees at least", _SHARE, "One that would not is refused.", maximum=0.5),
-        field("handover_keep", "Keeps of a running turn", _SHARE, minimum=0.02, maximum=0.5),
-        field("handover_cooldown_s", "Waits between two", _SECONDS,
-              "Doubled after each failure, twice at most."),
-        field("user_text_tokens", "Your words kept verbatim", _TOKENS, "The newest that fit; also in notes."),
-        field("ledger_tokens", "Ledger of files, commands, errors", _TOKENS,
-              "Also of notes and observations."),
+def _compaction(policy: ContextPolicy) -> PolicyGroup:
+    field, share, tokens = partial(_field, policy), partial(_share, policy), tr("tokens")
+    lead = tr(
+        "Older messages are summarized: a handover in six sections replaces them, with a list of files, "
+        "commands and errors."
+    )
+    return PolicyGroup(tr("Compaction"), lead, (
+        share("handover_at", tr("Compact above"), minimum=0.30, maximum=0.95),
+        field("handover_least_messages", tr("Summarize at least"), tr("messages")),
+        share("handover_least_gain", tr("Free at least"),
+              tr("A compaction that would free less is refused."), maximum=0.5),
+        share("handover_keep", tr("Newest part to keep"),
+              tr("Between turns, the newest turn always stays whole."), minimum=0.02, maximum=0.5),
+        field("handover_cooldown_s", tr("Wait between compactions"), tr("seconds"),
+              tr("Doubles after each failure, up to four times as long.")),
+        field("user_text_tokens", tr("Your messages kept verbatim"), tokens,
+              tr("The newest that fit, at most 16 % of the context window. Also in notes and observations.")),
+        field("ledger_tokens", tr("List of files, commands, errors"), tokens,
+              tr("Also in merged notes and observations.")),
     ))  # fmt: skip
 
 
-def _panic(policy: ContextPolicy) -> PolicyGroup:
-    field = partial(_field, policy)
-    lead = "When a request would not fit, room is made at once, step by step and without a model."
-    return PolicyGroup("Panic", lead, (
-        field("panic_at", "Begins at", _SHARE, "Not below the handover.", minimum=0.5, maximum=1.0),
-        field("panic_to", "Ends at", _SHARE, minimum=0.1, maximum=0.9),
+def _overflow(policy: ContextPolicy) -> PolicyGroup:
+    lead = tr("When a request would not fit, room is made at once, in steps and without a model.")
+    return PolicyGroup(tr("Overflow"), lead, (
+        _share(policy, "panic_at", tr("Make room above"),
+               tr("Can't be below the limit for compaction."), minimum=0.5, maximum=1.0),
+        _share(policy, "panic_to", tr("Make room down to"), minimum=0.1, maximum=0.9),
     ))  # fmt: skip
 
 
 def _budget(policy: ContextPolicy) -> PolicyGroup:
-    field = partial(_field, policy)
-    lead = (
-        "What a session may spend before a turn ends. It can have a budget of its own: click the figures "
+    field, tokens = partial(_field, policy), tr("tokens")
+    lead = tr(
+        "What a session may spend before its turn stops. To set the budget of one session, click the figures "
         "below the chat."
     )
-    return PolicyGroup("Budget of a session", lead, (
-        field("budget_tokens", "Tokens, in and out", _TOKENS, "0: as many as it takes.", maximum=10**12),
-        field("budget_cost", "US dollars", "$",
-              "0: as much as it takes. Counted where a model's prices are known.", maximum=10**6),
-        field("ask_above", "Background work asks above", _TOKENS,
-              "Compacting and observing that would read more than this, or than half the context, ask first. "
-              "0: they never ask."),
+    return PolicyGroup(tr("Session budget"), lead, (
+        field("budget_tokens", tr("Tokens sent and received"), tokens, tr("0: no limit."), maximum=10**12),
+        field("budget_cost", tr("Cost in US dollars"), "$",
+              tr("0: no limit. Only models with known prices count."), maximum=10**6),
+        field("ask_above", tr("Background work asks above"), tokens,
+              tr("Compaction and observations ask before they read more than this, or more than half the "
+                 "context window. 0: they never ask.")),
     ))  # fmt: skip

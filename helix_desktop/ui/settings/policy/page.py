@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QButtonGroup, QFrame, QLineEdit, QRadioButton, QVBoxLayout, QWidget
 
-from helix_desktop.domain.text_format import pluralize
+from helix_desktop.domain.user_text import join_sentences
 from helix_desktop.ui.design.buttons import PushButton, Switch
 from helix_desktop.ui.design.fields import Combo
 from helix_desktop.ui.design.form_field import FormField
@@ -22,8 +22,10 @@ from helix_desktop.ui.settings.forms import (
     validate_policy_value,
 )
 from helix_desktop.ui.settings.page_layout import scrolling_page
+from helix_desktop.words.translation import Translator
 
-_NUMBER_PX = 110
+tr = Translator("Settings: Policy")
+_NUMBER_PX, _CHOICE_PX = 110, 190
 
 
 class ProfileChoice(Themed, QWidget):
@@ -42,7 +44,7 @@ class ProfileChoice(Themed, QWidget):
         self._rows = QVBoxLayout(self)
         self._rows.setContentsMargins(0, 0, 0, 0)
         self._rows.setSpacing(7)
-        self.setAccessibleName("Profile")
+        self.setAccessibleName(tr("Profile"))
 
     def show_profiles(
         self, profiles: tuple[Profile, ...], selected: str, changed: int, restorable: Mapping[str, int]
@@ -53,13 +55,19 @@ class ProfileChoice(Themed, QWidget):
         """
         if list(self._buttons) != [profile.name for profile in profiles]:
             self._build(profiles)
-        for name, button in self._buttons.items():
-            own = ""
-            if name == selected and changed:
-                own = f", with {pluralize(changed, 'change')} of your own"
-            button.setText(f"{name.capitalize()}{own}")
-            stored = restorable.get(name, 0)
-            self._restore[name].setText(f" Restore my changes ({stored})")
+        for profile in profiles:
+            name, stored = profile.name, restorable.get(profile.name, 0)
+            self._buttons[name].setText(
+                tr.plural(
+                    changed,
+                    "{profile}, with %n change of yours",
+                    "{profile}, with %n changes of yours",
+                    profile=profile.title,
+                )
+                if name == selected and changed
+                else profile.title
+            )
+            self._restore[name].setText(" " + tr("Restore my changes ({count})", count=stored))
             self._restore[name].setVisible(bool(stored))
         self._buttons[selected].setChecked(True)
 
@@ -72,7 +80,7 @@ class ProfileChoice(Themed, QWidget):
         self._buttons.clear()
         self._restore.clear()
         for profile in profiles:
-            button = QRadioButton(profile.name.capitalize())
+            button = QRadioButton(profile.title)
             button.setAccessibleDescription(profile.description)
             button.clicked.connect(lambda _=False, name=profile.name: self.profile_selected.emit(name))
             self._group.addButton(button)
@@ -81,8 +89,8 @@ class ProfileChoice(Themed, QWidget):
             words.setContentsMargins(25, 0, 0, 0)
             restore = PushButton("", "link", "undo-2", px=13)
             restore.setObjectName(f"restore:{profile.name}")
-            restore.setAccessibleName(f"Restore my changes to {profile.name.capitalize()}")
-            restore.setToolTip(f"Use {profile.name.capitalize()} with the values you had set there")
+            restore.setAccessibleName(tr("Restore my changes to {profile}", profile=profile.title))
+            restore.setToolTip(tr("Use {profile} with your earlier changes", profile=profile.title))
             restore.clicked.connect(lambda _=False, name=profile.name: self.restore_requested.emit(name))
             restore.tint(self._theme)
             self._restore[profile.name] = restore
@@ -111,36 +119,39 @@ class PolicyFieldInput(FormField):
         control.blockSignals(True)
         if isinstance(control, Switch):
             control.setChecked(bool(field.value))
-            control.setText("On" if field.value else "Off")
+            control.setText(field.shown(field.value))
         elif isinstance(control, Combo):
-            control.setCurrentText(str(field.value))
-        elif isinstance(control, QLineEdit) and validate_policy_value(field, control.text()) == "":
-            if field.parse(control.text()) != field.value:
-                control.setText(field.text(field.value))
-        elif isinstance(control, QLineEdit):
-            control.setText(field.text(field.value))
+            control.setCurrentIndex(control.findData(field.value))
+        elif isinstance(control, QLineEdit) and not isinstance(field.value, str):
+            is_valid = validate_policy_value(field, control.text()) == ""
+            if not is_valid or field.parse(control.text()) != field.value:
+                control.setText(field.typed(field.value))
         control.blockSignals(False)
         self._reset_button.setVisible(field.is_changed)
         if field.default is not None:
-            self._reset_button.setText(f" {field.text(field.default)}")
-            self._reset_button.setToolTip(f"The profile says {field.text(field.default)}: back to it")
-            self._reset_button.setAccessibleName(f"{field.label}: back to {field.text(field.default)}")
+            default = field.shown(field.default)
+            self._reset_button.setText(f" {default}")
+            self._reset_button.setToolTip(tr("Reset to profile default ({value})", value=default))
+            self._reset_button.setAccessibleName(
+                tr("{name}: reset to profile default ({value})", name=field.label, value=default)
+            )
         self.show_error("")
 
     def _create_control(self, field: PolicyField) -> QWidget:
         if isinstance(field.value, bool):
-            switch = Switch("On" if field.value else "Off", on=field.value)
+            switch = Switch(field.shown(field.value), on=field.value)
             switch.setAccessibleName(field.label)
             switch.setMaximumWidth(_NUMBER_PX)
             switch.toggled.connect(self._emit)
             return switch
-        if field.choices:
+        if isinstance(field.value, str):
             choice = Combo()
-            choice.setMaximumWidth(_NUMBER_PX + 30)
-            choice.addItems(list(field.choices))
-            choice.textActivated.connect(self._emit)
+            choice.setMaximumWidth(_CHOICE_PX)
+            for value, title in field.choices:
+                choice.addItem(title, value)
+            choice.activated.connect(lambda _: self._emit(choice.currentData()))
             return choice
-        entry = QLineEdit(field.text(field.value))
+        entry = QLineEdit(field.typed(field.value))
         entry.setMaximumWidth(_NUMBER_PX)
         entry.setAlignment(Qt.AlignmentFlag.AlignRight)
         entry.textEdited.connect(lambda text: self.show_error(validate_policy_value(self._field, text)))
@@ -184,9 +195,9 @@ class PolicyPage(Themed, QWidget):
         self._file_card = self._error_card()
         self._groups = QVBoxLayout()
         self._groups.setSpacing(12)
-        head = card(column(label("Profile", "strong"), self.profiles, margins=(16, 13, 16, 14), gap=9))
+        head = card(column(label(tr("Profile"), "strong"), self.profiles, margins=(16, 13, 16, 14), gap=9))
         page, self._lead = scrolling_page(
-            "Context policy", " ", column(self._file_card, head, 6, self._groups, gap=6)
+            tr("Context policy"), " ", column(self._file_card, head, 6, self._groups, gap=6)
         )
         self._inputs: dict[str, PolicyFieldInput] = {}
         self._managed_cards: list[QFrame] = []
@@ -194,13 +205,13 @@ class PolicyPage(Themed, QWidget):
 
     def _error_card(self) -> QFrame:
         open_file, replace = (
-            PushButton("Open file", name="open_file"),
-            PushButton("Replace file", name="replace_file"),
+            PushButton(tr("Open file"), name="open_file"),
+            PushButton(tr("Replace file"), name="replace_file"),
         )
         open_file.clicked.connect(self.open_requested)
         replace.clicked.connect(self.replace_requested)
-        replace.setToolTip("Write the policy in use to the file; a copy of the file is kept beside it")
-        note = label("The previous policy stays in use until you fix the file.", "note", wrap=True)
+        replace.setToolTip(tr("Overwrite the file with the policy in use. A copy of the file is kept."))
+        note = label(tr("The previous policy stays in use until you fix the file."), "note", wrap=True)
         parts = (self._file_error, note, row(open_file, replace, None, gap=6))
         framed = card(column(*parts, margins=(16, 13, 16, 14), gap=7))
         framed.setObjectName("policy_file_error")
@@ -209,13 +220,16 @@ class PolicyPage(Themed, QWidget):
 
     def show_file_error(self, message: str) -> None:
         """Say what is wrong with the policy file; an empty text takes it away."""
-        self._file_error.setText(f"The policy file has an error. {message}")
+        self._file_error.setText(join_sentences(tr("The policy file has an error."), message))
         self._file_card.setVisible(bool(message))
 
     def show_policy(self, form: PolicyForm) -> None:
         """Show the policy of a workspace; fields that are there already keep the keyboard."""
         self._lead.setText(
-            f"What leaves the window of {form.workspace}, and when. Applies from the next request on."
+            tr(
+                "What leaves the context in {workspace}, and when. Changes apply from the next request.",
+                workspace=form.workspace,
+            )
         )
         changed = sum(field.is_changed for field in form.fields)
         self.profiles.show_profiles(form.profiles, form.profile, changed, form.restorable)

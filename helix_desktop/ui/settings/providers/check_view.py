@@ -8,6 +8,7 @@ from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
 
+from helix_desktop.domain.user_text import TextContext, join_sentences
 from helix_desktop.services.provider_check_result import (
     UNTESTED_STEPS,
     CheckStep,
@@ -19,13 +20,17 @@ from helix_desktop.ui.design.labels import IconLabel, label
 from helix_desktop.ui.design.layout.boxes import clear_layout, column, row
 from helix_desktop.ui.design.themed import Themed, restyle
 from helix_desktop.ui.settings.forms import CheckNotice
+from helix_desktop.words.translation import Translator, translate
 
-STEP_NAMES: dict[CheckStepName, str] = {
-    "reach": "Reach",
-    "tls": "TLS",
-    "auth": "Key",
-    "streaming": "Streaming",
-    "tools": "Tools",
+tr = Translator("Settings: Models")
+text = TextContext("Settings: Models")
+
+_STEP_NAMES: dict[CheckStepName, str] = {
+    "reach": text("Connection"),
+    "tls": text("TLS"),
+    "auth": text("Key"),
+    "streaming": text("Streaming"),
+    "tools": text("Tools"),
 }
 _STATE_ICONS: dict[CheckStepState, tuple[str, str]] = {
     "waiting": ("circle", "faint"),
@@ -35,11 +40,11 @@ _STATE_ICONS: dict[CheckStepState, tuple[str, str]] = {
     "skipped": ("minus", "faint"),
 }
 _STATE_TEXTS: dict[CheckStepState, str] = {
-    "waiting": "not tried yet",
-    "running": "running",
-    "ok": "ok",
-    "failed": "failed",
-    "skipped": "not tried",
+    "waiting": text("not tested"),
+    "running": text("running"),
+    "ok": text("passed"),
+    "failed": text("failed"),
+    "skipped": text("skipped"),
 }
 _NAME_PX = 78
 _MAX_HEIGHT_SHARE = 0.4  # of the window's height that results may take
@@ -51,7 +56,7 @@ class _StepRow(QWidget):
     def __init__(self, step: CheckStep) -> None:
         super().__init__()
         self._icon = IconLabel("circle", px=15)
-        self._name = label(STEP_NAMES[step.name])
+        self._name = label(translate(_STEP_NAMES[step.name]))
         self._name.setFixedWidth(_NAME_PX)
         self._details, self._fix = label("", "faint", wrap=True), label("", "note", wrap=True)
         words = column(self._details, self._fix, gap=1)
@@ -67,12 +72,12 @@ class _StepRow(QWidget):
         self._icon.show_icon(*_STATE_ICONS[step.state])
         restyle(self._name, "role", "strong" if step.state == "failed" else "")
         restyle(self._details, "role", "error" if step.state == "failed" else "faint")
-        text = " ".join(part for part in (step.detail, step.why) if part)
-        self._details.setText(text)
-        self._fix.setText(step.fix)
-        self._fix.setVisible(bool(step.fix))
-        accessible_text = f"{STEP_NAMES[step.name]}: {_STATE_TEXTS[step.state]}. {text} {step.fix}"
-        self.setAccessibleName(accessible_text.strip().removesuffix("."))
+        details, fix = translate(join_sentences(step.detail, step.why)), translate(step.fix)
+        self._details.setText(details)
+        self._fix.setText(fix)
+        self._fix.setVisible(bool(fix))
+        state = tr("{step}: {state}.", step=_STEP_NAMES[step.name], state=_STATE_TEXTS[step.state])
+        self.setAccessibleName(join_sentences(state, details, fix).removesuffix("."))
 
 
 class _ScrollContent(QWidget):
@@ -99,7 +104,7 @@ class ProviderCheckView(Themed, QWidget):
         self._steps.setLayout(column(*self._rows.values(), gap=3))
         self._notices = QVBoxLayout()
         self._notices.setSpacing(4)
-        self._close = IconButton("x", "Hide the result", px=13, edge=22)
+        self._close = IconButton("x", tr("Hide result"), px=13, edge=22)
         self._close.clicked.connect(self.clear)
         self._content = _ScrollContent()
         self._content.laid_out.connect(self._fit)
@@ -148,13 +153,15 @@ class ProviderCheckView(Themed, QWidget):
         for line in notices:
             face = IconLabel(*_STATE_ICONS[line.state][:1], px=15, color_token=_STATE_ICONS[line.state][1])
             face.tint(self._theme)
-            words = " · ".join(part for part in (line.name, line.detail) if part)
+            words = " · ".join(filter(None, (line.name, line.detail)))
             notice = label(words, "error" if line.state == "failed" else "note", wrap=True)
             parts = row(face, notice, gap=8)
             parts.setStretch(1, 1)
             line_widget = QWidget()
             line_widget.setLayout(parts)
-            line_widget.setAccessibleName(f"{line.name}: {line.state}. {line.detail}")
+            spoken = tr("{name}: {detail}", name=line.name, detail=line.detail) if line.detail else line.name
+            failed = tr("Failed: {notice}", notice=spoken)
+            line_widget.setAccessibleName(failed if line.state == "failed" else spoken)
             self._notices.addWidget(line_widget)
         self.setVisible(bool(notices))
         self._fit()

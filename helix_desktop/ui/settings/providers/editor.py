@@ -18,20 +18,18 @@ from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.settings.forms import CheckNotice, ProviderForm, ProviderStatus, validate_provider
 from helix_desktop.ui.settings.providers.check_view import ProviderCheckView
 from helix_desktop.ui.settings.providers.models import ProviderModels
+from helix_desktop.words.translation import Translator
 
+tr = Translator("Settings: Models")
 DIALECTS: tuple[tuple[DialectName, str], ...] = (
     ("openai-chat", "OpenAI Chat Completions"),
     ("openai-responses", "OpenAI Responses"),
     ("anthropic", "Anthropic Messages"),
 )
-"""What a server may speak, in words."""
+"""The API types, by their names."""
 
 EMPTY_FORM = ProviderForm("", "", "")
 """A provider of which nothing is filled in."""
-
-_DIALECT_NOTE = "Chat Completions is what most servers speak, local ones too."
-_KEY_OPTIONAL = "Only if the server asks for one"
-_KEY_DEFAULT_PLACE = "in the system's keychain, or for this run only where there is none"
 
 
 class ProviderEditor(QWidget):
@@ -57,7 +55,7 @@ class ProviderEditor(QWidget):
         self._url.editingFinished.connect(lambda: self.models.set_spec_lookup(self._resolve_spec))
         self._key.setObjectName("api_key")
         self._key.setEchoMode(QLineEdit.EchoMode.Password)
-        self._reveal_button = IconButton("eye", "Show the key")
+        self._reveal_button = IconButton("eye", tr("Show key"))
         self._reveal_button.setCheckable(True)
         self._reveal_button.toggled.connect(self._show_key)
         self._dialect = Combo()
@@ -65,24 +63,26 @@ class ProviderEditor(QWidget):
         for dialect, words in DIALECTS:
             self._dialect.addItem(words, dialect)
         self._fields = {
-            "name": FormField("Name", self._name),
-            "base_url": FormField("Base URL", self._url),
-            "dialect": FormField("Speaks", self._dialect, note=_DIALECT_NOTE),
-            "key": FormField("API key", self._key, trailing=self._reveal_button),
+            "name": FormField(tr("Name"), self._name),
+            "base_url": FormField(tr("Base URL"), self._url),
+            "dialect": FormField(
+                tr("API type"),
+                self._dialect,
+                note=tr("Most servers use Chat Completions, local ones too."),
+            ),
+            "key": FormField(tr("API key"), self._key, trailing=self._reveal_button),
         }
         self.models.listing_requested.connect(lambda: self.models_requested.emit(self.form()))
         self._check_view = ProviderCheckView()
         self._test, self._save = (
-            PushButton("Test", "", "zap", name="test_provider"),
-            PushButton("Save", "primary", name="save_provider"),
+            PushButton(tr("Test"), "", "zap", name="test_provider"),
+            PushButton(tr("Save"), "primary", name="save_provider"),
         )
         self._use, self._remove = (
-            PushButton("Use in workspace", name="use_provider"),
-            PushButton("Remove", "danger", name="remove_provider"),
+            PushButton(tr("Use in this workspace"), name="use_provider"),
+            PushButton(tr("Remove"), "danger", name="remove_provider"),
         )
-        self._use.setToolTip(
-            "Default model for this workspace: sessions use it unless they have one of their own"
-        )
+        self._use.setToolTip(tr("Make it the default model of this workspace. Sessions can choose another."))
         self._test.clicked.connect(self._test_or_stop)
         self._save.clicked.connect(self._validate_and_save)
         self._use.clicked.connect(lambda: self.use_requested.emit(f"{self._id}/{self.models.selected_model}"))
@@ -93,7 +93,7 @@ class ProviderEditor(QWidget):
         buttons = row(self._remove, None, self._use, self._test, self._save, margins=(28, 10, 28, 12), gap=8)
         self.footer.setLayout(column(self._check_view, buttons, gap=0))
         self.setLayout(column(*self._fields.values(), 6, self.models, None, gap=8))
-        self.show_provider(EMPTY_FORM, ProviderStatus("", False, "none", ""))
+        self.show_provider(EMPTY_FORM, ProviderStatus("", False, "none"))
 
     def set_catalog(self, catalog: ModelCatalog) -> None:
         """Know what is published of models."""
@@ -108,20 +108,22 @@ class ProviderEditor(QWidget):
         self._dialect.setCurrentIndex(self._dialect.findData(form.dialect))
         self._key.setText(form.key)
         self._key.setPlaceholderText(
-            "Kept; type to replace it" if status.key_place != "none" else _KEY_OPTIONAL
+            tr("Optional") if status.key_place == "none" else tr("Saved. Type to replace it.")
         )
         self.models.show_models(form.models, form.default_model, self._resolve_spec)
         self._suggest()
         self._check_view.clear()
         for field in self._fields.values():
             field.show_error("")
-        self._fields["key"].set_note(_key_note(status))
+        self._fields["key"].set_note(
+            status.key_note or tr("Will be kept in the system's keychain, if there is one.")
+        )
         self._use.setVisible(bool(form.id))
         self._remove.setVisible(bool(form.id))
 
     def require_key(self, is_required: bool) -> None:
         """Say whether the server asks for a key."""
-        self._key.setPlaceholderText("Paste the key" if is_required else "None needed")
+        self._key.setPlaceholderText(tr("Paste the key") if is_required else tr("Not needed"))
 
     def focus_first_empty(self) -> None:
         """Give the keyboard to the first field that is empty."""
@@ -143,7 +145,7 @@ class ProviderEditor(QWidget):
     def show_testing(self, is_testing: bool) -> None:
         """While a test runs, its button stops it."""
         self._is_testing = is_testing
-        self._test.setText("Stop" if is_testing else "Test")
+        self._test.setText(tr("Stop") if is_testing else tr("Test"))
 
     def show_offered(self, offered: Mapping[str, SourcedSpec]) -> None:
         """Take over what the server has and says, to be checked; its only model is added at once."""
@@ -199,13 +201,4 @@ class ProviderEditor(QWidget):
     def _show_key(self, visible: bool) -> None:
         self._key.setEchoMode(QLineEdit.EchoMode.Normal if visible else QLineEdit.EchoMode.Password)
         self._reveal_button.set_icon("eye-off" if visible else "eye")
-        self._reveal_button.set_tip("Hide the key" if visible else "Show the key")
-
-
-def _key_note(status: ProviderStatus) -> str:
-    return {
-        "keychain": f"Kept in the {status.key_text}.",
-        "environment": f"Taken from the {status.key_text}.",
-        "run": f"Kept for {status.key_text}.",
-        "none": f"Will be kept {status.key_text or _KEY_DEFAULT_PLACE}.",
-    }[status.key_place]
+        self._reveal_button.set_tip(tr("Hide key") if visible else tr("Show key"))

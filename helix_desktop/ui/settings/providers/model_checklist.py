@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from helix_desktop.domain.model_spec import ResolvedModelSpec
-from helix_desktop.domain.text_format import pluralize
+from helix_desktop.domain.user_text import TextContext
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import SearchField
 from helix_desktop.ui.design.labels import label
@@ -26,8 +26,12 @@ from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.settings.providers.model_rows import ModelRow, cell_text
+from helix_desktop.words.translation import Translator, translate
 
-_COLUMNS = ("Model", "Window", "$ in / out")
+tr = Translator("Settings: Models")
+text = TextContext("Settings: Models")
+
+_COLUMNS = (text("Model"), text("Context"), text("$ in / out"))
 _CELLS = (0, 1, 3)  # of a row of the table of models
 _WIDTHS = (0, 96, 110)  # pixels; the name takes the rest
 _ROW_PX, _MAX_ROWS, _HEAD_PX = 30, 8, 32
@@ -85,16 +89,16 @@ class ModelChecklist(Themed, QWidget):
     def __init__(self) -> None:
         """Start hidden."""
         super().__init__()
-        self.filter = SearchField("Filter models")
+        self.filter = SearchField(tr("Filter models"))
         self.filter.textChanged.connect(self._filter)
         self.list = QTreeWidget()
         self.list.setObjectName("offered_models")
-        self.list.setAccessibleName("Offered models")
+        self.list.setAccessibleName(tr("Offered models"))
         self.list.setProperty("kind", "checklist")
         self.list.setRootIsDecorated(False)
         self.list.setUniformRowHeights(True)
         self.list.setAllColumnsShowFocus(True)
-        self.list.setHeaderLabels(list(_COLUMNS))
+        self.list.setHeaderLabels([translate(title) for title in _COLUMNS])
         self._checkbox_delegate = _CheckBoxDelegate(self.list)
         self.list.setItemDelegate(self._checkbox_delegate)
         for place in range(1, len(_COLUMNS)):
@@ -107,11 +111,11 @@ class ModelChecklist(Themed, QWidget):
         for place, width in enumerate(_WIDTHS[1:], 1):
             head.setSectionResizeMode(place, QHeaderView.ResizeMode.Fixed)
             self.list.setColumnWidth(place, width)
-        self._no_match = label("No matching models", "muted")
+        self._no_match = label(tr("No matching models"), "muted")
         self.add, self._all, self._close = (
             PushButton("", "primary"),
             PushButton("", "link", name="check_all"),
-            PushButton("Cancel", name="cancel"),
+            PushButton(tr("Cancel"), name="cancel"),
         )
         self.add.setObjectName("add_checked_models")
         self.add.clicked.connect(lambda: self.added.emit(self.checked()))
@@ -151,8 +155,8 @@ class ModelChecklist(Themed, QWidget):
         items = (self.list.topLevelItem(place) for place in range(self.list.topLevelItemCount()))
         return [item for item in items if item is not None]
 
-    def _filter(self, text: str) -> None:
-        words = text.casefold().split()
+    def _filter(self, query: str) -> None:
+        words = query.casefold().split()
         for item in self._items():
             item.setHidden(not all(word in item.text(0).casefold() for word in words))
         self._update_buttons()
@@ -171,9 +175,9 @@ class ModelChecklist(Themed, QWidget):
         count, visible = len(self.checked()), self._visible_items()
         new = [item for item in visible if _is_new(item)]
         every = bool(new) and all(item.checkState(0) == _CHECKED for item in new)
-        self.add.setText(f"Add {pluralize(count, 'model')}" if count else "Add models")
+        self.add.setText(tr.plural(count, "Add %n model", "Add %n models") if count else tr("Add models"))
         self.add.setEnabled(bool(count))
-        self._all.setText("Clear selection" if every else "Select all")
+        self._all.setText(tr("Clear selection") if every else tr("Select all"))
         self._all.setEnabled(bool(new))
         self.list.setVisible(bool(visible))
         self._no_match.setVisible(not visible)
@@ -182,15 +186,15 @@ class ModelChecklist(Themed, QWidget):
 def _item(name: str, spec: ResolvedModelSpec, exists: bool) -> QTreeWidgetItem:
     model_row = ModelRow(name, False, spec)
     item = QTreeWidgetItem([cell_text(model_row, place) for place in _CELLS])
-    for place, text in enumerate(_placeholders(spec), 1):
-        if text is not None:
-            item.setText(place, text)
+    for place, placeholder in enumerate(_placeholders(spec), 1):
+        if placeholder is not None:
+            item.setText(place, placeholder)
         item.setTextAlignment(place, _RIGHT)
     item.setToolTip(0, name)
     item.setCheckState(0, _CHECKED if exists else _UNCHECKED)
     if exists:
         item.setText(0, name)
-        item.setToolTip(0, f"{name} is already in the list")
+        item.setToolTip(0, tr("{name} is already in the list", name=name))
         item.setFlags(item.flags() & ~Qt.ItemFlag.ItemIsEnabled)
     return item
 

@@ -5,16 +5,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from helix_desktop.domain.model_spec import ResolvedModelSpec, SourcedValue, SpecOrigin
+from helix_desktop.domain.user_text import TextContext
+from helix_desktop.words.numbers import format_integer
+from helix_desktop.words.translation import Translator, translate
 
-COLUMNS = ("Model", "Window", "Answer", "$ in / out", "Tools", "Images", "From")
+tr = Translator("Settings: Models")
+text = TextContext("Settings: Models")
+
+COLUMNS = (
+    text("Model"), text("Context"), text("Output"), text("$ in / out"), text("Tools"), text("Images"),
+    text("Source"),
+)  # fmt: skip
 NUMBERS = frozenset({1, 2, 3})
 """The columns of numbers."""
 
-ORIGIN_TEXTS: dict[SpecOrigin, str] = {
-    "you": "you",
-    "server": "the server",
-    "catalogue": "catalogue",
-    "usual": "assumed",
+_ORIGINS: dict[SpecOrigin, str] = {
+    "you": text("you"),
+    "server": text("server"),
+    "catalogue": text("catalog"),
+    "usual": text("assumed"),
 }
 """Who says so, in words."""
 
@@ -28,20 +37,21 @@ _FIGURES_BY_COLUMN: tuple[tuple[str, ...], ...] = (
     ("window", "output", "price_in"),
 )
 _NAMES = {
-    "window": "Window",
-    "output": "Largest answer",
-    "price_in": "Input",
-    "price_cached": "Cached input",
-    "price_out": "Output",
-    "tools": "Tools",
-    "images": "Images",
+    "window": text("Context window"),
+    "output": text("Max output"),
+    "price_in": text("Input price"),
+    "price_cached": text("Cached input price"),
+    "price_out": text("Output price"),
+    "tools": text("Tools"),
+    "images": text("Images"),
 }
-_UNKNOWN = "?"
+UNKNOWN = "?"
+"""What a cell shows of a figure that nobody gave."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelRow:
-    """One model of a provider; `usual` is the one that answers when none is named."""
+    """One model of a provider; `is_default`: it answers when no model is named."""
 
     name: str
     is_default: bool
@@ -55,9 +65,11 @@ def cell_text(row: ModelRow, column: int) -> str:
             return row.name
         case 1:
             window = row.spec.values["window"]
-            return f"≈ {window.value:,}" if window.origin == "usual" else f"{window.value:,}"
+            tokens = format_integer(int(window.value))
+            return f"≈ {tokens}" if window.origin == "usual" else tokens
         case 2:
-            return f"{row.spec.number('output'):,}" if row.spec.number("output") else _UNKNOWN
+            output = int(row.spec.number("output"))
+            return format_integer(output) if output else UNKNOWN
         case 3:
             return price_text(row.spec)
         case 4 | 5:
@@ -68,43 +80,48 @@ def cell_text(row: ModelRow, column: int) -> str:
 
 def tooltip_text(row: ModelRow, column: int) -> str:
     """Return where the figures of a cell come from, a line each."""
-    lines = ["Answers when no other model is named"] if row.is_default and column == 0 else []
-    for name in _FIGURES_BY_COLUMN[column]:
-        fact = row.spec.values.get(name)
+    lines = [tr("Default model of this provider")] if row.is_default and column == 0 else []
+    for figure in _FIGURES_BY_COLUMN[column]:
+        fact = row.spec.values.get(figure)
         if fact is not None:
-            lines.append(f"{_NAMES[name]} {_value_text(name, fact)}: {source_text(fact)}")
+            name, value, source = _NAMES[figure], _value_text(figure, fact), source_text(fact)
+            lines.append(tr("{name}: {value} ({source})", name=name, value=value, source=source))
     return "\n".join(lines)
 
 
 def price_text(spec: ResolvedModelSpec) -> str:
     """Input and output price in dollars per million tokens."""
     price_in, price_out = spec.number("price_in"), spec.number("price_out")
-    return f"{price_in:g} / {price_out:g}" if price_in or price_out else _UNKNOWN
+    return f"{price_in:g} / {price_out:g}" if price_in or price_out else UNKNOWN
 
 
 def origins_text(spec: ResolvedModelSpec) -> str:
     """Who gave the figures that matter most, nearest first."""
     origins = {spec.values[name].origin for name in _FIGURES_BY_COLUMN[-1] if name in spec.values}
-    return ", ".join(words for origin, words in ORIGIN_TEXTS.items() if origin in origins)
+    return " · ".join(translate(words) for origin, words in _ORIGINS.items() if origin in origins)
 
 
 def source_text(fact: SourcedValue) -> str:
     """Who says so, and where."""
     if fact.origin == "you":
-        return "you"
-    if fact.origin == "usual":
-        return fact.source
-    return f"{ORIGIN_TEXTS[fact.origin]} — {fact.source}" if fact.origin == "catalogue" else fact.source
+        return translate(_ORIGINS["you"])
+    if fact.origin == "catalogue":
+        return tr("catalog: {source}", source=fact.source)
+    return translate(fact.source)
 
 
 def _value_text(name: str, fact: SourcedValue) -> str:
     if name in {"tools", "images"}:
         return _ability_text(bool(fact.value))
-    return f"${fact.value:g} per million tokens" if name.startswith("price") else f"{fact.value:,} tokens"
+    if name.startswith("price"):
+        return tr("${price} per million tokens", price=f"{fact.value:g}")
+    return tr("{tokens} tokens", tokens=int(fact.value))
 
 
 def _ability_text(is_able: bool | None) -> str:
-    return _UNKNOWN if is_able is None else "yes" if is_able else "no"
+    if is_able is None:
+        return UNKNOWN
+    return tr("yes") if is_able else tr("no")
 
 
 def parse_number(text: str) -> float | None:

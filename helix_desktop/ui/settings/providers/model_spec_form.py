@@ -8,24 +8,28 @@ from PySide6.QtWidgets import QGridLayout, QLineEdit, QWidget
 
 from helix_desktop.config.settings import ModelEntry
 from helix_desktop.domain.model_spec import ModelSpec, ResolvedModelSpec
+from helix_desktop.domain.user_text import TextContext
 from helix_desktop.ui.design.buttons import IconButton
 from helix_desktop.ui.design.fields import Combo
 from helix_desktop.ui.design.labels import ElidedLabel, label
 from helix_desktop.ui.design.layout.boxes import card, column, row
 from helix_desktop.ui.design.themed import restyle
-from helix_desktop.ui.settings.providers.model_rows import parse_number, source_text
+from helix_desktop.ui.settings.providers.model_rows import UNKNOWN, parse_number, source_text
+from helix_desktop.words.translation import Translator, translate
+
+tr = Translator("Settings: Models")
+text = TextContext("Settings: Models")
 
 _NUMBERS = (
-    ("window", "Window", "tokens"),
-    ("output", "Largest answer", "tokens"),
-    ("reserve", "Kept for the answer", "tokens"),
-    ("price_in", "Input", "$ / million"),
-    ("price_cached", "Cached input", "$ / million"),
-    ("price_out", "Output", "$ / million"),
+    ("window", text("Context window"), text("tokens")),
+    ("output", text("Max output"), text("tokens")),
+    ("reserve", text("Reserved for output"), text("tokens")),
+    ("price_in", text("Input price"), text("$ / million")),
+    ("price_cached", text("Cached input price"), text("$ / million")),
+    ("price_out", text("Output price"), text("$ / million")),
 )
-_ABILITIES = (("tools", "Can use tools"), ("images", "Can see images"))
+_ABILITIES = (("tools", text("Supports tools")), ("images", text("Supports images")))
 _FIELD_PX = 132
-_UNKNOWN_SOURCE = "not known"
 
 
 class ModelSpecForm(QWidget):
@@ -40,11 +44,9 @@ class ModelSpecForm(QWidget):
         super().__init__()
         self._entry = ModelEntry(name="?")
         self._name = ElidedLabel(role="strong")
-        self._default_button = IconButton(
-            "star", "Let this model answer when no other is named", px=15, edge=26
-        )
-        self._reset_button = IconButton("rotate-ccw", "Forget my own figures of this model", px=15, edge=26)
-        self._remove = IconButton("trash-2", "Remove this model", px=15, edge=26)
+        self._default_button = IconButton("star", tr("Make default"), px=15, edge=26)
+        self._reset_button = IconButton("rotate-ccw", tr("Reset to detected values"), px=15, edge=26)
+        self._remove = IconButton("trash-2", tr("Remove model"), px=15, edge=26)
         self._default_button.setObjectName("use_by_default")
         self._reset_button.setObjectName("forget_figures")
         self._remove.setObjectName("remove_model")
@@ -71,20 +73,20 @@ class ModelSpecForm(QWidget):
             field.setAlignment(Qt.AlignmentFlag.AlignRight)
             field.editingFinished.connect(lambda name=name: self._on_edited(name))
             self._fields[name] = field
-            self._add(grid, name, words, field, unit)
+            self._add(grid, name, translate(words), field, translate(unit))
         for name, words in _ABILITIES:
             choice = Combo()
             choice.setFixedWidth(_FIELD_PX)
             choice.activated.connect(lambda _, name=name: self._on_selected(name))
             self._choices[name] = choice
-            self._add(grid, name, words, choice, "")
+            self._add(grid, name, translate(words), choice, "")
         return grid
 
     def _add(self, grid: QGridLayout, name: str, title: str, control: QWidget, unit: str) -> None:
         line = grid.rowCount()
         title_label = label(title, "muted")
         title_label.setBuddy(control)
-        control.setAccessibleName(f"{title}, {unit}" if unit else title)
+        control.setAccessibleName(tr("{name} ({unit})", name=title, unit=unit) if unit else title)
         self._sources[name] = ElidedLabel(role="faint")
         for place, part in enumerate((title_label, control, label(unit, "faint"), self._sources[name])):
             grid.addWidget(part, line, place)
@@ -100,17 +102,17 @@ class ModelSpecForm(QWidget):
         for name, field in self._fields.items():
             own, other = getattr(entry, name), defaults.number(name)
             field.setText(_number_text(name, own) if own else "")
-            field.setPlaceholderText(_number_text(name, other) if other else "?")
+            field.setPlaceholderText(_number_text(name, other) if other else UNKNOWN)
             restyle(field, "invalid", False)
         for name, choice in self._choices.items():
-            other_says = {None: "?", True: "yes", False: "no"}[defaults.supports(name)]
             choice.clear()
-            for words, value in ((f"as known: {other_says}", None), ("yes", True), ("no", False)):
+            default = _default_text(defaults.supports(name))
+            for words, value in ((default, None), (tr("Yes"), True), (tr("No"), False)):
                 choice.addItem(words, value)
             choice.setCurrentIndex({None: 0, True: 1, False: 2}[getattr(entry, name)])
         for name, source in self._sources.items():
             fact = spec.values.get(name)
-            source.set_full_text(source_text(fact) if fact is not None else _UNKNOWN_SOURCE)
+            source.set_full_text(source_text(fact) if fact is not None else tr("unknown"))
 
     def field(self, name: str) -> QLineEdit:
         """Return the field of a number, by its figure's name."""
@@ -154,4 +156,11 @@ class ModelSpecForm(QWidget):
 
 
 def _number_text(name: str, number: float) -> str:
+    """Return a number as it is typed: the same in every language."""
     return f"{number:g}" if name.startswith("price") else f"{int(number):,}"
+
+
+def _default_text(is_able: bool | None) -> str:
+    if is_able is None:
+        return tr("Default (unknown)")
+    return tr("Default (yes)") if is_able else tr("Default (no)")

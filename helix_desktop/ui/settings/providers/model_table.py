@@ -12,7 +12,17 @@ from helix_desktop.ui.design.focus import FocusRing
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed import Themed
-from helix_desktop.ui.settings.providers.model_rows import COLUMNS, NUMBERS, ModelRow, cell_text, tooltip_text
+from helix_desktop.ui.settings.providers.model_rows import (
+    COLUMNS,
+    NUMBERS,
+    UNKNOWN,
+    ModelRow,
+    cell_text,
+    tooltip_text,
+)
+from helix_desktop.words.translation import Translator, translate
+
+tr = Translator("Settings: Models")
 
 Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()
@@ -42,7 +52,7 @@ class _ModelTableModel(QAbstractTableModel):
             return None
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return _alignment(section)
-        return COLUMNS[section] if role == Qt.ItemDataRole.DisplayRole else None
+        return translate(COLUMNS[section]) if role == Qt.ItemDataRole.DisplayRole else None
 
     def data(self, index: Index, role: int = 0) -> object:
         """Return what a cell shows."""
@@ -64,12 +74,12 @@ class _ModelTableModel(QAbstractTableModel):
 
     def _text_color(self, row: ModelRow, column: int) -> QColor | None:
         assumed = column == 1 and row.spec.values["window"].origin == "usual"
-        dim = assumed or column == len(COLUMNS) - 1 or cell_text(row, column) == "?"
+        dim = assumed or column == len(COLUMNS) - 1 or cell_text(row, column) == UNKNOWN
         return QColor(self.theme.faint) if dim else None
 
 
 class ModelTable(Themed, QTableView):
-    """One row per model; a click on the star, or Enter, makes a model the usual one."""
+    """One row per model; a click on the star, or Enter, makes a model the default."""
 
     model_selected = Signal(str)
     default_requested = Signal(str)
@@ -80,7 +90,7 @@ class ModelTable(Themed, QTableView):
         self._ring = FocusRing(self)
         self._model = _ModelTableModel()
         self.setModel(self._model)
-        self.setAccessibleName("Models")
+        self.setAccessibleName(tr("Models"))
         self.setProperty("kind", "models")
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
@@ -175,8 +185,10 @@ class ModelTable(Themed, QTableView):
 
 
 def _accessible_text(row: ModelRow, column: int) -> str:
-    default_note = ", the usual one" if row.is_default and column == 0 else ""
-    return f"{COLUMNS[column]}: {cell_text(row, column)}{default_note}"
+    name, value = COLUMNS[column], cell_text(row, column)
+    if row.is_default and column == 0:
+        return tr("{name}: {value}, default", name=name, value=value)
+    return tr("{name}: {value}", name=name, value=value)
 
 
 def _alignment(column: int) -> Qt.AlignmentFlag:

@@ -18,9 +18,11 @@ from helix_desktop.ui.settings.providers.model_checklist import ModelChecklist
 from helix_desktop.ui.settings.providers.model_rows import ModelRow
 from helix_desktop.ui.settings.providers.model_spec_form import ModelSpecForm
 from helix_desktop.ui.settings.providers.model_table import ModelTable
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Settings: Models")
 
 SpecLookup = Callable[[ModelEntry], ResolvedModelSpec]
-_NO_MODEL = "No model yet. List those that the server has, or write a name."
 
 
 class ProviderModels(QWidget):
@@ -37,24 +39,25 @@ class ProviderModels(QWidget):
         self._offered: dict[str, SourcedSpec] = {}
         self._spec_lookup: SpecLookup = lambda _: resolve_spec()
         self.table, self.spec_form = ModelTable(), ModelSpecForm()
-        self._no_model, self._error = label(_NO_MODEL, "muted", wrap=True), label("", "error", wrap=True)
+        no_model = tr("No models yet. List the server's models, or enter a name.")
+        self._no_model, self._error = label(no_model, "muted", wrap=True), label("", "error", wrap=True)
         self.name_field = Combo()
         self.name_field.setEditable(True)
         self.name_field.setInsertPolicy(Combo.InsertPolicy.NoInsert)
-        self.name_field.setAccessibleName("Name of a model to add")
+        self.name_field.setAccessibleName(tr("Model to add"))
         self.name_field.setSizeAdjustPolicy(Combo.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         edit = self.name_field.lineEdit()
         assert edit is not None  # an editable combo box has one
-        edit.setPlaceholderText("Name of another model")
-        edit.setAccessibleName("Name of a model to add")
+        edit.setPlaceholderText(tr("Model name"))
+        edit.setAccessibleName(tr("Model to add"))
         edit.returnPressed.connect(self._add)
         completer = self.name_field.completer()
         assert completer is not None  # as an editable one does
         completer.setFilterMode(Qt.MatchFlag.MatchContains)
         completer.setCompletionMode(QCompleter.CompletionMode.PopupCompletion)
         self._add_button, self._list_button = (
-            PushButton("Add", "", "plus", name="add_model"),
-            PushButton("List models", "", "list", name="list_models"),
+            PushButton(tr("Add"), "", "plus", name="add_model"),
+            PushButton(tr("List models"), "", "list", name="list_models"),
         )
         adding = row(self.name_field, self._add_button, self._list_button, gap=6)
         adding.setStretch(0, 1)
@@ -62,7 +65,7 @@ class ProviderModels(QWidget):
         self._table_card = card(column(self.table, margins=(5, 3, 5, 5)))
         self.setLayout(
             column(
-                label("Models", "strong"),
+                label(tr("Models"), "strong"),
                 self._no_model,
                 self._table_card,
                 self._error,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import chain
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QAction
@@ -23,7 +22,10 @@ from helix_desktop.ui.onboarding.found_servers import FoundServerList
 from helix_desktop.ui.settings.forms import ProviderForm, ProviderStatus
 from helix_desktop.ui.settings.page_layout import scrolling_page
 from helix_desktop.ui.settings.providers.editor import EMPTY_FORM, ProviderEditor
+from helix_desktop.words.models import demo_model_name
+from helix_desktop.words.translation import Translator
 
+tr = Translator("Settings: Models")
 _LINE_PX, _LINES = 32, 4
 _ID = int(Qt.ItemDataRole.UserRole)
 
@@ -41,27 +43,27 @@ class ProvidersPage(Themed, QWidget):
         self._states: dict[str, ProviderStatus] = {}
         self.list = QListWidget()
         self.list.setProperty("kind", "cards")
-        self.list.setAccessibleName("Providers")
+        self.list.setAccessibleName(tr("Providers"))
         self.list.setIconSize(QSize(16, 16))
         self.list.currentItemChanged.connect(lambda now, _: self._on_current_changed(now))
         self.editor = ProviderEditor()
         self.found_servers = FoundServerList()
         self._add_button, self._scan_button = (
-            PushButton("Add provider", "", "plus", name="add_provider"),
-            PushButton("Find local servers", "", "search", name="find_servers"),
+            PushButton(tr("Add provider"), "", "plus", name="add_provider"),
+            PushButton(tr("Find local servers"), "", "search", name="find_servers"),
         )
         self._menu = QMenu(self)
         self._add_button.setMenu(self._menu)
         self._scan_button.clicked.connect(self.scan_requested)
-        self._use_demo_button = PushButton("Use in workspace", name="use_demo")
-        self._use_demo_button.setToolTip("Default model for this workspace")
+        self._use_demo_button = PushButton(tr("Use in this workspace"), name="use_demo")
+        self._use_demo_button.setToolTip(tr("Make it the default model of this workspace"))
         self._use_demo_button.clicked.connect(lambda: self.editor.use_requested.emit(self._selected_id()))
         self._stack = QStackedWidget()
         self._stack.addWidget(self.editor)
         self._stack.addWidget(self._demo_page())
         page, _ = scrolling_page(
-            "Model providers",
-            "A key is sent to its own server and nowhere else. Proxy and certificates are the system's.",
+            tr("Model providers"),
+            tr("A key is sent only to its own server. Proxy and certificates are those of the system."),
             column(
                 self.list,
                 row(self._add_button, self._scan_button, None),
@@ -83,16 +85,16 @@ class ProvidersPage(Themed, QWidget):
 
     def _demo_page(self) -> QWidget:
         words = label(
-            "A script that ships with the app and works on the sample project with the real tools. "
-            "It needs no key and opens no connection. It cannot answer questions: choose a model for that.",
+            tr(
+                "A built-in script that works on the sample project with the real tools. It needs no key and "
+                "no network. It can't answer questions: choose another model for that."
+            ),
             "muted",
             wrap=True,
         )
         demo = QWidget()
         demo.setLayout(
-            column(
-                row(Badge("Offline demo model"), None), words, row(self._use_demo_button, None), None, gap=10
-            )
+            column(row(Badge(demo_model_name()), None), words, row(self._use_demo_button, None), None, gap=10)
         )
         return demo
 
@@ -104,7 +106,7 @@ class ProvidersPage(Themed, QWidget):
                 if vendor.key is key:
                     self._add_vendor_action(vendor)
             self._menu.addSeparator()
-        other = QAction("Another server…", self._menu)
+        other = QAction(tr("Other server…"), self._menu)
         other.setObjectName("another_server")
         other.triggered.connect(self.add)
         self._menu.addAction(other)
@@ -125,7 +127,7 @@ class ProvidersPage(Themed, QWidget):
         self.list.clear()
         for form in forms:
             state = self._states.get(form.id)
-            in_use = "workspace default" if state is not None and state.in_use else ""
+            in_use = tr("workspace default") if state is not None and state.in_use else ""
             words = (form.name, "" if form.demo else form.default_model, in_use)
             item = QListWidgetItem(" · ".join(word for word in words if word))
             item.setData(_ID, form.id)
@@ -154,7 +156,8 @@ class ProvidersPage(Themed, QWidget):
         self.list.clearSelection()
         self.list.setCurrentRow(-1)
         self._show_editor(True)
-        self.editor.show_provider(form, ProviderStatus("", False, "none", self._new_key_location()))
+        note = next((state.new_key_note for state in self._states.values() if state.new_key_note), "")
+        self.editor.show_provider(form, ProviderStatus("", False, "none", note))
         self.editor.focus_first_empty()
 
     def tint(self, theme: Theme) -> None:
@@ -168,13 +171,6 @@ class ProvidersPage(Themed, QWidget):
             demo = self._forms[item.data(_ID)].demo
             item.setIcon(icon("play" if demo else "server", self._theme.muted, 16))
 
-    def _new_key_location(self) -> str:
-        """Return where the others' keys are or would be; empty when nothing is known of it."""
-        states = self._states.values()
-        locations = (f"in the {state.key_text}" for state in states if state.key_place == "keychain")
-        would = (state.key_text for state in states if state.key_place == "none" and state.key_text)
-        return next(chain(locations, would), "")
-
     def _selected_id(self) -> str:
         item = self.list.currentItem()
         return str(item.data(_ID)) if item is not None else ""
@@ -187,7 +183,7 @@ class ProvidersPage(Themed, QWidget):
         if item is None:
             return
         form = self._forms[item.data(_ID)]
-        state = self._states.get(form.id, ProviderStatus(form.id, False, "none", ""))
+        state = self._states.get(form.id, ProviderStatus(form.id, False, "none"))
         self._show_editor(not form.demo)
         self._use_demo_button.setVisible(form.demo and not state.in_use)
         if not form.demo:

@@ -8,17 +8,23 @@ from typing import Literal
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QGridLayout, QWidget
 
+from helix_desktop.domain.user_text import TextContext
 from helix_desktop.ui.design.fields import Combo
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import card, column, row
+from helix_desktop.words.models import demo_model_name
+from helix_desktop.words.translation import Translator, translate
 from helix_desktop.workspaces.record import MAIN
+
+tr = Translator("Settings: Models")
+text = TextContext("Settings: Models")
 
 Role = Literal["model", "fast", "summary", "long"]
 ROLES: tuple[tuple[Role, str, str], ...] = (
-    ("model", "Main", "Answers, and uses the tools."),
-    ("fast", "Large outputs", "Extracts what the agent wants of them. A fast one pays off."),
-    ("summary", "Summaries", "Writes handovers and observations."),
-    ("long", "Longest texts", "Reads what fits no other model's window."),
+    ("model", text("Main"), text("Answers you and calls tools.")),
+    ("fast", text("Large outputs"), text("Extracts details from large outputs. Use a fast model.")),
+    ("summary", text("Summaries"), text("Writes handovers and observations.")),
+    ("long", text("Long texts"), text("Reads texts that fit no other model's context window.")),
 )
 """The roles, their names, and what they do."""
 
@@ -44,19 +50,22 @@ class RolesCard(QWidget):
         grid.setHorizontalSpacing(10)
         grid.setVerticalSpacing(5)
         sides = (
-            (self._title, self._workspace_choices, "in this workspace", self.workspace_model_chosen),
+            (self._title, self._workspace_choices, self.workspace_model_chosen),
             (
-                label("Everywhere else", "section"),
+                label(tr("Default for all workspaces"), "section"),
                 self._default_choices,
-                "everywhere else",
                 self.default_model_chosen,
             ),
         )
-        for side, (title, choices, where, signal) in enumerate(sides):
+        for side, (title, choices, signal) in enumerate(sides):
             grid.addWidget(title, 0, side)
             grid.setColumnStretch(side, 1)
             for place, (role, name, _) in enumerate(ROLES):
-                choices[role] = choice = _choice(f"{name}, {where}")
+                choices[role] = choice = _choice(
+                    tr("{role}, in this workspace", role=name)
+                    if choices is self._workspace_choices
+                    else tr("{role}, default for all workspaces", role=name)
+                )
                 choice.activated.connect(
                     lambda _, role=role, choices=choices, signal=signal: signal.emit(
                         role, choices[role].currentData()
@@ -65,7 +74,10 @@ class RolesCard(QWidget):
                 grid.addWidget(choice, 2 * place + 2, side)
         for place, (_, name, words) in enumerate(ROLES):
             heading = row(
-                label(name, "strong"), label(words, "faint", wrap=True), margins=(0, 7, 0, 0), gap=8
+                label(translate(name), "strong"),
+                label(translate(words), "faint", wrap=True),
+                margins=(0, 7, 0, 0),
+                gap=8,
             )
             heading.setStretch(1, 1)
             grid.addLayout(heading, 2 * place + 1, 0, 1, 2)
@@ -79,15 +91,17 @@ class RolesCard(QWidget):
         default_models: Mapping[Role, str],
     ) -> None:
         """Show who is chosen; without a workspace only the second column can be changed."""
-        self._title.setText(f"In {workspace}" if workspace else "Here")
+        self._title.setText(
+            tr("In {workspace}", workspace=workspace) if workspace else tr("In this workspace")
+        )
         for role, choice in self._default_choices.items():
-            nobody = ("Offline demo model", "") if role == "model" else ("As main", "")
-            _fill(choice, [nobody], models, default_models[role])
-        for role, choice in self._workspace_choices.items():
-            general = default_models[role] or ("the demo model" if role == "model" else "as main")
-            own = ("Offline demo model", _DEMO) if role == "model" else ("As main", MAIN)
-            _fill(choice, [(f"As everywhere ({general})", ""), own], models, workspace_models.get(role, ""))
-            choice.setEnabled(bool(workspace))
+            nobody = demo_model_name() if role == "model" else tr("Main model")
+            _fill(choice, [(nobody, "")], models, default_models[role])
+            own = _DEMO if role == "model" else MAIN
+            general = tr("Default ({model})", model=default_models[role] or nobody)
+            workspace_choice = self._workspace_choices[role]
+            _fill(workspace_choice, [(general, ""), (nobody, own)], models, workspace_models.get(role, ""))
+            workspace_choice.setEnabled(bool(workspace))
 
     def workspace_choice(self, role: Role) -> Combo:
         """Return the choice of a role in this workspace."""
@@ -110,7 +124,7 @@ def _fill(choice: Combo, special: Sequence[tuple[str, str]], models: Sequence[st
         choice.addItem(model, model)
     place = choice.findData(selected)
     if place < 0:  # its provider is gone, or has it no longer
-        choice.addItem(f"{selected} (gone)", selected)
+        choice.addItem(tr("{model} (not available)", model=selected), selected)
         place = choice.count() - 1
     choice.setCurrentIndex(place)
     choice.setToolTip(choice.currentText())

@@ -13,8 +13,10 @@ from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.settings.dialog import SettingsDialog
 from helix_desktop.ui.settings.mcp.server_card import ServerCard
 from helix_desktop.ui.settings.mcp.server_form import ServerEditor
-from helix_desktop.ui.settings.mcp.text import error_text
+from helix_desktop.words.errors import error_text
+from helix_desktop.words.translation import Translator
 
+tr = Translator("Settings: MCP")
 _REFRESH_MS = 80  # many changes at once are shown once
 _LOG_POLL_MS = 700  # how often an open log is looked at
 
@@ -41,12 +43,8 @@ class McpPresenter:
         self._page.card_created.connect(self._connect)
         self._page.undo_requested.connect(lambda: self._run(self._undo, "undo"))
         endpoints, active, shared = self._endpoints, self._active_workspace, self._page.sharing
-        shared.switched.connect(
-            lambda on: self._run(lambda: endpoints.set_enabled(active.id, on), "share the cache")
-        )
-        shared.renew_requested.connect(
-            lambda: self._run(lambda: endpoints.rotate_token(active.id), "new token")
-        )
+        shared.switched.connect(lambda on: self._run(lambda: endpoints.set_enabled(active.id, on), "share"))
+        shared.renew_requested.connect(lambda: self._run(lambda: endpoints.rotate_token(active.id), "token"))
         box = self._page.add_box
         box.added.connect(lambda drafts: self._run(lambda: self._add(drafts), "add"))
         box.test_requested.connect(lambda draft: self._test("", draft, box.editor))
@@ -67,7 +65,7 @@ class McpPresenter:
         )
         card.switched.connect(lambda _, on: do(lambda: servers.set_enabled(active.id, name, on), "switch"))
         card.tools_switched.connect(
-            lambda _, off: do(lambda: servers.set_disabled_tools(active.id, name, off), "switch a tool")
+            lambda _, off: do(lambda: servers.set_disabled_tools(active.id, name, off), "tools")
         )
         card.restart_requested.connect(lambda _: do(lambda: servers.restart(active.id, name), "restart"))
         card.remove_requested.connect(lambda _: do(lambda: self._remove(name), "remove"))
@@ -110,7 +108,7 @@ class McpPresenter:
 
     async def _remove(self, name: str) -> None:
         self._undo_remove = await self._servers.remove(self._active_workspace.id, name)
-        self._page.show_undo(f"{name} was removed.")
+        self._page.show_undo(tr("{name} was removed.", name=name))
 
     async def _undo(self) -> None:
         put_back, self._undo_remove = self._undo_remove, None

@@ -8,13 +8,16 @@ from PySide6.QtCore import QObject, Signal
 
 from helix_desktop.config.data_dir_move import plan_move
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.text_format import format_bytes
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.dialogs import Choice
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.settings.dialog import SettingsDialog
+from helix_desktop.words.errors import error_text
+from helix_desktop.words.numbers import format_size
+from helix_desktop.words.translation import Translator
 
+tr = Translator("About")
 _KEEP, _REMOVE = "keep", "remove"
 
 
@@ -34,24 +37,28 @@ class MoveDataPresenter(QObject):
         """Ask for the folder and for confirmation. Raises HelixError for a folder that cannot be used."""
         self._dialog.about.show_data_status("")
         source = self._services.data_folder
-        target = await dialogs.pick_folder(self._dialog, "Move the data to an empty folder", source.parent)
+        target = await dialogs.pick_folder(
+            self._dialog, tr("Move the data to an empty folder"), source.parent
+        )
         if target is None:
             return
         move = await asyncio.to_thread(plan_move, source, target)
         answer = await dialogs.ask(
             self._dialog,
             self._window.theme,
-            f"Move {format_bytes(move.size)} to {move.target}?",
-            "Helix Desktop closes, copies and verifies everything, and opens again. What runs is stopped. "
-            "If it is cut off, the data stays where it is.",
+            tr("Move {size} to {folder}?", size=format_size(move.size), folder=str(move.target)),
+            tr(
+                "Helix Desktop closes, copies and verifies the data, and opens again. Running tasks stop. "
+                "If the move is interrupted, the data stays where it is."
+            ),
             (
-                Choice("", "Cancel"),
-                Choice(_KEEP, "Move, keep the old copy", "primary"),
-                Choice(_REMOVE, "Move and remove it", "danger"),
+                Choice("", tr("Cancel")),
+                Choice(_KEEP, tr("Move and keep old copy"), "primary"),
+                Choice(_REMOVE, tr("Move and remove old copy"), "danger"),
             ),
         )
         if answer:
             self.confirmed.emit(str(move.target), answer == _REMOVE)
 
     def _show_error(self, error: HelixError) -> None:
-        self._dialog.about.show_data_status(str(error))
+        self._dialog.about.show_data_status(error_text(error))

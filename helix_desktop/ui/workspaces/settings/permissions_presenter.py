@@ -19,9 +19,13 @@ from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.settings.forms import PermissionRow
 from helix_desktop.ui.settings.permissions.page import PermissionsPage
 from helix_desktop.ui.workspaces.trust import TrustController
+from helix_desktop.words.errors import error_text
 from helix_desktop.words.times import format_date_and_time
+from helix_desktop.words.translation import Translator
 from helix_desktop.workspaces.record import Grant
 from helix_desktop.workspaces.saved_rules import SavedRules, demo_calls, user_rules
+
+tr = Translator("Settings: Permissions")
 
 
 class RuleUsage(msgspec.Struct):
@@ -124,7 +128,7 @@ class PermissionsPresenter(QObject):
         try:
             rule = parse_rule(effect, kind, text)
         except HelixError as error:
-            self._page.form.show_error(str(error))
+            self._page.form.show_error(error_text(error))
             return
         self._page.form.pattern.clear()
         self._async_actions.start(self._save(rule), "save rule")
@@ -179,7 +183,11 @@ def _count_usage(
 
 def _permission_row(key: str, rule: PermissionRule, usage: RuleUsage | None) -> PermissionRow:
     session = rule.scope == "session"
-    saved = "Until this run ends" if session else f"Saved {format_date_and_time(rule.saved)}"
+    saved = (
+        tr("Until Helix Desktop closes")
+        if session
+        else tr("Saved {time}", time=format_date_and_time(rule.saved))
+    )
     return PermissionRow(key, rule.text, saved, _usage_text(usage), rule.effect, session)
 
 
@@ -187,6 +195,6 @@ def _usage_text(usage: RuleUsage | None) -> str:
     if usage is None:
         return ""
     if not usage.count:
-        return "not used yet"
-    times = "once" if usage.count == 1 else f"{usage.count:,} times"
-    return f"used {times}, last {format_date_and_time(usage.last_at_ms)}"
+        return tr("not used yet")
+    time = format_date_and_time(usage.last_at_ms)
+    return tr.plural(usage.count, "used once, {time}", "used %n times, last {time}", time=time)

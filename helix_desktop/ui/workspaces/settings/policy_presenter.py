@@ -15,10 +15,12 @@ from helix_desktop.domain.errors import HelixError, SettingsDamaged
 from helix_desktop.ui.design.window_state import Banner, BannerAction
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
-from helix_desktop.ui.settings.policy.form import policy_error_text, policy_form
+from helix_desktop.ui.settings.policy.form import conflict_text, policy_form
 from helix_desktop.ui.settings.policy.page import PolicyPage
+from helix_desktop.words.translation import Translator, translate
 from helix_desktop.workspaces.policy_file import PolicyFile
 
+tr = Translator("Settings: Policy")
 _BANNER, _OPEN, _REPLACE = "policy-file", "open", "replace"
 _SETTLE_MS = 150  # an editor may write a file in several steps
 
@@ -76,11 +78,13 @@ class PolicyPresenter(QObject):
         if fields.get("enabled") and not PROFILES[workspace.policy.profile].enabled:
             self._choose_profile("balanced")  # the profile that is off cannot be on
             return
+        changed = {**msgspec.structs.asdict(workspace.policy), **fields}
         try:
-            policy = policy_from({**msgspec.structs.asdict(workspace.policy), **fields})
+            policy = policy_from(changed)
             self._policy_file(workspace).save(policy)
-        except ValueError as error:
-            self._show_field_error(workspace, error, tuple(fields))
+        except ValueError:
+            form = policy_form(self._services.registry.get(workspace.id).name, workspace.policy)
+            self._show_field_error(conflict_text(changed, form), tuple(fields))
         except HelixError as error:
             self._async_actions.show_error(error)
         else:
@@ -101,19 +105,15 @@ class PolicyPresenter(QObject):
             return
         try:
             self._use(workspace, self._policy_file(workspace).restore_changes(workspace.policy, profile))
-        except ValueError as error:
-            self._show_field_error(workspace, error, ("enabled",))
+        except ValueError:
+            self._show_field_error(tr("Your stored changes conflict with your current ones."), ("enabled",))
         except HelixError as error:
             self._async_actions.show_error(error)
 
-    def _show_field_error(self, workspace: OpenWorkspace, error: ValueError, fields: tuple[str, ...]) -> None:
-        if self._page is None:
-            return
-        why = policy_error_text(
-            error, policy_form(self._services.registry.get(workspace.id).name, workspace.policy)
-        )
-        for key in fields:
-            self._page.show_error(key, why)
+    def _show_field_error(self, why: str, fields: tuple[str, ...]) -> None:
+        if self._page is not None:
+            for key in fields:
+                self._page.show_error(key, why)
 
     def _use(self, workspace: OpenWorkspace, policy: ContextPolicy) -> None:
         self._errors.pop(workspace.id, None)
@@ -164,7 +164,7 @@ class PolicyPresenter(QObject):
         """Show the error in the file of the workspace on screen, in the window and on the page."""
         error = self._errors.get(self._active_workspace.id)
         if self._page is not None:
-            self._page.show_file_error(error.why if error is not None else "")
+            self._page.show_file_error(translate(error.why) if error is not None else "")
         if error is None:
             self._banners.remove(_BANNER)
         elif _BANNER not in self._banners.banner_ids():
@@ -172,10 +172,13 @@ class PolicyPresenter(QObject):
                 Banner(
                     _BANNER,
                     "error",
-                    "The policy file has an error.",
-                    error.why,
-                    "The previous policy stays in use until you fix it.",
-                    actions=(BannerAction(_OPEN, "Open file"), BannerAction(_REPLACE, "Replace file")),
+                    tr("The policy file has an error."),
+                    translate(error.why),
+                    tr("The previous policy stays in use until you fix it."),
+                    actions=(
+                        BannerAction(_OPEN, tr("Open file")),
+                        BannerAction(_REPLACE, tr("Replace file")),
+                    ),
                     workspace=self._active_workspace.id,
                 )
             )

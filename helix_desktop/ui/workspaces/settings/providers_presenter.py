@@ -10,6 +10,7 @@ from typing import Any
 from helix_desktop.config.settings import ModelEntry, Provider
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.local_server import LocalServer
+from helix_desktop.domain.user_text import TextContext, join_sentences
 from helix_desktop.services.provider_changes import DEMO, ProviderChanges
 from helix_desktop.services.provider_check_result import CheckStep
 from helix_desktop.ui.design.async_actions import AsyncActions
@@ -24,11 +25,14 @@ from helix_desktop.ui.settings.forms import (
     validate_provider,
 )
 from helix_desktop.ui.settings.providers.page import ProvidersPage
+from helix_desktop.words.models import demo_model_name
+from helix_desktop.words.translation import Translator, translate
 
+tr = Translator("Settings: Models")
+text = TextContext("Settings: Models")
 _DEFAULT_NAME = "server"
-_DEMO_FORM = ProviderForm(DEMO, "Offline demo model", "", demo=True)
+
 _PLACES: dict[str, KeyPlace] = {"keychain": "keychain", "environment": "environment", "run": "run"}
-_STOPPED = "stopped"
 
 
 class ProvidersPresenter:
@@ -44,19 +48,17 @@ class ProvidersPresenter:
         self._test_task: asyncio.Task[None] | None = None
         self._steps: tuple[CheckStep, ...] = ()
         start, editor = self._async_actions.start, self._editor
-        editor.saved.connect(lambda form: self._run_change(lambda: self._save(form), "save provider"))
+        editor.saved.connect(lambda form: self._run_change(lambda: self._save(form), "save"))
         editor.test_requested.connect(self._start_test)
         editor.stop_requested.connect(self._stop_test)
         editor.models_requested.connect(lambda form: start(self._list_models(form), "list models"))
-        editor.remove_requested.connect(
-            lambda name: self._run_change(lambda: self._remove(name), "remove provider")
-        )
-        editor.use_requested.connect(lambda label: self._run_change(lambda: self.use(label), "use provider"))
+        editor.remove_requested.connect(lambda name: self._run_change(lambda: self._remove(name), "remove"))
+        editor.use_requested.connect(lambda label: self._run_change(lambda: self.use(label), "use"))
         self._page.scan_requested.connect(
             lambda: start(self.scan(self._page.found_servers), "find local servers")
         )
         self._page.found_servers.add_requested.connect(
-            lambda server: self._run_change(lambda: self.add(server), "add a local server")
+            lambda server: self._run_change(lambda: self.add(server), "add")
         )
         self._page.provider_chosen.connect(lambda _: self._stop_test())
 
@@ -67,11 +69,12 @@ class ProvidersPresenter:
             async with self._change_lock:
                 await operation()
 
-        self._async_actions.start(in_turn(), name)
+        self._async_actions.start(in_turn(), f"{name} provider")
 
     def _show_error(self, error: HelixError) -> None:
         """Errors of this page stand in it."""
-        self._editor.show_notices([CheckNotice(error.what, "failed", f"{error.why} {error.fix}".strip())])
+        detail = translate(join_sentences(error.why, error.fix))
+        self._editor.show_notices([CheckNotice(translate(error.what), "failed", detail)])
 
     async def show(self) -> None:
         """Show the providers as they are now."""
@@ -80,12 +83,14 @@ class ProvidersPresenter:
 
     async def refresh(self) -> None:
         """Update the list; the selection stays."""
-        forms, states = [_DEMO_FORM], [ProviderStatus(DEMO, self._in_use(DEMO), "none", "")]
+        forms = [ProviderForm(DEMO, demo_model_name(), "", demo=True)]
+        states = [ProviderStatus(DEMO, self._in_use(DEMO), "none")]
         for provider in self._services.settings.providers:
             state = await self._services.key_status(provider.name)
             place = _PLACES.get(state.place, "none")
             forms.append(form_from_provider(provider))
-            states.append(ProviderStatus(provider.name, self._in_use(provider.name), place, state.text))
+            in_use = self._in_use(provider.name)
+            states.append(ProviderStatus(provider.name, in_use, place, state.text, state.new_key_text))
         self._page.show_providers(forms, states)
 
     def _in_use(self, name: str) -> bool:
@@ -107,9 +112,10 @@ class ProvidersPresenter:
         self._stop_test()
         if self._test_task is not None:
             await asyncio.wait((self._test_task,))  # its last words would cover ours
-        lines = [CheckNotice("Saved", "ok", provider.name)]
+        lines = [CheckNotice(tr("Saved"), "ok", provider.name)]
         if form.id not in ("", provider.name) and not form.key:
-            lines.append(CheckNotice("Key", "failed", f"It is kept for {form.id}: type it once more."))
+            detail = tr("The key belongs to the old name {name}. Enter it again.", name=form.id)
+            lines.append(CheckNotice(tr("Key"), "failed", detail))
         self._editor.show_notices(lines)
 
     def enter_key(self, name: str) -> None:
@@ -144,11 +150,19 @@ class ProvidersPresenter:
         await self.refresh()
 
     async def _list_models(self, form: ProviderForm) -> None:
-        self._editor.show_notices([CheckNotice("Models", "running", "asking the server")])
+        self._editor.show_notices([CheckNotice(tr("Models"), "running", tr("Asking the server…"))])
         offered = await self._services.models.list_models(provider_from_form(form), form.key)
         self._editor.show_offered(offered)
-        more = "Check those to add." if offered else "Load one there first."
-        self._editor.show_notices([CheckNotice("Models", "ok", f"{len(offered):,} offered. {more}")])
+        found = (
+            tr.plural(
+                len(offered),
+                "%n model found. Select the models to add.",
+                "%n models found. Select the models to add.",
+            )
+            if offered
+            else tr("No models found. Load a model on the server first.")
+        )
+        self._editor.show_notices([CheckNotice(tr("Models"), "ok", found)])
 
     def _start_test(self, form: ProviderForm) -> None:
         self._stop_test()
@@ -191,7 +205,7 @@ class ProvidersPresenter:
         """Add a server that was found on the first run: its model answers from now on, in all workspaces."""
         async with self._change_lock:
             label = await self._changes.add_and_use_server(server)
-        view.show_message(f"{label} answers from now on. Open a folder to begin.")
+        view.show_message(tr("{model} is now the default model. Open a folder to start.", model=label))
 
     async def add(self, server: LocalServer) -> None:
         """Add a server that was found, with all its models; the loaded one is the usual one."""
@@ -199,7 +213,7 @@ class ProvidersPresenter:
         await self.refresh()
         self._select(provider.name)
         self._page.found_servers.hide()
-        self._editor.show_notices([CheckNotice("Added", "ok", provider.name)])
+        self._editor.show_notices([CheckNotice(tr("Added"), "ok", provider.name)])
 
 
 def form_from_provider(provider: Provider) -> ProviderForm:
@@ -217,7 +231,7 @@ def provider_from_form(form: ProviderForm) -> Provider:
     faults = validate_provider(form)
     wrong = [words for field, words in faults.items() if field not in ("name", "models")]
     if wrong:
-        raise HelixError("This cannot be used yet.", " ".join(wrong))
+        raise HelixError(text("The provider isn't complete yet."), join_sentences(*wrong))
     return Provider(
         name=name,
         base_url=form.base_url.strip(),
@@ -230,4 +244,4 @@ def provider_from_form(form: ProviderForm) -> Provider:
 def _as_stopped(step: CheckStep) -> CheckStep:
     if step.state not in {"waiting", "running"}:
         return step
-    return CheckStep(step.name, "skipped", _STOPPED)
+    return CheckStep(step.name, "skipped", tr("Stopped."))
