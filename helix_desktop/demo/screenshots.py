@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QDialog, QWidget
 
 from helix_desktop.app.window_context import WindowContext
 from helix_desktop.domain.errors import HelixError
@@ -20,13 +20,16 @@ _SETTLE_S = 0.35  # for what is drawn a moment later: highlighted code, table pa
 _BOTH_MODES: tuple[ThemeMode, ...] = ("dark", "light")
 _SETTINGS_PAGES: tuple[SettingsPage, ...] = (
     "providers",
+    "roles",
     "appearance",
     "policy",
     "permissions",
+    "mcp",
     "data",
     "about",
 )
 _NARROW, _LARGE = (720, 640), (1920, 1200)
+_DIALOG_ATTEMPTS = 20
 
 
 class ScreenshotWriter:
@@ -72,6 +75,7 @@ class ScreenTour:
         self._controllers.navigation.show_request()
         await self._screenshots.capture("request")
         await self._capture_settings()
+        await self._capture_dialogs()
         original_size = window.size()
         for name, size in (("narrow", _NARROW), ("large", _LARGE)):
             window.resize(*size)
@@ -85,6 +89,35 @@ class ScreenTour:
             await settings.show(page)
             await self._screenshots.capture(f"settings-{page}", widget=settings.dialog)
         settings.dialog.hide()
+
+    async def _capture_dialogs(self) -> None:
+        """Capture the palette, and every dialog that a command opens without changing anything."""
+        window = self._window_context.window
+        commands = window.commands
+        commands.all_commands.trigger()
+        await self._screenshots.capture("palette")
+        if window.help_windows.command_palette is not None:
+            window.help_windows.command_palette.hide()
+        for action in (
+            commands.guide,
+            commands.clean_up,
+            commands.trash,
+            commands.forget,
+            commands.set_budget,
+        ):
+            action.trigger()
+            dialog = await self._opened_dialog(action.objectName())
+            await self._screenshots.capture(f"dialog-{action.objectName()}", widget=dialog)
+            dialog.close()
+
+    async def _opened_dialog(self, name: str) -> QDialog:
+        """Return the dialog that has just opened. Raises HelixError if none does."""
+        for _ in range(_DIALOG_ATTEMPTS):
+            for dialog in self._window_context.window.findChildren(QDialog):
+                if dialog.isVisible():
+                    return dialog
+            await asyncio.sleep(_SETTLE_S)
+        raise HelixError(text("The dialog of {name} did not open.", name=name))
 
     async def _capture_missing_folder(self, folder: Path) -> None:
         workspace_id = self._controllers.active_workspace.id

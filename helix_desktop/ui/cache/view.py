@@ -37,6 +37,7 @@ from helix_desktop.ui.design.cards import EmptyState
 from helix_desktop.ui.design.labels import SelectableText
 from helix_desktop.ui.design.style.theme import LIGHT
 from helix_desktop.ui.design.themed import Themed, retint
+from helix_desktop.ui.design.what_is_this import WhatIsThis
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.translation import Translator
 
@@ -164,7 +165,9 @@ class CacheBrowser(Themed, QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        for part in (self.filter_bar, self.handover_hits, self._notice):
+        first_sight = WhatIsThis("cached", tr("Every tool output is stored here, byte for byte."))
+        first_sight.setContentsMargins(18, 0, 18, 4)
+        for part in (self.filter_bar, first_sight, self.handover_hits, self._notice):
             column.addWidget(part)
         column.addWidget(self.splitter, 1)
         column.addWidget(self.empty, 1)

@@ -4,22 +4,34 @@ from __future__ import annotations
 
 from PySide6.QtCore import QCoreApplication
 from PySide6.QtGui import QWhatsThisClickedEvent
+from PySide6.QtWidgets import QWidget
 
 from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.layout.boxes import row
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Controls")
 
 
-class WhatIsThis(PushButton):
-    """Opens the guide at a topic.
+class WhatIsThis(QWidget):
+    """Opens the guide at a topic; a sentence may stand before the link.
 
-    Qt hands the event up to the window, so a view needs no way to the guide. The window hides the link once
-    the user has followed it: from then on the guide is in the Help menu.
+    It sends Qt's event for such links to the main window, so a view needs no way to the guide. The window
+    hides it once the user has followed the link: from then on the guide is in the Help menu.
     """
 
-    def __init__(self, topic: str) -> None:
+    def __init__(self, topic: str, lead: str = "") -> None:
         """`topic` is one of the guide's."""
-        super().__init__(tr("What is this?"), "link", name=f"what_is:{topic}")
+        super().__init__()
         self.topic = topic
-        self.clicked.connect(lambda: QCoreApplication.sendEvent(self, QWhatsThisClickedEvent(self.topic)))
+        self.link = PushButton(tr("What is this?"), "link", name=f"what_is:{topic}")
+        self.link.clicked.connect(self._send_request)
+        words = [label(lead, "muted")] if lead else []
+        self.setLayout(row(*words, self.link, *([None] if lead else []), gap=4))
+
+    def _send_request(self) -> None:
+        window = self.window()
+        while (parent := window.parentWidget()) is not None:
+            window = parent.window()
+        QCoreApplication.sendEvent(window, QWhatsThisClickedEvent(self.topic))

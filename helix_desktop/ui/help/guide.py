@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import get_args
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialog, QFrame, QGridLayout, QScrollArea, QWidget
 
-from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.labels import key_label, label
 from helix_desktop.ui.design.layout.boxes import LayoutItem, column, row
 from helix_desktop.ui.design.page_stack import PageStack, StackedPage
 from helix_desktop.ui.design.themed import Themed
@@ -50,8 +49,7 @@ class GuideDialog(Themed, QDialog):
 
     def show_topic(self, topic: str) -> None:
         """Show one topic; an unknown one shows the first."""
-        known = topic if topic in get_args(Topic) else TOPICS[0]
-        self._pages.show_page(known)
+        self._pages.show_page(topic if topic in TOPICS else TOPICS[0])
         self.show()
         self.raise_()
         self.activateWindow()
@@ -100,5 +98,5 @@ def _shortcut_grid(shortcuts: Sequence[tuple[str, str]]) -> QGridLayout:
     grid.setColumnStretch(0, 1)
     for place, (words, keys) in enumerate(shortcuts):
         grid.addWidget(label(words, "muted", wrap=True), place, 0)
-        grid.addLayout(row(None, *(label(key, "key") for key in keys.split(", ")), gap=4), place, 1)
+        grid.addLayout(row(None, *(key_label(key) for key in keys.split(", ")), gap=4), place, 1)
     return grid

@@ -14,6 +14,7 @@ from helix_desktop.ui.design.pill import Pill, Tone
 from helix_desktop.ui.design.style.theme import LIGHT
 from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
+from helix_desktop.ui.design.what_is_this import WhatIsThis
 from helix_desktop.ui.inspector.charts import SEGMENT_COLORS, SavingsBars, WindowBar
 from helix_desktop.ui.inspector.request_list import RequestList
 from helix_desktop.ui.inspector.rows import CacheStats, InspectorState, Segment, SegmentKind
@@ -128,6 +129,7 @@ class Inspector(Themed, QWidget):
         row = QHBoxLayout()
         self.share = Pill("", "accent")
         row.addWidget(TextLine(tr("Context"), 15, 600))
+        row.addWidget(WhatIsThis("context"))
         row.addStretch(1)
         row.addWidget(self.share)
         return row

@@ -66,7 +66,8 @@ SPECS: dict[str, ActionSpec] = {
     "set_budget": ActionSpec(text("Set session budget…")),
     "all_commands": ActionSpec(text("Command palette…"), ("Ctrl+Shift+P",)),
     "about": ActionSpec(text("About Helix Desktop")),
-    "keys": ActionSpec(text("Keyboard shortcuts"), ("F1",)),
+    "guide": ActionSpec(text("Guide"), ("F1",)),
+    "keys": ActionSpec(text("Keyboard shortcuts"), ("Ctrl+/",)),
 }
 
 
@@ -114,6 +115,7 @@ class WindowActions(NamedTuple):
     set_budget: QAction
     all_commands: QAction
     about: QAction
+    guide: QAction
     keys: QAction
 
     def for_session(self) -> tuple[QAction, ...]:

@@ -1,4 +1,4 @@
-"""What a window shows on request to find one's way: all commands, and the page of keys."""
+"""What a window shows on request to find one's way: the guide, and the palette of all commands."""
 
 from __future__ import annotations
 
@@ -6,42 +6,68 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QMainWindow
 
-from helix_desktop.ui.design.style.theme import Theme
+from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed import retint
+from helix_desktop.ui.design.what_is_this import WhatIsThis
 from helix_desktop.ui.shell.actions import WindowActions
+from helix_desktop.ui.shell.panes import LayoutStore
 
 if TYPE_CHECKING:
+    from helix_desktop.ui.help.guide import GuideDialog
     from helix_desktop.ui.shell.command_palette import CommandPalette
-    from helix_desktop.ui.shell.shortcuts_dialog import ShortcutsDialog
+
+_OPENED_TOPICS = "opened_topics"
 
 
 class HelpWindows:
     """Both are made when they are asked for: the first paint does not wait for them."""
 
-    def __init__(self, window: QMainWindow, commands: WindowActions) -> None:
-        self._window, self._commands = window, commands
-        self.shortcuts_dialog: ShortcutsDialog | None = None
+    def __init__(self, window: QMainWindow, commands: WindowActions, layout_store: LayoutStore) -> None:
+        """`layout_store` remembers which topics the user has opened."""
+        self._window, self._commands, self._layout_store = window, commands, layout_store
+        self._theme = LIGHT
+        self.guide: GuideDialog | None = None
         self.command_palette: CommandPalette | None = None
-        commands.keys.triggered.connect(self._show_keys)
+        commands.guide.triggered.connect(lambda: self.show_topic("context"))
+        commands.keys.triggered.connect(lambda: self.show_topic("keys"))
 
-    def show_commands(self, theme: Theme) -> None:
-        """Show all commands, in the colors of a theme."""
+    def show_commands(self) -> None:
+        """Show all commands."""
         from helix_desktop.ui.shell.command_palette import CommandPalette
 
         if self.command_palette is None:
             self.command_palette = CommandPalette(
                 self._window, self._window.menuBar(), self._commands.all_commands
             )
-        retint(self.command_palette, theme)
+        retint(self.command_palette, self._theme)
         self.command_palette.open()
 
+    def show_topic(self, topic: str) -> None:
+        """Show a topic of the guide; the links to it have done their work then."""
+        from helix_desktop.ui.help.guide import GuideDialog
+        from helix_desktop.ui.shell.shortcuts import shortcuts
+
+        if self.guide is None:
+            self.guide = GuideDialog(self._window, shortcuts())
+        retint(self.guide, self._theme)
+        self.guide.show_topic(topic)
+        self._layout_store.save(_OPENED_TOPICS, ",".join(sorted({*self._opened_topics(), topic})).encode())
+        self.hide_followed_links()
+
+    def hide_followed_links(self) -> None:
+        """Hide the links to topics that the user has opened."""
+        opened_topics = self._opened_topics()
+        for link in self._window.findChildren(WhatIsThis):
+            link.setVisible(link.topic not in opened_topics)
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colors of a theme."""
+        self._theme = theme
+
     def close(self) -> None:
-        """Take the page of keys along when the window closes."""
-        if self.shortcuts_dialog is not None:
-            self.shortcuts_dialog.close()
+        """Take the guide along when the window closes."""
+        if self.guide is not None:
+            self.guide.close()
 
-    def _show_keys(self) -> None:
-        from helix_desktop.ui.shell.shortcuts_dialog import ShortcutsDialog
-
-        self.shortcuts_dialog = self.shortcuts_dialog or ShortcutsDialog(self._window)
-        self.shortcuts_dialog.show()
+    def _opened_topics(self) -> set[str]:
+        return set(self._layout_store.load(_OPENED_TOPICS).decode("ascii", "ignore").split(","))

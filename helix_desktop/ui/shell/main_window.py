@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from PySide6.QtCore import QByteArray, QEvent, Qt, QTimer, Signal
-from PySide6.QtGui import QCloseEvent, QKeyEvent, QMoveEvent, QPaintEvent, QResizeEvent, QShowEvent
+from PySide6.QtGui import (
+    QCloseEvent,
+    QKeyEvent,
+    QMoveEvent,
+    QPaintEvent,
+    QResizeEvent,
+    QShowEvent,
+    QWhatsThisClickedEvent,
+)
 from PySide6.QtWidgets import (
     QApplication,
     QFrame,
@@ -108,7 +116,7 @@ class MainWindow(QMainWindow):
         self._layout_timer = QTimer(self, singleShot=True, interval=_LAYOUT_PAUSE_MS)
         self._layout_timer.timeout.connect(self._save_layout)
         self._panes.changed.connect(self._layout_timer.start)
-        self.help_windows = HelpWindows(self, self.commands)
+        self.help_windows = HelpWindows(self, self.commands, layout_store)
         fill_menu_bar(self.menuBar(), self.commands)
         self._connect()
         self.resize(*_FIRST_SIZE)
@@ -137,6 +145,7 @@ class MainWindow(QMainWindow):
         self._inspector.setLayout(column(pages.inspector))
         self._connect_pages()
         self.show_center_page("welcome")
+        self.help_windows.hide_followed_links()
         self.set_theme(self._theme)
 
     def _arrange(self) -> Panes:
@@ -165,7 +174,7 @@ class MainWindow(QMainWindow):
         self._panes.panes_shown.connect(self._show_panes)
         panes = (self.rail, self.sidebar, self._center, self._inspector)
         actions.next_pane.triggered.connect(lambda: focus_next(panes))
-        actions.all_commands.triggered.connect(lambda: self.help_windows.show_commands(self._theme))
+        actions.all_commands.triggered.connect(self.help_windows.show_commands)
         actions.stop.triggered.connect(self.stop_requested)
         connect_editing(actions)
 
@@ -207,6 +216,7 @@ class MainWindow(QMainWindow):
     def set_theme(self, theme: Theme) -> None:
         """Give every part the colors of a theme."""
         self._theme = theme
+        self.help_windows.tint(theme)
         retint(self, theme)
 
     @property
@@ -260,6 +270,13 @@ class MainWindow(QMainWindow):
         """Close for good: everything that the window showed has ended."""
         self._may_close = True
         self.close()
+
+    def event(self, event: QEvent) -> bool:
+        """Show the guide's topic that a "What is this?" in the window or one of its dialogs asks for."""
+        if isinstance(event, QWhatsThisClickedEvent):
+            self.help_windows.show_topic(event.href())
+            return True
+        return super().event(event)
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Remember the layout and ask; close only when it was allowed."""

@@ -48,7 +48,7 @@ def fill_menu_bar(bar: QMenuBar, actions: WindowActions) -> None:
                 (a.set_budget,),
             ),
         ),
-        (tr("&Help"), ((a.all_commands, a.keys), (a.about,))),
+        (tr("&Help"), ((a.guide, a.keys, a.all_commands), (a.about,))),
     ):
         fill_menu(bar.addMenu(title), groups)
 
@@ -62,7 +62,7 @@ def more_menu(parent: QWidget, actions: WindowActions) -> QMenu:
         (a.compact_now, a.observe_now, a.undo_compaction),
         (a.set_budget,),
         (a.find, a.new_session),
-        (a.all_commands, a.keys, a.settings),
+        (a.all_commands, a.guide, a.settings),
     )
     fill_menu(menu, groups)
     return menu

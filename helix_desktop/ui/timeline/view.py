@@ -15,6 +15,7 @@ from helix_desktop.ui.design.labels import TextLine
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed import Themed, retint
+from helix_desktop.ui.design.what_is_this import WhatIsThis
 from helix_desktop.ui.timeline.card_data import (
     FailureCard,
     FoldCard,
@@ -191,6 +192,7 @@ class Timeline(Themed, QWidget):
         head.addWidget(self._used)
         head.addWidget(self._window_text)
         head.addStretch(1)
+        head.addWidget(WhatIsThis("undo"))
         head.addWidget(self._share)
         card.body.addLayout(head)
         card.body.addWidget(self.spark)

@@ -392,6 +392,7 @@ SCENES: dict[str, Scene] = {
     "secret": partial(_command, name="forget"),
     "budget": partial(_command, name="set_budget"),
     "handover": _handover,
+    "guide": partial(_command, name="guide"),
     "keys": partial(_command, name="keys"),
     "trust": partial(_dialog, question=lambda rig: rig.wiring.trust.ask(rig.workspace.id)),
     "question": partial(_dialog, question=_ask_removal),

@@ -23,11 +23,12 @@ from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.design.window_state import Banner, BannerAction, GaugeState, JobRow, SessionHeader
 from helix_desktop.ui.handover.dialog import HandoverDialog
 from helix_desktop.ui.handover.rows import DraftRow, HandoverRange
+from helix_desktop.ui.help.guide import GuideDialog
 from helix_desktop.ui.settings.dialog import SettingsDialog, SettingsPage
 from helix_desktop.ui.settings.forms import AboutInfo, License, PermissionRow
 from helix_desktop.ui.settings.policy.form import policy_form
 from helix_desktop.ui.shell.main_window import LayoutStore, MainWindow, WindowPages
-from helix_desktop.ui.shell.shortcuts_dialog import ShortcutsDialog
+from helix_desktop.ui.shell.shortcuts import shortcuts
 from helix_desktop.ui.shell.sidebar.rows import SessionItem, WorkspaceRow
 from tests.support.galleries import providers_gallery
 
@@ -196,9 +197,9 @@ def make_settings(window: MainWindow) -> SettingsDialog:
 
 
 def save_dialog_images(app: QApplication, window: MainWindow, mode: str, output_dir: Path) -> None:
-    """Save the settings' pages, the keys and both questions."""
+    """Save the settings' pages, the guide and both questions."""
     dialog = make_settings(window)
-    dialogs: dict[str, QWidget] = {"keys": ShortcutsDialog(window)}
+    dialogs: dict[str, QWidget] = {"guide": GuideDialog(window, shortcuts())}
     choices = (Choice("cancel", "Cancel"), Choice("remove", "Remove from list", "danger"))
     dialogs["ask"] = QuestionDialog(
         window,

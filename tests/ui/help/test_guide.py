@@ -38,12 +38,12 @@ def test_every_topic_explains_itself(guide: GuideDialog, topic: str) -> None:
     """Its title, its sentence and its parts are on the page."""
     guide.show_topic(topic)
     text = _visible_text(guide)
-    known = next(known for known in TOPICS if known == topic)
+    page = next(page for page in TOPICS if page == topic)
     assert guide.current_topic() == topic
-    assert topic_title(known) in text
-    assert topic_lead(known) in text
-    assert all(paragraph in text for section in topic_sections(known) for paragraph in section.paragraphs)
-    assert topic_sections(known) or all(words in text for words, _ in SHORTCUTS)
+    assert topic_title(page) in text
+    assert topic_lead(page) in text
+    assert all(paragraph in text for section in topic_sections(page) for paragraph in section.paragraphs)
+    assert topic_sections(page) or all(words in text for words, _ in SHORTCUTS)
 
 
 def test_the_numbers_are_those_of_the_default_policy(guide: GuideDialog) -> None:

@@ -14,6 +14,7 @@ from helix_desktop.ui.design.form_field import FormField
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, row
 from helix_desktop.ui.design.themed import Themed, retint
+from helix_desktop.ui.design.what_is_this import WhatIsThis
 from helix_desktop.ui.settings.forms import (
     PolicyField,
     PolicyForm,
@@ -195,7 +196,8 @@ class PolicyPage(Themed, QWidget):
         self._file_card = self._error_card()
         self._groups = QVBoxLayout()
         self._groups.setSpacing(12)
-        head = card(column(label(tr("Profile"), "strong"), self.profiles, margins=(16, 13, 16, 14), gap=9))
+        title = row(label(tr("Profile"), "strong"), None, WhatIsThis("policy"))
+        head = card(column(title, self.profiles, margins=(16, 13, 16, 14), gap=9))
         page, self._lead = scrolling_page(
             tr("Context policy"), " ", column(self._file_card, head, 6, self._groups, gap=6)
         )

@@ -1,0 +1,25 @@
+"""Every keyboard shortcut of the window, for the guide's page of them."""
+
+from __future__ import annotations
+
+from helix_desktop.domain.user_text import TextContext
+from helix_desktop.ui.shell.actions import shortcut_lines
+from helix_desktop.words.translation import translate
+
+text = TextContext("Window")
+
+_OUTSIDE_MENUS = (
+    (text("Send message"), "Enter"),
+    (text("New line in message"), "Shift+Enter"),
+    (text("Rename a session"), "F2"),
+    (text("Next or previous result"), "F3, Shift+F3"),
+    (text("Recall a cache entry"), "Ctrl+Enter"),
+    (text("Verify a cache entry"), "V"),
+    (text("Pin or unpin a cache entry"), "P"),
+    (text("Move a cache entry or session to the trash"), "Del"),
+)
+
+
+def shortcuts() -> tuple[tuple[str, str], ...]:
+    """Return each command with its keys as portable text; several keys are parted by ", "."""
+    return (*shortcut_lines(), *((translate(words), keys) for words, keys in _OUTSIDE_MENUS))

@@ -1,0 +1,57 @@
+"""Links that explain a concept where the user meets it first."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QDialog
+from pytestqt.qtbot import QtBot
+
+from helix_desktop.ui.design.layout.boxes import column
+from helix_desktop.ui.design.what_is_this import WhatIsThis
+from helix_desktop.ui.shell.main_window import MainWindow
+from tests.support.window.bare_window import make_window
+
+
+def _dialog_with_links(window: MainWindow) -> tuple[QDialog, WhatIsThis, WhatIsThis]:
+    dialog, cached, noted = QDialog(window), WhatIsThis("cached"), WhatIsThis("noted")
+    dialog.setLayout(column(cached, noted))
+    dialog.show()
+    return dialog, cached, noted
+
+
+def test_a_link_opens_the_guide_at_its_topic_once(window: MainWindow) -> None:
+    """Also from a dialog of the window; afterwards it makes room, and the other links stay."""
+    dialog, cached, noted = _dialog_with_links(window)
+    QTest.mouseClick(cached.link, Qt.MouseButton.LeftButton)
+    guide = window.help_windows.guide
+    assert guide is not None
+    assert guide.isVisible()
+    assert guide.current_topic() == "cached"
+    assert (cached.isHidden(), noted.isHidden()) == (True, False)
+    dialog.close()
+
+
+def test_a_followed_link_stays_away_in_the_next_run(
+    window: MainWindow, layout_states: dict[str, bytes], qtbot: QtBot
+) -> None:
+    """What the user has opened is remembered with the window's layout."""
+    _, cached, _ = _dialog_with_links(window)
+    cached.link.click()
+    later = make_window(layout_states)
+    qtbot.addWidget(later)
+    _, cached, noted = _dialog_with_links(later)
+    later.help_windows.hide_followed_links()
+    assert (cached.isHidden(), noted.isHidden()) == (True, False)
+    later.allow_close()
+
+
+def test_help_opens_the_guide_and_its_shortcuts(window: MainWindow) -> None:
+    """Both are commands of the window; every shortcut of a command is listed."""
+    window.commands.guide.trigger()
+    guide = window.help_windows.guide
+    assert guide is not None
+    assert guide.current_topic() == "context"
+    window.commands.keys.trigger()
+    assert guide.current_topic() == "keys"
+    assert window.help_windows.guide is guide
