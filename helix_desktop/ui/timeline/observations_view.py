@@ -42,9 +42,9 @@ tr = Translator("Timeline")
 
 _VITAL, _NORMAL, _MINOR = 1, 2, 3
 _PRIORITIES: dict[int, tuple[UserText, Tone, TextRole]] = {
-    _VITAL: (text("vital", "priority of a fact"), "accent", "text"),
-    _NORMAL: (text("useful", "priority of a fact"), "neutral", "text"),
-    _MINOR: (text("minor", "priority of a fact"), "neutral", "muted"),
+    _VITAL: (text("Vital", "priority of a fact"), "accent", "text"),
+    _NORMAL: (text("Useful", "priority of a fact"), "neutral", "text"),
+    _MINOR: (text("Minor", "priority of a fact"), "neutral", "muted"),
 }
 _PRIORITY_PX = 52  # width of the column of priorities
 

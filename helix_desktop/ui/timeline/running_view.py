@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from helix_desktop.ui.design.buttons import PushButton
@@ -20,6 +20,7 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Timeline")
 
+_SHORTEST_LINE = 4.0  # pixels between two phases
 _TAIL_CHARS = 420  # characters of the running summary that stay in sight
 
 
@@ -54,29 +55,34 @@ class PhaseSteps(Themed, QWidget):
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         x, middle, running = 1.0, self.height() / 2, PHASES.index(self._phase)
-        # Four steps of about 85 pixels each; what is left is for the lines between them.
-        between = max(4.0, min(22.0, (self.width() - scaled(345)) / 3))
-        for at, phase in enumerate(PHASES):
-            font = ui_font(12, 600 if at == running else 500)
-            color = (
-                self._theme.text
-                if at == running
-                else self._theme.muted
-                if at < running
-                else self._theme.faint
-            )
+        steps, between = self._fitting_steps(running)
+        for at, (text, font, width) in enumerate(steps):
+            color = self._theme.text if at == running else self._theme.muted
             self._paint_dot(painter, QPointF(x + 8, middle), at - running)
             x += 23
             painter.setFont(font)
-            painter.setPen(QColor(color))
-            text = phase_text(phase)
-            width = QFontMetricsF(font).horizontalAdvance(text)
+            painter.setPen(QColor(color if at <= running else self._theme.faint))
             painter.drawText(QRectF(x, 0, width + 2, self.height()), Qt.AlignmentFlag.AlignVCenter, text)
             x += width + 10
             if at + 1 < len(PHASES):
                 painter.setPen(QPen(QColor(self._theme.border_strong), 1.5))
                 painter.drawLine(QPointF(x, middle), QPointF(x + between, middle))
                 x += between + 10
+
+    def _fitting_steps(self, running: int) -> tuple[list[tuple[str, QFont, float]], float]:
+        """Return name, font and width of each step, and the length of the lines between them.
+
+        Where the names of all are too long, only the one that runs has its name.
+        """
+        steps: list[tuple[str, QFont, float]] = []
+        for at, phase in enumerate(PHASES):
+            font = ui_font(12, 600 if at == running else 500)
+            steps.append((phase_text(phase), font, QFontMetricsF(font).horizontalAdvance(phase_text(phase))))
+        lines = len(steps) - 1
+        room = self.width() - sum(width + 23 for _, _, width in steps) - 20 * lines
+        if room < _SHORTEST_LINE * lines:
+            steps = [step if at == running else ("", step[1], 0.0) for at, step in enumerate(steps)]
+        return steps, max(_SHORTEST_LINE, min(22.0, room / lines))
 
     def _paint_dot(self, painter: QPainter, center: QPointF, order: int) -> None:
         if order < 0:

@@ -213,6 +213,8 @@ def test_the_empty_state_predicts_the_first_handover(qtbot: QtBot, pane: Timelin
     pane.set_state(TimelineState((), (), 14_640, 24_000))
     assert pane.empty.isVisible()
     assert pane.empty.sentence.endswith("The context is 61 % full. It is compacted at 85 %.")
+    pane.set_state(TimelineState((), (), 14_640, 24_000, is_managed=False))
+    assert pane.empty.sentence.endswith("The context is 61 % full. Context management is off.")
     with qtbot.waitSignal(pane.compact_requested):
         pane.empty.button.click()
 
@@ -307,12 +309,8 @@ def test_observations_show_facts_by_day_with_priority_and_sources(qtbot: QtBot, 
     assert isinstance(view, ObservationsView)
     view.parts[0].head.click()
     pills = [pill.text() for pill in view.findChildren(Pill)]
-    assert [text for text in pills if text in ("vital", "useful", "minor")] == [
-        "vital",
-        "useful",
-        "useful",
-        "minor",
-    ]
+    priorities = [text for text in pills if text in ("Vital", "Useful", "Minor")]
+    assert priorities == ["Vital", "Useful", "Useful", "Minor"]
     days = [line.text for line in view.findChildren(TextLine) if line.text.startswith("20")]
     assert len(days) == 2
     assert days == sorted(days)
