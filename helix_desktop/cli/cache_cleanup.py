@@ -20,20 +20,11 @@ from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.domain.user_text import TextContext
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.words.numbers import format_size
-from helix_desktop.words.store_reports import shortfall_text, summary_lines
+from helix_desktop.words.store_reports import kept_lines, shortfall_text, summary_lines
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Command line")
 text = TextContext("Command line")
-
-_KEPT_REASONS = (
-    ("referenced", text("used by sessions")),
-    ("indexed", text("reached through index entries")),
-    ("pinned", text("pinned")),
-    ("young", text("used in the last 24 hours")),
-    ("spared", text("could be moved, but excluded by these options")),
-    ("trashed", text("already in the trash")),
-)
 
 
 async def collect(args: argparse.Namespace, _: AppServices, workspace: OpenWorkspace) -> int:
@@ -52,10 +43,8 @@ async def collect(args: argparse.Namespace, _: AppServices, workspace: OpenWorks
             print_out(f"{entry.digest}  {_entry_line(entry)}")
     freed = sum(entry.stored_size for entry in plan.to_trash if entry.digest in gone)
     print_err(_collected_text(len(digests), freed, is_dry_run=args.dry_run))
-    for name, why in _KEPT_REASONS:
-        share = getattr(plan, name)
-        if share.entries:
-            print_err(f"  {_kept_text(share.entries, share.stored_size, translate(why))}")
+    for line in kept_lines(plan):
+        print_err(f"  {line}")
     if plan.short:
         print_err(translate(shortfall_text(plan)))
     return 0
@@ -74,16 +63,6 @@ def _collected_text(entries: int, size: int, *, is_dry_run: bool) -> str:
         "%n entry, {size} on disk, moved to the trash",
         "%n entries, {size} on disk, moved to the trash",
         size=format_size(size),
-    )
-
-
-def _kept_text(entries: int, size: int, why: str) -> str:
-    return tr.plural(
-        entries,
-        "%n entry stays, {size}: {why}",
-        "%n entries stay, {size}: {why}",
-        size=format_size(size),
-        why=why,
     )
 
 
