@@ -131,10 +131,13 @@ class Badge(Themed, QWidget):
             self.updateGeometry()
             self.update()
 
+    def width_of(self, text: str) -> int:
+        """Return the width in pixels that it would have with a text."""
+        return round(QFontMetricsF(self._font()).horizontalAdvance(text)) + 17
+
     def sizeHint(self) -> QSize:
         """Return the size of the text and round ends."""
-        metrics = QFontMetricsF(self._font())
-        return QSize(round(metrics.horizontalAdvance(self._text)) + 17, round(metrics.height()) + 4)
+        return QSize(self.width_of(self._text), round(QFontMetricsF(self._font()).height()) + 4)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint ground and text."""

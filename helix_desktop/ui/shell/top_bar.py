@@ -40,8 +40,7 @@ DEMO_BADGE = text("Offline demo model")
 PageDetail = Literal["full", "words", "icons"]
 """How much a page's button shows: icon and word, the word, or the icon."""
 
-_BADGE_NEEDS_PX = 200
-"""Room beside the pages from which the demo badge and the word after it stand whole."""
+_STATE_PX = 80  # room behind the demo badge for the session's state
 _DETAILS: tuple[tuple[GaugeDetail, PageDetail, int], ...] = (
     ("way", "full", 320),
     ("tokens", "full", 260),
@@ -303,8 +302,9 @@ class TopBar(QWidget):
         self.mode.set_detail("word" if fits else "icon")
         for button in (self.compact, self.inspector):
             button.setVisible(form != "icons" or names >= _TITLE_PX * scale)
-        is_long = names >= _BADGE_NEEDS_PX * scale and not self._waiting
-        self._badge.set_text(translate(DEMO_BADGE) if is_long else tr("Demo"))
+        badge = translate(DEMO_BADGE)
+        is_long = names >= self._badge.width_of(badge) + _STATE_PX * scale and not self._waiting
+        self._badge.set_text(badge if is_long else tr("Demo"))
 
 
 def _dot_color_token(header: SessionHeader | None) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QAction
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.ui.shell.command_palette import CommandPalette
+from helix_desktop.ui.shell.command_palette import CommandPalette, action_text
 from helix_desktop.ui.shell.main_window import MainWindow
 
 _CTRL_SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
@@ -70,6 +71,12 @@ def test_the_focus_returns_to_its_previous_place(qtbot: QtBot, window: MainWindo
     with qtbot.waitSignal(window.commands.zoom_reset.triggered):
         QTest.keyClick(panel.search, Qt.Key.Key_Return)
     assert QApplication.focusWidget() is field
+
+
+def test_marks_for_the_keyboard_are_not_shown(window: MainWindow) -> None:
+    """Where letters cannot be marked, as in Chinese, a menu names a key in brackets."""
+    assert action_text(QAction("&Save as…\tCtrl+S", window)) == "Save as…"
+    assert action_text(QAction("文件(&F)", window)) == "文件"
 
 
 def test_checked_commands_are_marked(window: MainWindow) -> None:

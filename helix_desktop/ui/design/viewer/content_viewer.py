@@ -24,7 +24,7 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Controls")
 
 _INLINE_INDEX_BYTES = 256 * 1024  # bytes that are indexed without a thread
-_COPY_PX = (76, 28)
+_COPY_PX, _COPY_HEIGHT_PX = 34, 28  # of the copy button: its width without words, its height
 _COPIED_MS = 1_200  # how long the button says that it has copied
 
 
@@ -60,7 +60,9 @@ class ContentViewer(Card):
     def tint(self, theme: Theme) -> None:
         """Take the colors of a theme, at the text size in force."""
         super().tint(theme)
-        self.copy_button.setFixedSize(*map(scaled, _COPY_PX))
+        metrics = self.copy_button.fontMetrics()
+        words_px = max(metrics.horizontalAdvance(text) for text in (tr("Copy"), tr("Copied")))
+        self.copy_button.setFixedSize(scaled(_COPY_PX) + words_px, scaled(_COPY_HEIGHT_PX))
 
     def show_data(self, data: bytes | None, name: str = "", problem: str = "") -> None:
         """Show bytes, or say why there are none; `name` is their file's, for the colors."""

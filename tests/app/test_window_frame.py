@@ -1,0 +1,37 @@
+"""The application of the window, in the language of this process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from PySide6.QtCore import QCoreApplication, QTranslator
+from PySide6.QtWidgets import QApplication
+
+from helix_desktop.app.qt_language import QtLanguage
+from helix_desktop.app.window_frame import set_application_identity
+from helix_desktop.words.english import English
+from helix_desktop.words.translation import use_language
+
+
+@pytest.fixture
+def app(qapp: QApplication) -> Iterator[QApplication]:
+    """Return the application, which speaks English again in the end."""
+    yield qapp
+    use_language(English())
+    for translator in qapp.findChildren(QTranslator):
+        qapp.removeTranslator(translator)
+        translator.setParent(None)
+
+
+def _cancel() -> str:
+    return QCoreApplication.translate("QPlatformTheme", "Cancel")
+
+
+def test_dialogs_of_qt_speak_the_language_of_the_window(app: QApplication) -> None:
+    """In English nothing is loaded for them."""
+    set_application_identity(app)
+    assert (_cancel(), app.findChildren(QTranslator)) == ("Cancel", [])
+    use_language(QtLanguage("de", QTranslator()))
+    set_application_identity(app)
+    assert _cancel() == "Abbrechen"
