@@ -35,9 +35,9 @@ from helix_desktop.services.provider_check_result import (
 
 text = TextContext("Models")
 
-_WORD = "lighthouse"
+
 _COUNT_PROMPT = "Count from one to ten in words, separated by commas. Write nothing else."
-_CALL_PROMPT = f"Call the tool report_word with the word {_WORD}. Do not answer in words."
+_CALL_PROMPT = "Call the tool report_word with the word lighthouse. Do not answer in words."
 _TOOL = ToolSpec(
     "report_word",
     "Reports one word.",

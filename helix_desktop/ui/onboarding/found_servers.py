@@ -14,11 +14,10 @@ from helix_desktop.ui.design.labels import IconLabel, label
 from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, row
 from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.words.numbers import format_tokens
+from helix_desktop.words.translation import Translator
 
-SCANNING_TEXT = "Looking on the ports of Ollama, LM Studio, llama.cpp and vLLM …"
-NOTHING_FOUND_TEXT = (
-    "No model server answers on ports 11434, 1234, 8080 and 8000 of this machine. Start one and look again."
-)
+tr = Translator("Welcome")
+
 _MAX_NAMED_MODELS = 3  # models that are named
 
 
@@ -38,7 +37,7 @@ class FoundServerList(Themed, QWidget):
 
     def show_scanning(self) -> None:
         """Say that the ports are being asked."""
-        self._show_text(SCANNING_TEXT)
+        self._show_text(tr("Searching the ports of Ollama, LM Studio, llama.cpp and vLLM…"))
 
     def show_message(self, text: str) -> None:
         """Say something in the place of servers."""
@@ -46,7 +45,8 @@ class FoundServerList(Themed, QWidget):
 
     def show_servers(self, servers: Sequence[LocalServer], added_urls: Collection[str]) -> None:
         """Show what was found; `added_urls` are the base URLs of providers that are there already."""
-        self._show_text("" if servers else NOTHING_FOUND_TEXT)
+        nothing = tr("No model server found on ports 11434, 1234, 8080 and 8000. Start one and search again.")
+        self._show_text("" if servers else nothing)
         for server in servers:
             self._cards.addWidget(self._card(server, server.base_url in added_urls))
         retint(self, self._theme)
@@ -66,11 +66,12 @@ class FoundServerList(Themed, QWidget):
         head = row(label(server.title, "strong"), where, None, gap=8)
         words = column(head, label(models_text(server), "note", wrap=True), gap=1)
         button = (
-            PushButton("Added", "", "check", name="added")
+            PushButton(tr("Added"), "", "check", name="added")
             if is_added
-            else PushButton("Add", "primary", "plus", name="add")
+            else PushButton(tr("Add"), "primary", "plus", name="add")
         )
-        button.setAccessibleName(f"{button.text()} {server.title}")
+        added, add = tr("{server} is added", server=server.title), tr("Add {server}", server=server.title)
+        button.setAccessibleName(added if is_added else add)
         button.clicked.connect(lambda: self.add_requested.emit(server))
         button.setEnabled(not is_added and bool(server.models))
         line = row(
@@ -81,19 +82,21 @@ class FoundServerList(Themed, QWidget):
 
 
 def models_text(server: LocalServer) -> str:
-    """Return a server's models in a line: loaded ones first, each with its window."""
+    """Return a server's models in a line: loaded ones first, each with its context window."""
     if not server.models:
-        return "It has no model yet."
+        return tr("No models yet")
     ordered = sorted(server.models, key=lambda model: not model.is_loaded)
     labels = [
         _model_text(model.name, model.spec.window, model.is_loaded) for model in ordered[:_MAX_NAMED_MODELS]
     ]
     more = len(ordered) - len(labels)
-    return ", ".join(labels) + (f" and {more} more" if more else "")
+    if more:
+        labels.append(tr.plural(more, "%n more", "%n more"))
+    return " · ".join(labels)
 
 
 def _model_text(name: str, window: int, loaded: bool | None) -> str:
-    about = [f"{format_tokens(window)} window"] if window else []
+    about = [tr("{tokens} context", tokens=format_tokens(window))] if window else []
     if loaded is not None:
-        about.append("loaded" if loaded else "not loaded")
+        about.append(tr("loaded") if loaded else tr("not loaded"))
     return f"{name} ({', '.join(about)})" if about else name

@@ -6,13 +6,18 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QColor, QDragEnterEvent, QDropEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QFrame, QLayout, QScrollArea, QWidget
 
+from helix_desktop.domain.user_text import TextContext
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.drops import dropped_folder
-from helix_desktop.ui.design.labels import IconLabel, label
+from helix_desktop.ui.design.labels import IconLabel, key_label, label
 from helix_desktop.ui.design.layout.boxes import LayoutItem, card, column, row
 from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.onboarding.found_servers import FoundServerList
+from helix_desktop.words.translation import Translator, translate
+
+tr = Translator("Welcome")
+text = TextContext("Welcome")
 
 _CARDS_PX = 800
 _STACK_BELOW_PX = 700
@@ -20,25 +25,29 @@ _NARROW_PX = 460
 _SUGGESTIONS = (
     (
         "play",
-        "Try the guided sample",
-        "A prepared project and the offline demo model: no key, no network. "
-        "See outputs leave the window and come back.",
-        "Start the sample",
+        text("Try the guided sample"),
+        text(
+            "A sample project with the offline demo model: no key, no network. See outputs leave the context "
+            "and return."
+        ),
+        text("Start sample"),
         "primary",
     ),
     (
         "folder-open",
-        "Open a folder",
-        "A project becomes a workspace with its own cache, sessions and rules. Drop it here, or choose it.",
-        "Open folder…",
+        text("Open a folder"),
+        text("A project becomes a workspace with its own cache, sessions and rules. You can drop it here."),
+        text("Open folder…"),
         "",
     ),
     (
         "plug",
-        "Connect a model",
-        "Paste the key of Anthropic, OpenAI, Gemini or another, or use a server that runs on this machine: "
-        "Ollama, LM Studio, llama.cpp, vLLM.",
-        "Add provider…",
+        text("Connect a model"),
+        text(
+            "Paste the API key of Anthropic, OpenAI, Gemini or another provider, or use a server on this "
+            "computer: Ollama, LM Studio, llama.cpp or vLLM."
+        ),
+        text("Add provider…"),
         "",
     ),
 )
@@ -115,7 +124,7 @@ class WelcomePage(QWidget):
         super().__init__()
         self.setAcceptDrops(True)
         self._cards = row(gap=14)
-        self._scan_button = PushButton("Find local servers", "link", "search", name="find_servers")
+        self._scan_button = PushButton(tr("Find local servers"), "link", "search", name="find_servers")
         self.found_servers = FoundServerList()
         """The model servers of this machine, once somebody has looked."""
         for parts, signal in zip(
@@ -128,34 +137,34 @@ class WelcomePage(QWidget):
             self._cards.addWidget(framed, 1)
         self._scan_button.clicked.connect(self.scan_requested)
         lead = label(
-            "An agent whose context is kept small, kept whole, and kept in sight. "
-            "Large outputs leave the window as SHA-256 markers and come back byte for byte.",
+            tr(
+                "An AI coding agent whose context stays small, complete and visible. Large outputs leave the "
+                "context as markers, and the agent can recall every byte."
+            ),
             "lead",
             wrap=True,
         )
         head = column(
             _left_aligned(IconLabel("helix", px=60, color_token="text")),
             4,
-            label("Welcome to Helix Desktop", "display"),
+            label(tr("Welcome to Helix Desktop"), "display"),
             lead,
             gap=8,
         )
-        foot = label(
-            "Nothing of a folder is run, and nothing is sent, before you send a message.", "faint", wrap=True
-        )
+        foot = label(tr("Nothing runs or is sent until you send a message."), "faint", wrap=True)
         self._column = _centered(
             self, column(head, 14, self._cards, self.found_servers, 6, foot, gap=8), _CARDS_PX
         )
 
     @staticmethod
     def _card(
-        icon_name: str, title: str, text: str, action: str, kind: str, more: PushButton | None
+        icon_name: str, title: str, description: str, action: str, kind: str, more: PushButton | None
     ) -> tuple[QFrame, PushButton]:
-        button = PushButton(action, kind)
-        words = label(text, "muted", wrap=True)
+        button = PushButton(translate(action), kind)
+        words = label(translate(description), "muted", wrap=True)
         words.setAlignment(Qt.AlignmentFlag.AlignTop)
         body = column(
-            _left_aligned(IconTile(icon_name)), 4, label(title, "title"), words, 6, None, gap=6,
+            _left_aligned(IconTile(icon_name)), 4, label(translate(title), "title"), words, 6, None, gap=6,
             margins=(18, 18, 18, 18),
         )  # fmt: skip
         for part in (more, button):
@@ -191,14 +200,17 @@ class NoSessionPage(QWidget):
     def __init__(self) -> None:
         """Ready to show."""
         super().__init__()
-        self._title = label("No session yet.", "heading", wrap=True)
-        button = PushButton("New session", "primary", "plus", name="new_session")
+        self._title = label("", "heading", wrap=True)
+        button = PushButton(tr("New session"), "primary", "plus", name="new_session")
         button.clicked.connect(self.new_session_requested)
         hint = row(
-            label("Ctrl+N", "key"), label("starts one from anywhere in the window", "faint", wrap=True), gap=7
+            key_label("Ctrl+N"),
+            label(tr("New session, from anywhere in the window"), "faint", wrap=True),
+            gap=7,
         )
         hint.setStretch(1, 1)
-        words = label("A session is one conversation with the agent in this workspace.", "muted", wrap=True)
+        what = tr("A session is one conversation with the agent in this workspace.")
+        words = label(what, "muted", wrap=True)
         body = column(
             _left_aligned(IconTile("message-square")),
             6,
@@ -214,8 +226,11 @@ class NoSessionPage(QWidget):
 
     def show_workspace(self, name: str, sessions: int) -> None:
         """Say for which workspace; `sessions` is how many it has."""
-        title = f"{name}: choose a session, or begin one."
-        self._title.setText(title if sessions else f"No session in {name} yet.")
+        self._title.setText(
+            tr("Choose a session in {workspace}, or start one", workspace=name)
+            if sessions
+            else tr("No sessions in {workspace} yet", workspace=name)
+        )
 
 
 class MissingFolderPage(QWidget):
@@ -232,21 +247,23 @@ class MissingFolderPage(QWidget):
         self._path = label("", "mono", wrap=True)
         self._path.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         safe = label(
-            "Sessions, cache and timeline are safe: they are kept apart from the folder. "
-            "If it was moved, say where it is now; the workspace stays the same.",
+            tr(
+                "Sessions, cache and timeline are safe: they aren't stored in the folder. If you moved the "
+                "folder, locate it to continue."
+            ),
             "muted",
             wrap=True,
         )
         parts: list[LayoutItem] = []
-        for name, text, kind, icon_name, signal in (
-            ("locate", "Locate…", "primary", "folder-search", self.locate_requested),
-            ("open_read_only", "Open read-only", "", "eye", self.read_only_requested),
-            ("remove_from_list", "Remove from list", "danger", "", self.remove_requested),
+        for name, title, kind, icon_name, signal in (
+            ("locate", tr("Locate…"), "primary", "folder-search", self.locate_requested),
+            ("open_read_only", tr("Open read-only"), "", "eye", self.read_only_requested),
+            ("remove_from_list", tr("Remove from list"), "danger", "", self.remove_requested),
         ):
-            button = PushButton(text, kind, icon_name, name=name)
+            button = PushButton(title, kind, icon_name, name=name)
             button.clicked.connect(signal)
             parts.append(button)
-        note = label("Removing takes it off the list only; its data is kept.", "faint", wrap=True)
+        note = label(tr("Removing only hides it here. Its data is kept."), "faint", wrap=True)
         tile = IconTile("folder-x", color_token="warn", background_token="warn_soft")
         body = column(
             _left_aligned(tile), 6, self._title, self._path, safe, 8, row(*parts, None), 4, note, gap=7
@@ -255,6 +272,6 @@ class MissingFolderPage(QWidget):
 
     def show_workspace(self, name: str, path: str) -> None:
         """Say which folder is gone."""
-        self._title.setText(f"The folder of {name} is missing")
+        self._title.setText(tr("The folder of {workspace} is missing", workspace=name))
         # Zero-width spaces let a long path break at its separators.
         self._path.setText(path.replace("/", "/\u200b").replace("\\", "\\\u200b"))

@@ -256,7 +256,7 @@ def test_found_servers_are_added_with_one_click(qtbot: QtBot, dialog: SettingsDi
         press(dialog, "find_servers")
     servers_list.show_scanning()
     servers_list.show_servers((server,), ())
-    qtbot.waitUntil(lambda: "qwen3:8b (32.8k window, loaded)" in words(servers_list))
+    qtbot.waitUntil(lambda: "qwen3:8b (32.8k context, loaded)" in words(servers_list))
     assert find_button(servers_list, "add").accessibleName() == "Add Ollama"
     with qtbot.waitSignal(servers_list.add_requested) as added:
         press(servers_list, "add")
@@ -269,7 +269,7 @@ def test_found_servers_are_added_with_one_click(qtbot: QtBot, dialog: SettingsDi
         if button.isVisible() and button.isEnabled()
     ]
     servers_list.show_servers((), ())
-    assert "No model server answers" in servers_list.text()
+    assert "No model server found" in servers_list.text()
 
 
 @pytest.mark.parametrize(

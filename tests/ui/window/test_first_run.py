@@ -54,7 +54,7 @@ async def test_a_scan_without_servers_is_reported(qapp: QApplication, tmp_path: 
         rig.wiring.services.models.local_ports = (1,)
         await rig.wiring.workspace_controller.restore_last()
         press(rig.window.welcome, "find_servers")
-        await until(lambda: "No model server answers" in rig.window.welcome.found_servers.text(), "said so")
+        await until(lambda: "No model server found" in rig.window.welcome.found_servers.text(), "said so")
 
 
 async def test_the_sample_asks_for_approval_once_and_displays_the_rule(

@@ -132,24 +132,24 @@ async def test_a_server_changed_by_others_waits_for_consent(qapp: QApplication, 
         add_servers(rig, swapped)
         await until(lambda: "box" in page.cards, "the card")
         card = page.cards["box"]
-        await until(lambda: "consent" in state(card), "the question")
+        await until(lambda: "needs your approval" in state(card), "the question")
         assert rig.wiring.services.mcp_servers.entries(rig.workspace.id)[0].approved != swapped.fingerprint
         assert not [name for name in statuses(rig) if name.startswith("mcp__")]
         assert "EVIL=1" in card._consent_details.text()
-        assert "The MCP server box waits for your consent." in rig.banner_text()
+        assert "The MCP server box needs your approval." in rig.banner_text()
         assert "raw_server.py" in card._consent_details.text()
         rig.wiring.services.registry.change(
             rig.workspace.id, servers=(msgspec.structs.replace(swapped, command="sh"),)
         )
         press(card, "allow")  # of the displayed state, which is outdated by now
-        await until(lambda: "was changed meanwhile" in page.error_text(), "the refusal")
+        await until(lambda: "was changed in the meantime" in page.error_text(), "the refusal")
         assert not record(rig)[0].is_consented
         rig.wiring.services.registry.change(rig.workspace.id, servers=(swapped,))
         await rig.wiring.settings.show("mcp")
         press(card, "allow")
         await ready(page, "box")
         assert record(rig)[0].is_consented
-        assert "consent" not in rig.banner_text()
+        assert "approval" not in rig.banner_text()
 
 
 async def test_nothing_starts_in_a_folder_without_trust(qapp: QApplication, tmp_path: Path) -> None:
@@ -161,11 +161,11 @@ async def test_nothing_starts_in_a_folder_without_trust(qapp: QApplication, tmp_
         await trusting.set_trusted(identity, trusted=False)
         add_servers(rig, raw_server(name="box"))
         await until(lambda: "box" in page.cards, "the card")
-        await until(lambda: state(page.cards["box"]) == "The folder is not trusted", "nothing runs")
+        await until(lambda: state(page.cards["box"]) == "Folder not trusted", "nothing runs")
         await trusting.set_trusted(identity, trusted=True)
         await ready(page, "box")
         await trusting.set_trusted(identity, trusted=False)
-        await until(lambda: state(page.cards["box"]) == "The folder is not trusted", "ended")
+        await until(lambda: state(page.cards["box"]) == "Folder not trusted", "ended")
         assert rig.wiring.services.mcp_servers._hubs[identity].actor("box") is None
 
 
@@ -217,7 +217,7 @@ async def test_invalid_json_is_reported_next_to_the_input(qapp: QApplication, tm
         assert page.cards == {}
         page.open_add()
         page.add_box.paste.setPlainText('{"mcpServers": ')
-        assert "no valid JSON" in page.add_box._error.text()
+        assert "isn't valid JSON" in page.add_box._error.text()
         two = msgspec.json.encode(
             {
                 name: {"command": sys.executable, "args": ["-S", str(SCRIPTS_DIR / "raw_server.py")]}

@@ -6,7 +6,6 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QVBoxLayout, QWidget
 
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.text_format import pluralize
 from helix_desktop.services.mcp.config_import import ServerDraft, parse_server_configs
 from helix_desktop.services.mcp.status import McpServerStatus
 from helix_desktop.ui.design.buttons import PushButton
@@ -16,18 +15,17 @@ from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.settings.mcp.server_card import ServerCard
 from helix_desktop.ui.settings.mcp.server_form import ServerEditor
 from helix_desktop.ui.settings.mcp.sharing_card import SharingCard
-from helix_desktop.ui.settings.mcp.text import error_text, total_text
+from helix_desktop.ui.settings.mcp.text import total_text
 from helix_desktop.ui.settings.page_layout import scrolling_page
+from helix_desktop.words.errors import error_text
+from helix_desktop.words.translation import Translator
 
+tr = Translator("Settings: MCP")
 _PASTE_PX = 92
 _EXAMPLES = (
     "npx -y @modelcontextprotocol/server-filesystem ~/notes\n"
     "https://mcp.example.com/mcp\n"
     '{ "mcpServers": { … } }'
-)
-_LEAD = (
-    "Programs and services that give the agent more tools in {name}. They run with your rights, outside the "
-    "sandbox; each call asks you first."
 )
 
 
@@ -47,29 +45,29 @@ class AddServerBox(Themed, QFrame):
         self.used_names: tuple[str, ...] = ()
         self.paste = QPlainTextEdit()
         self.paste.setPlaceholderText(_EXAMPLES)
-        self.paste.setAccessibleName("A command line, a URL, or a JSON block")
+        self.paste.setAccessibleName(tr("Command line, URL or JSON block"))
         self.paste.setFixedHeight(_PASTE_PX)
         self.paste.setTabChangesFocus(True)
         self.paste.textChanged.connect(self._parse)
         self._error = label("", "error", wrap=True)
-        self.editor = ServerEditor("Add and start")
+        self.editor = ServerEditor(tr("Add and start"))
         self.editor.saved.connect(lambda draft: self.added.emit([draft]))
         self.editor.test_requested.connect(self.test_requested)
         self.editor.cancelled.connect(self.cancelled)
         self._multiple, self._list = QWidget(), QVBoxLayout()
         self._list.setSpacing(8)
         self._add_all, cancel = (
-            PushButton("Add and start", "primary", name="add_all"),
-            PushButton("Cancel", name="cancel_add_all"),
+            PushButton("", "primary", name="add_all"),
+            PushButton(tr("Cancel"), name="cancel_add_all"),
         )
         self._add_all.clicked.connect(lambda: self.added.emit(list(self._drafts)))
         cancel.clicked.connect(self.cancelled)
         self._multiple.setLayout(column(self._list, row(None, cancel, self._add_all)))
         self._empty = QWidget()
-        other = PushButton("Cancel", name="cancel_add")
+        other = PushButton(tr("Cancel"), name="cancel_add")
         other.clicked.connect(self.cancelled)
         self._empty.setLayout(row(None, other))
-        what = "Paste a command line, a URL, or the JSON block of another program."
+        what = tr("Paste a command line, a URL, or the JSON configuration of another program.")
         self.setLayout(
             column(
                 label(what, "note"), self.paste, self._error, self.editor, self._multiple, self._empty,
@@ -112,11 +110,14 @@ class AddServerBox(Themed, QFrame):
                 label(draft.entry.name, "strong"), label(draft.entry.target_line, "mono", wrap=True), gap=2
             )
             if missing:
-                words.addWidget(label(f"Enter {', '.join(missing)} after adding it.", "warn", wrap=True))
+                note = tr("Enter {names} after adding it.", names=tuple(missing))
+                words.addWidget(label(note, "warn", wrap=True))
             holder = QWidget()
             holder.setLayout(words)
             self._list.addWidget(holder)
-        self._add_all.setText(f"Add and start {pluralize(len(self._drafts), 'server')}")
+        self._add_all.setText(
+            tr.plural(len(self._drafts), "Add and start %n server", "Add and start %n servers")
+        )
         retint(self, self._theme)
 
 
@@ -132,12 +133,15 @@ class McpPage(Themed, QWidget):
         super().__init__()
         self.cards: dict[str, ServerCard] = {}
         self.add_box = AddServerBox()
-        self._add_button = PushButton("Add a server", "", "plus", name="add_server")
+        self._add_button = PushButton(tr("Add server"), "", "plus", name="add_server")
         self._add_button.clicked.connect(self.open_add)
         self._total = label("", "faint")
         self._empty = label("", "muted", wrap=True)
         self._error = label("", "error", wrap=True)
-        self._undo_text, undo = label("", "note"), PushButton("Undo", "link", "undo-2", px=13, name="undo")
+        self._undo_text, undo = (
+            label("", "note"),
+            PushButton(tr("Undo"), "link", "undo-2", px=13, name="undo"),
+        )
         undo.clicked.connect(self.undo_requested)
         self._undo = QFrame()
         self._undo.setProperty("role", "well")
@@ -150,7 +154,7 @@ class McpPage(Themed, QWidget):
         body = column(
             self._head, self.add_box, self._error, self._undo, self._empty, self._list, self.sharing, gap=10
         )
-        page, self._lead = scrolling_page("MCP servers", " ", body)
+        page, self._lead = scrolling_page(tr("MCP servers"), " ", body)
         self.setLayout(column(page))
         self.add_box.cancelled.connect(self.add_box.hide)
         self.show_no_workspace()
@@ -158,7 +162,7 @@ class McpPage(Themed, QWidget):
     def show_no_workspace(self) -> None:
         """No workspace is open."""
         self._show_cards(())
-        self._lead.setText("Open a workspace to give its agent more tools.")
+        self._lead.setText(tr("Open a workspace to add MCP servers."))
         for part in (self._head, self.add_box, self._error, self._undo, self._empty, self.sharing):
             part.hide()
 
@@ -167,13 +171,21 @@ class McpPage(Themed, QWidget):
     ) -> None:
         """Show how the servers of a workspace are doing; `secret_storage` says where secrets are kept."""
         self.add_box.editor.form.secret_storage = secret_storage
-        self._lead.setText(_LEAD.format(name=workspace))
+        self._lead.setText(
+            tr(
+                "MCP servers give the agent more tools in {workspace}. They run with your rights, outside "
+                "the sandbox. The agent asks before each call, unless a rule allows it.",
+                workspace=workspace,
+            )
+        )
         self._head.show()
         self.sharing.show()
         self._total.setText(total_text(reports))
         self._empty.setText(
-            "No server yet. Files such as .mcp.json in the folder are never read by themselves: paste what "
-            "you want to use of them."
+            tr(
+                "No servers yet. Files such as .mcp.json in the folder are never read. Paste what you want "
+                "to use."
+            )
         )
         self._empty.setVisible(not reports and self.add_box.isHidden())
         names = tuple(status.entry.name for status in reports)
@@ -220,6 +232,6 @@ class McpPage(Themed, QWidget):
         return "" if self._error.isHidden() else self._error.text()
 
     def show_undo(self, text: str) -> None:
-        """Offer to take back what was just done; nothing when empty."""
+        """Offer to undo what was just done; nothing when empty."""
         self._undo_text.setText(text)
         self._undo.setVisible(bool(text))

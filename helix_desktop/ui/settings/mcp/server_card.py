@@ -5,7 +5,6 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFrame, QWidget
 
-from helix_desktop.domain.text_format import pluralize
 from helix_desktop.services.mcp.status import McpServerStatus
 from helix_desktop.ui.design.buttons import PushButton, Switch
 from helix_desktop.ui.design.labels import ElidedLabel, label
@@ -14,7 +13,9 @@ from helix_desktop.ui.design.pill import Dot
 from helix_desktop.ui.settings.mcp.server_form import ServerEditor
 from helix_desktop.ui.settings.mcp.text import STATE_COLORS, consent_text, cost_text, state_text
 from helix_desktop.ui.settings.mcp.tool_list import LogView, ToolList
+from helix_desktop.words.translation import Translator, translate
 
+tr = Translator("Settings: MCP")
 _SWITCH_PX = 40
 _LINK_PX = 12  # a link's own margin, by which a row of them is moved out
 
@@ -51,12 +52,12 @@ class ServerCard(QFrame):
         super().__init__()
         self.name = name
         self.setProperty("role", "card")
-        self.setAccessibleName(f"MCP server {name}")
+        self.setAccessibleName(tr("MCP server {name}", name=name))
         self._report: McpServerStatus | None = None
         self._dot, self._state = Dot("faint", px=8), ElidedLabel("", "note")
         self._cost, self._endpoint = label("", "faint"), ElidedLabel("", "mono")
         self._enabled_switch = Switch("")
-        self._enabled_switch.setAccessibleName(f"{name} is on")
+        self._enabled_switch.setAccessibleName(tr("Use {name}", name=name))
         self._enabled_switch.setFixedWidth(_SWITCH_PX)
         self._enabled_switch.toggled.connect(lambda on: self.switched.emit(name, on))
         self._reason = label("", "error", wrap=True)
@@ -65,15 +66,15 @@ class ServerCard(QFrame):
             label("", "mono", wrap=True),
         )
         self._consent = self._consent_box()
-        self.tools, self.log, self.editor = ToolList(), LogView(), ServerEditor("Save and start")
+        self.tools, self.log, self.editor = ToolList(), LogView(), ServerEditor(tr("Save and start"))
         self._toggles = {
-            "tools": self._toggle("Tools", self.tools),
-            "log": self._toggle("Log", self.log),
-            "edit": self._toggle("Edit", self.editor),
+            "tools": self._toggle(tr("Tools"), tr("Tools of {name}", name=name), self.tools),
+            "log": self._toggle(tr("Log"), tr("Log of {name}", name=name), self.log),
+            "edit": self._toggle(tr("Edit"), tr("Edit {name}", name=name), self.editor),
         }
         self._restart, remove = (
-            PushButton("Restart", "link", name="restart"),
-            PushButton("Remove", "link", name="remove"),
+            PushButton(tr("Restart"), "link", name="restart"),
+            PushButton(tr("Remove"), "link", name="remove"),
         )
         self._restart.clicked.connect(lambda: self.restart_requested.emit(name))
         remove.clicked.connect(lambda: self.remove_requested.emit(name))
@@ -96,9 +97,9 @@ class ServerCard(QFrame):
         self.editor.cancelled.connect(lambda: self._toggles["edit"].setChecked(False))
 
     def _consent_box(self) -> QFrame:
-        allow = PushButton("Let it start", name="allow")
+        allow = PushButton(tr("Allow and start"), name="allow")
         allow.clicked.connect(self._give_consent)
-        words = label("This is not what you agreed to, or it was never agreed to.", "warn", wrap=True)
+        words = label(tr("This configuration hasn't been approved."), "warn", wrap=True)
         box = card(
             column(
                 words, self._consent_summary, self._consent_details, row(allow, None), margins=(12, 9, 12, 10)
@@ -112,9 +113,9 @@ class ServerCard(QFrame):
         if self._report is not None:
             self.consent_given.emit(self.name, self._report.entry.fingerprint)
 
-    def _toggle(self, text: str, part: QWidget) -> DisclosureButton:
+    def _toggle(self, text: str, accessible_name: str, part: QWidget) -> DisclosureButton:
         button = DisclosureButton(text, part)
-        button.setAccessibleName(f"{text} of {self.name}")
+        button.setAccessibleName(accessible_name)
         if part is self.editor:
             button.toggled.connect(lambda on: self._start_editing() if on else None)
         return button
@@ -137,7 +138,7 @@ class ServerCard(QFrame):
         self._enabled_switch.blockSignals(False)
         self._enabled_switch.update()
         failed = report.state in ("failed", "waiting") and report.why
-        self._reason.setText(report.why if failed else "")
+        self._reason.setText(translate(report.why) if failed else "")
         self._reason.setVisible(bool(failed))
         self._consent.setVisible(report.state == "unapproved")
         sentence, exactly = consent_text(report.entry, folder)
@@ -145,10 +146,12 @@ class ServerCard(QFrame):
         self._consent_details.setText(exactly)
         self.tools.show_tools(report.tools)
         self.log.show_log(report.log)
-        self._toggles["tools"].setText(pluralize(len(report.tools), "tool") if report.tools else "Tools")
+        self._toggles["tools"].setText(
+            tr.plural(len(report.tools), "%n tool", "%n tools") if report.tools else tr("Tools")
+        )
         self._toggles["tools"].setVisible(bool(report.tools))
         self._restart.setVisible(report.state in ("ready", "failed", "starting"))
-        self._restart.setText("Start now" if report.state == "failed" else "Restart")
+        self._restart.setText(tr("Start now") if report.state == "failed" else tr("Restart"))
 
     def is_open(self, part: str) -> bool:
         """Return True if its tools, log or fields are open."""

@@ -17,12 +17,15 @@ from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.settings.mcp.text import (
     cost_text,
     endpoint_text,
-    error_text,
     parse_draft,
     state_text,
     variables_text,
     with_break_points,
 )
+from helix_desktop.words.errors import error_text
+from helix_desktop.words.translation import Translator, translate
+
+tr = Translator("Settings: MCP")
 
 _PAIRS_PX = 62
 _STATE_ICONS = {
@@ -60,10 +63,10 @@ class TestStatus(QWidget):
     def show_report(self, report: McpServerStatus) -> None:
         """Show how a test ended."""
         if report.state == "ready":
-            parts = (report.reported_name or "It answers", cost_text(report))
+            parts = (report.reported_name or tr("Connected"), cost_text(report))
             self.show_status("ok", " · ".join(part for part in parts if part))
         else:
-            self.show_status("failed", report.why or f"{state_text(report)}.")
+            self.show_status("failed", translate(report.why) or state_text(report))
 
 
 class ServerForm(Themed, QWidget):
@@ -80,18 +83,18 @@ class ServerForm(Themed, QWidget):
         self._variables = QPlainTextEdit()
         self._variables.setTabChangesFocus(True)
         self._variables.setFixedHeight(_PAIRS_PX)
-        self._variables.setPlaceholderText("NAME=value, one per line")
-        self._cwd.setPlaceholderText("The workspace’s folder")
+        self._variables.setPlaceholderText(tr("NAME=value, one per line"))
+        self._cwd.setPlaceholderText(tr("Workspace folder"))
         self._secrets: dict[str, QLineEdit] = {}
         self._rows = QVBoxLayout()
         self._rows.setSpacing(8)
         self._fields = {
-            "name": FormField("Name", self._name),
-            "reach": FormField("Command or URL", self._endpoint),
-            "cwd": FormField("Folder", self._cwd),
+            "name": FormField(tr("Name"), self._name),
+            "reach": FormField(tr("Command or URL"), self._endpoint),
+            "cwd": FormField(tr("Folder"), self._cwd),
             "env": FormField(
-                "Variables or headers", self._variables,
-                note="Names like API_KEY or TOKEN are kept as secrets, not in a file.",
+                tr("Variables or headers"), self._variables,
+                note=tr("Values of names like API_KEY or TOKEN are kept as secrets, not in a file."),
             ),
         }  # fmt: skip
         for field in (self._name, self._endpoint, self._cwd):
@@ -121,7 +124,7 @@ class ServerForm(Themed, QWidget):
     def _add_secret(self, name: str, value: str, missing: bool) -> None:
         entry = QLineEdit(value)
         entry.setEchoMode(QLineEdit.EchoMode.Password)
-        entry.setPlaceholderText("Not known: enter it" if missing else "Kept; type to replace it")
+        entry.setPlaceholderText(tr("Enter value") if missing else tr("Saved. Type to replace it."))
         entry.textEdited.connect(lambda _: self.edited.emit())
         self._secrets[name] = entry
         entry.setAccessibleName(name)
@@ -144,7 +147,7 @@ class ServerForm(Themed, QWidget):
         faults = validate_server(parsed.entry, used_names)
         faults["env"] = faults.get("env", "") or faults.get("headers", "")
         for name, field in self._fields.items():
-            field.show_error(faults.get(name, ""))
+            field.show_error(translate(faults.get(name, "")))
         return None if any(faults.values()) else parsed
 
     def errors(self) -> dict[str, str]:
@@ -166,8 +169,8 @@ class ServerEditor(QWidget):
         self.form, self.status = ServerForm(), TestStatus()
         self.used_names: tuple[str, ...] = ()
         cancel, self.test = (
-            PushButton("Cancel", name="cancel"),
-            PushButton("Test", "", "zap", name="test_server"),
+            PushButton(tr("Cancel"), name="cancel"),
+            PushButton(tr("Test"), "", "zap", name="test_server"),
         )
         self.save = PushButton(save_text, "primary", name="save_server")
         cancel.clicked.connect(self.cancelled)
@@ -191,7 +194,7 @@ class ServerEditor(QWidget):
         """Show that a test runs, or has ended."""
         self.test.setEnabled(not is_testing)
         if is_testing:
-            self.status.show_status("running", "Starting it once…")
+            self.status.show_status("running", tr("Testing…"))
 
     def show_test(self, report: McpServerStatus) -> None:
         """Show how a test ended."""

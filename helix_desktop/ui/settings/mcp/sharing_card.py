@@ -15,13 +15,10 @@ from helix_desktop.services.cache_server.config_snippets import (
 from helix_desktop.ui.design.buttons import PushButton, Switch
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import column, line, row
+from helix_desktop.words.translation import Translator, translate
 
-_LEAD = (
-    "Other programs can recall, search and list what {name} has cached, and nothing else. Each starts the "
-    "server itself with this command; the window can be open meanwhile."
-)
-_HTTP = "Serve it over HTTP as well, while Helix Desktop runs"
-_HTTP_NOTE = "For programs that cannot start commands. On this machine only, and only with the token."
+tr = Translator("Settings: MCP")
+
 _COPIED_MS = 1_600
 
 
@@ -37,20 +34,21 @@ class SharingCard(QFrame):
         self.setProperty("role", "card")
         self._stdio_config = self._http_config = ""
         self._lead, self._command = label("", "note", wrap=True), label("", "mono", wrap=True)
-        copy = PushButton("Copy for another program", "", "copy", px=13, name="copy_command")
-        self.http = Switch(_HTTP)
+        copy = PushButton(tr("Copy MCP configuration"), "", "copy", px=13, name="copy_command")
+        self.http = Switch(tr("Also share over HTTP while Helix Desktop runs"))
         self._url = label("", "mono")
         self._error = label("", "error", wrap=True)
         self._copy_http, renew = (
-            PushButton("Copy with token", "", "copy", px=13, name="copy_http"),
-            PushButton("New token", name="renew_token"),
+            PushButton(tr("Copy with token"), "", "copy", px=13, name="copy_http"),
+            PushButton(tr("New token"), name="renew_token"),
         )
         self._endpoint_row = QFrame()
         self._endpoint_row.setLayout(row(self._url, None, renew, self._copy_http))
+        http_note = tr("For programs that can't start commands. Only on this computer, with the token.")
         self.setLayout(
             column(
-                label("This cache, for other programs", "strong"), self._lead, self._command, row(copy, None),
-                line(), row(self.http, None), label(_HTTP_NOTE, "note", wrap=True),
+                label(tr("Share this cache over MCP"), "strong"), self._lead, self._command, row(copy, None),
+                line(), row(self.http, None), label(http_note, "note", wrap=True),
                 self._error, self._endpoint_row,
                 margins=(16, 12, 16, 14), gap=9,
             )
@@ -64,12 +62,18 @@ class SharingCard(QFrame):
         """Show how the cache of a workspace is shared; `command` starts its server."""
         name = server_name(workspace)
         self._stdio_config, self._http_config = stdio_config(name, command), http_config(name, sharing)
-        self._lead.setText(_LEAD.format(name=workspace))
+        self._lead.setText(
+            tr(
+                "Other programs can recall, search and list the cached outputs of {workspace}, nothing else. "
+                "Each program starts this command itself, even while Helix Desktop is open.",
+                workspace=workspace,
+            )
+        )
         self._command.setText(" ".join(_quoted(word) for word in command))
         self.http.setChecked(sharing.is_enabled)
         self._url.setText(sharing.url)
         self._endpoint_row.setVisible(bool(sharing.url))
-        self._error.setText(sharing.error)
+        self._error.setText(translate(sharing.error))
         self._error.setVisible(bool(sharing.error))
 
 
@@ -81,6 +85,6 @@ def _copy_with_feedback(button: PushButton, text: str) -> None:
     """Put a text on the clipboard, and say so on the button for a moment."""
     QGuiApplication.clipboard().setText(text)
     before = button.text()
-    if before != "Copied":
-        button.setText("Copied")
+    if before != tr("Copied"):
+        button.setText(tr("Copied"))
         QTimer.singleShot(_COPIED_MS, button, lambda: button.setText(before))

@@ -5,17 +5,22 @@ from __future__ import annotations
 import re
 import shlex
 
-from helix_desktop.domain.errors import HelixError, InvalidInput
+from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.mcp_server import McpServerConfig
-from helix_desktop.domain.text_format import pluralize
+from helix_desktop.domain.user_text import TextContext
 from helix_desktop.services.mcp.config_import import ServerDraft, is_secret_name, parse_server_configs
 from helix_desktop.services.mcp.status import McpServerStatus
 from helix_desktop.words.numbers import format_tokens
+from helix_desktop.words.translation import Translator, translate
 
+tr = Translator("Settings: MCP")
+text = TextContext("Settings: MCP")
 _VARIABLE = re.compile(r"\s*([^=:\s]+)\s*[=:]\s?(.*)")
+
 _STATES = {
-    "ready": "Ready", "starting": "Starting…", "waiting": "About to start…", "failed": "Failed", "off": "Off",
-    "unapproved": "Changed · waits for your consent", "untrusted": "The folder is not trusted",
+    "ready": text("Ready"), "starting": text("Starting…"), "waiting": text("Waiting to start"),
+    "failed": text("Failed"), "off": text("Off"), "unapproved": text("Changed · needs your approval"),
+    "untrusted": text("Folder not trusted"),
 }  # fmt: skip
 STATE_COLORS = {
     "ready": "ok", "starting": "accent", "waiting": "accent", "failed": "error", "unapproved": "warn",
@@ -26,10 +31,10 @@ STATE_COLORS = {
 def state_text(report: McpServerStatus) -> str:
     """Return the state in a few words."""
     if report.state == "waiting" and report.why:
-        return "Starting again…"
+        return tr("Restarting…")
     if report.state == "failed" and report.retry_in_s:
-        return f"Failed · next try within {report.retry_in_s:g} s"
-    return _STATES[report.state]
+        return tr("Failed · retrying within {seconds} s", seconds=f"{report.retry_in_s:g}")
+    return translate(_STATES[report.state])
 
 
 def with_break_points(name: str) -> str:
@@ -40,10 +45,14 @@ def with_break_points(name: str) -> str:
 def cost_text(report: McpServerStatus) -> str:
     """Return how many tools the model sees, and what they cost; empty when nothing is known of them."""
     if not report.tools:
-        return "no tools" if report.state == "ready" else ""
+        return tr("no tools") if report.state == "ready" else ""
     exposed, total = len(report.exposed_tools), len(report.tools)
-    tools = pluralize(total, "tool") if exposed == total else f"{exposed} of {pluralize(total, 'tool')}"
-    return f"{tools} · {format_tokens(report.tokens)} tokens in each request"
+    tools = (
+        tr.plural(total, "%n tool", "%n tools")
+        if exposed == total
+        else tr.plural(total, "{exposed} of %n tool", "{exposed} of %n tools", exposed=exposed)
+    )
+    return f"{tools} · {_tokens_text(report.tokens)}"
 
 
 def total_text(reports: tuple[McpServerStatus, ...]) -> str:
@@ -52,7 +61,13 @@ def total_text(reports: tuple[McpServerStatus, ...]) -> str:
         sum(len(report.exposed_tools) for report in reports),
         sum(report.tokens for report in reports),
     )
-    return f"{pluralize(exposed, 'tool')}, {format_tokens(tokens)} tokens in each request" if exposed else ""
+    if not exposed:
+        return ""
+    return f"{tr.plural(exposed, '%n tool', '%n tools')} · {_tokens_text(tokens)}"
+
+
+def _tokens_text(tokens: int) -> str:
+    return tr("{tokens} tokens in each request", tokens=format_tokens(tokens))
 
 
 def consent_text(entry: McpServerConfig, folder: str) -> tuple[str, str]:
@@ -60,16 +75,14 @@ def consent_text(entry: McpServerConfig, folder: str) -> tuple[str, str]:
     pairs, secret = (entry.headers, entry.secret_headers) if entry.url else (entry.env, entry.secret_env)
     variables = [
         *(f"{key}={value}" for key, value in pairs.items()),
-        *(f"{key}=••• (kept)" for key in secret),
+        *(tr("{name}=••• (saved)", name=key) for key in secret),
     ]
     exactly = "\n".join([entry.target_line, *variables])
     if entry.url:
-        return (
-            "It would connect to this address, with these headers:" if variables else "It would connect to:",
-            exactly,
-        )
-    where = f"It would start in {entry.cwd or folder}, with your rights and outside the sandbox:"
-    return where, exactly
+        summary = tr("Connects to this address with these headers:") if variables else tr("Connects to:")
+        return summary, exactly
+    summary = tr("Starts in {folder}, with your rights and outside the sandbox:", folder=entry.cwd or folder)
+    return summary, exactly
 
 
 def endpoint_text(entry: McpServerConfig) -> str:
@@ -108,20 +121,16 @@ def parse_draft(name: str, endpoint: str, cwd: str, variables: str, secrets: dic
     return ServerDraft(entry, values)
 
 
-def _parse_variables(text: str) -> dict[str, str]:
+def _parse_variables(lines: str) -> dict[str, str]:
     values: dict[str, str] = {}
-    for line in text.splitlines():
+    for line in lines.splitlines():
         if not line.strip():
             continue
         pair = _VARIABLE.fullmatch(line)
         if pair is None:
             raise InvalidInput(
-                f"{line.strip()[:60]!r} is no variable.", fix="Write NAME=value, one per line."
+                text("Each variable must be NAME=value (got {given}).", given=repr(line.strip()[:60])),
+                fix=text("Write one per line."),
             )
         values[pair[1]] = pair[2].strip()
     return values
-
-
-def error_text(error: HelixError) -> str:
-    """Return an error on one line."""
-    return " ".join(part for part in (error.what, error.why, error.fix) if part)

@@ -15,7 +15,9 @@ from helix_desktop.ui.design.style.fonts import ui_font
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.words.numbers import format_tokens
+from helix_desktop.words.translation import Translator, translate
 
+tr = Translator("Settings: MCP")
 _MIN_SEARCHABLE = 12  # tools from which on there is a field to look for one
 _LOG_PX, _SWITCH_PX, _COST_PX = 170, 38, 50
 
@@ -31,7 +33,7 @@ class ToolList(Themed, QWidget):
         super().__init__()
         self._tools: tuple[McpToolStatus, ...] = ()
         self._lines: dict[str, QWidget] = {}
-        self._search = SearchField("Find a tool")
+        self._search = SearchField(tr("Filter tools"))
         self._search.textChanged.connect(self._filter)
         self._rows = QVBoxLayout()
         self._rows.setSpacing(2)
@@ -57,7 +59,8 @@ class ToolList(Themed, QWidget):
         switch.setFixedWidth(_SWITCH_PX)
         switch.toggled.connect(lambda on, tool=status.tool: self._switch(tool, on))
         note = ElidedLabel(
-            status.refusal or status.description.replace("\n", " "), "warn" if status.refusal else "faint"
+            translate(status.refusal) or status.description.replace("\n", " "),
+            "warn" if status.refusal else "faint",
         )
         note.setToolTip(status.description)
         name = ElidedLabel(status.tool)
@@ -69,12 +72,12 @@ class ToolList(Themed, QWidget):
             px=14,
             color_token="faint" if status.is_read_only else "surface",
         )
-        reads.setToolTip("The server says that it only reads." if status.is_read_only else "")
+        reads.setToolTip(tr("Read-only, according to the server") if status.is_read_only else "")
         reads.setAccessibleName(reads.toolTip())
-        cost = label("not told" if status.refusal else format_tokens(status.tokens), "faint")
+        cost = label(tr("hidden") if status.refusal else format_tokens(status.tokens), "faint")
         cost.setFixedWidth(_COST_PX)
         cost.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        cost.setToolTip("" if status.refusal else "Tokens in each request")
+        cost.setToolTip(tr("Hidden from the model") if status.refusal else tr("Tokens in each request"))
         parts.addWidget(reads)
         parts.addWidget(cost)
         line = QWidget()
@@ -100,8 +103,8 @@ class LogView(Themed, QPlainTextEdit):
         super().__init__()
         self.setReadOnly(True)
         self.setFixedHeight(_LOG_PX)
-        self.setAccessibleName("What the server said")
-        self.setPlaceholderText("It has said nothing beside the protocol.")
+        self.setAccessibleName(tr("Log output"))
+        self.setPlaceholderText(tr("No log output"))
         self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
 
     def show_log(self, text: str) -> None:
