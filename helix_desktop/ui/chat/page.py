@@ -9,7 +9,6 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
 from helix_desktop.domain.messages import QueuedMessage
-from helix_desktop.domain.tools import PermissionMode
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.composer.notice_strip import ComposerStrip, TrustStrip
 from helix_desktop.ui.chat.composer.queue_list import QueueList
@@ -175,7 +174,9 @@ class ChatPage(QWidget):
         self.trust_strip = TrustStrip()
         self.key_strip = ComposerStrip("shield-alert", "warn", tr("Enter API key…"))
         self.todo_panel = TodoPanel(self.model)
-        self.empty_state = EmptyState("message-square", "")
+        # Every session starts in mode ask, and is no longer empty once that was changed.
+        sentence = tr("Start a conversation. The agent asks before it edits files or runs commands.")
+        self.empty_state = EmptyState("message-square", sentence, tr("Write a message"))
         # Hidden too it would ask for its height, which a low window has to give to the composer.
         self.empty_state.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Ignored)
         self.empty_state.button_clicked.connect(self.composer.editor.setFocus)
@@ -200,12 +201,7 @@ class ChatPage(QWidget):
         )
         stack.setStretch(1, 1)
         self.setLayout(stack)
-        self.show_mode("ask")
         self._update_page()
-
-    def show_mode(self, mode: PermissionMode) -> None:
-        """Say on the empty page what the agent may do."""
-        self.empty_state.set_content(_invitation(mode), tr("Write a message"))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """F3 goes on finding from anywhere on the page, with Shift back."""
@@ -229,15 +225,3 @@ class ChatPage(QWidget):
         """Take a theme, and a zoom (1.0 is 15 px text)."""
         self.view.set_theme(theme, zoom)
         self.composer.set_theme(theme, zoom)
-
-
-def _invitation(mode: PermissionMode) -> str:
-    match mode:
-        case "ask":
-            return tr("Start a conversation. The agent asks before it edits files or runs commands.")
-        case "plan":
-            return tr("Start a conversation. The agent only reads files and plans.")
-        case "auto":
-            return tr(
-                "Start a conversation. The agent edits files and runs sandboxed commands without asking."
-            )

@@ -40,7 +40,6 @@ class ModeController(QObject):
         mode = conversation.mode if conversation is not None else "ask"
         self._actions[mode].setChecked(True)
         self._window.top_bar.mode.show_mode(mode)
-        self._chat.show_mode(mode)
 
     def _on_update(self, update: Update) -> None:
         match update:
