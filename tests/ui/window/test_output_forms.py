@@ -148,7 +148,7 @@ async def test_an_unsuitable_form_is_refused_on_the_current_page(qapp: QApplicat
         await rig.change_policy(**LARGE)
         await rig.run_turn("Read it")
         press_action(rig.chat.view, card(rig), "form:full")
-        await until(lambda: "does not fit" in rig.banner_text(), "the refusal")
+        await until(lambda: "doesn't fit the context window" in rig.banner_text(), "the refusal")
         assert card(rig).form == "preview"
         answer = rig.events(ToolAnswered)[-1]
         assert len(await rig.workspace.store.get(answer.digest)) == answer.size
