@@ -235,7 +235,7 @@ async def test_an_extract_needs_instructions_and_a_model() -> None:
     demo = await a_session(info=msgspec.structs.replace(MAIN, demo=True))
     demo.roles = ModelRoles(demo.model)
     assert (
-        "no model that could extract" in (await refused(demo, seq_of(demo, "big"), "compact", "names")).what
+        "No model can write an extract" in (await refused(demo, seq_of(demo, "big"), "compact", "names")).what
     )
 
 
