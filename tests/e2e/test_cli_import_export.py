@@ -89,7 +89,7 @@ def test_a_workspace_is_exported_and_imported_elsewhere(here: Here, tmp_path: Pa
     assert here.json("list", "other") == here.json("list", "ws")
     assert here.json("export", "ws", str(tmp_path / "without"))["path"] == str(tmp_path / "without.helix")
     result = here.cache("import", file, "--workspace", str(other))
-    assert result == (0, "0 entries added, 2 known. Sessions: 1 known.\n", "")
+    assert result == (0, "0 entries added, 2 already present. Sessions: 1 unchanged.\n", "")
     verified = here.json("verify", "other")
     assert (verified["verified"], verified["damaged"]) == (2, [])
 
@@ -116,7 +116,7 @@ def test_a_pipe_is_refused_at_once(here: Here, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.helix")
     code, out, err = here.cache("import", str(tmp_path / "pipe.helix"), "--workspace", str(tmp_path / "ws"))
     assert (code, out) == (2, "")
-    assert "It is a pipe or a device" in err
+    assert "not a pipe or device" in err
 
 
 def test_a_backup_contains_every_workspace(here: Here, tmp_path: Path) -> None:
@@ -124,7 +124,7 @@ def test_a_backup_contains_every_workspace(here: Here, tmp_path: Path) -> None:
     code, out, err = here("backup", str(tmp_path / "saved"))
     (file,) = (tmp_path / "saved").iterdir()
     assert (code, out.split()[0]) == (0, str(file))
-    assert err == "2 entries, 1 session. Verified.\n"
+    assert err == "Contains 2 entries and 1 session. Verified.\n"
     (tmp_path / "empty").mkdir()
     here.folder = tmp_path / "empty"
     code, _, err = here("backup", str(tmp_path / "saved"))

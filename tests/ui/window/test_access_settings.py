@@ -68,7 +68,7 @@ async def test_sandbox_and_network_can_be_switched(qapp: QApplication, tmp_path:
         group = await opened(rig)
         assert "no network" in group.status_text
         flip(group, "network")
-        await until(lambda: "the network is open" in group.status_text, "the network open")
+        await until(lambda: "network allowed" in group.status_text, "the network open")
         flip(group, "sandbox")
         await until(lambda: group.status_text.startswith("Not sandboxed"), "the sandbox off")
         assert not group.switches["network"].isVisible()

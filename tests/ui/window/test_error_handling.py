@@ -58,11 +58,11 @@ async def test_a_workspace_in_use_elsewhere_is_reported_and_opens_when_it_is_fre
         folder = rig.wiring.services.registry.store_folder(first)
         other = await LevelDbStore.open(folder, first)
         await rig.wiring.workspace_controller.open_workspace(first)
-        assert "is open here already" in rig.banner_text()
+        assert "is already open here" in rig.banner_text()
         assert "Not open. Sessions are kept." in _words(rig.window.sidebar)
         assert rig.wiring.session_controller.conversation is None
         await rig.wiring.workspace_controller.open_workspace(second)
-        assert "is open here already" not in rig.banner_text()
+        assert "is already open here" not in rig.banner_text()
         await other.close()
         await rig.wiring.workspace_controller.open_workspace(first)
         assert [row.text for row in rig.rows(UserRow)] == ["Look"]
@@ -89,14 +89,14 @@ async def test_a_model_that_no_longer_exists_does_not_shut_a_workspace(
         rig.wiring.services.registry.change(identity, model="gone/model")
     async with open_window(qapp, tmp_path) as rig:
         await rig.wiring.workspace_controller.restore_last()
-        assert "There is no provider gone" in rig.banner_text()
+        assert "Provider gone not found" in rig.banner_text()
         rig.wiring.settings.dialog.providers.editor.use_requested.emit("demo")
         await until(
             lambda: rig.wiring.services.registry.get(identity).model == "demo/offline", "the demo model"
         )
         await rig.wiring.workspace_controller.open_workspace(identity)
         assert [row.text for row in rig.rows(UserRow)] == ["Look"]
-        assert "There is no provider gone" not in rig.banner_text()
+        assert "Provider gone not found" not in rig.banner_text()
 
 
 async def test_removing_a_workspace_keeps_its_data(qapp: QApplication, tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ async def test_a_repaired_store_and_later_damage_are_reported_once(
     async with open_window(qapp, tmp_path) as rig:
         await rig.wiring.workspace_controller.restore_last()
         assert "has been repaired" in rig.banner_text()
-        assert "CURRENT, the file that leads to all others, is missing" in rig.banner_text()
+        assert "CURRENT, the file that names all others, is missing" in rig.banner_text()
         assert "Nothing was lost." in rig.banner_text()
         assert [row.text for row in rig.rows(UserRow)] == ["Look"]
     compact_tables(folder)
@@ -161,4 +161,4 @@ async def test_a_repaired_store_and_later_damage_are_reported_once(
             with pytest.raises(ContentDamaged):
                 await rig.workspace.store.get(digest_of(data))
         assert rig.banner_text().count("is damaged and was not used") == 1
-        assert "storing the same bytes heals the entry" in rig.banner_text()
+        assert "storing the same output repairs the entry" in rig.banner_text()
