@@ -5,31 +5,31 @@
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-run: ## Set up, then start the app (without a display: the guided demo, pictures in build/demo)
+run: ## Set up, then start the app (without a display: the guided demo, screenshots in build/demo)
 	@./helix run
 
-test: ## Set up, check, then run the whole test suite
+test: ## Set up, check the code, then run all tests
 	@./helix test
 
-test-peers: ## Test against programs of others (model servers that fail on purpose, a real llama.cpp)
+test-peers: ## Test against other programs (model servers that fail on purpose, a real llama.cpp)
 	@./helix test-peers
 
-soak: ## Run 2,000 turns against a server that fails on purpose, and look for leaks
+soak: ## Run 2,000 turns against a server that fails on purpose, and check for leaks
 	@./helix soak
 
-check: ## Format, lint, types and import rules
+check: ## Check format, lint, types and import rules
 	@./helix check
 
-bench: ## Measure, and print one table of figures (TRAJECTORIES=DIR: what each profile makes of recorded sessions)
+bench: ## Run the benchmarks and print one table (TRAJECTORIES=DIR: each profile on recorded sessions)
 	@./helix bench $(if $(TRAJECTORIES),--trajectories "$(TRAJECTORIES)")
 
-torture: ## Race, kill and damage the store for a long time
+torture: ## Stress, kill and damage the store for a long time
 	@./helix torture
 
-screenshots: ## Picture every screen, light and dark, into build/screenshots
+screenshots: ## Take screenshots of every screen, light and dark, into build/screenshots
 	@./helix screenshots
 
-texts: ## Bring the catalogs of texts up to date, and list every text by screen in build/texts.md
+texts: ## Update the catalogs of texts, and list every text by screen in build/texts.md
 	@./helix texts
 
 package: ## List what can be built; make package-deb, package-rpm, package-windows, package-all ... build it
@@ -38,11 +38,11 @@ package: ## List what can be built; make package-deb, package-rpm, package-windo
 package-%:
 	@./helix package $*
 
-doctor: ## Say what is there and what is missing
+doctor: ## List what is installed and what is missing
 	@./helix doctor
 
 lock: ## Resolve pyproject.toml into requirements.txt and requirements-dev.txt
 	@./helix lock
 
-clean: ## Remove what was built; .venv and the person's data stay
+clean: ## Remove what was built; .venv and your data are kept
 	@rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

@@ -19,7 +19,7 @@ def version(root: Path) -> str:
     text = (root / "helix_desktop" / "__init__.py").read_text(encoding="utf-8")
     match = re.search(r'^__version__ = "([^"]+)"$', text, re.MULTILINE)
     if not match:
-        raise SetupFailed("helix_desktop/__init__.py names no __version__: there is nothing to build.")
+        raise SetupFailed("__version__ is missing in helix_desktop/__init__.py.")
     return match[1]
 
 
@@ -32,7 +32,7 @@ def epoch(root: Path) -> int:
     seconds = configured or _git(root, "log", "-1", "--format=%ct")
     if not seconds.isdecimal():
         raise SetupFailed(
-            "there is no date for the build: this is no git checkout. "
+            "The build has no date, because this isn't a git checkout. "
             "Set SOURCE_DATE_EPOCH to seconds since 1970."
         )
     return int(seconds)
@@ -67,7 +67,7 @@ def releases() -> str:
     """
     address = os.environ.get(RELEASES_VARIABLE, "").strip()
     if address and not re.fullmatch(r"https://[\w.:/-]+", address):
-        raise SetupFailed(f"{RELEASES_VARIABLE}={address!r} is no plain https:// address.")
+        raise SetupFailed(f"{RELEASES_VARIABLE} must be a plain https:// address (got {address!r}).")
     return address
 
 
@@ -75,7 +75,7 @@ def write_identity(root: Path, resources: Path, target: str, python: str) -> Non
     """Put build.toml into the resources of a bundle."""
     text = identity(root, target, python)
     if not resources.is_dir():
-        raise SetupFailed(f"{resources} is no folder of resources: the bundle is incomplete.")
+        raise SetupFailed(f"{resources} is missing: the bundle is incomplete.")
     (resources / NAME).write_text(text, encoding="utf-8", newline="\n")
 
 

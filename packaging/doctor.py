@@ -1,4 +1,4 @@
-"""./helix doctor: what is there, what is missing, and one line that installs it."""
+"""./helix doctor: what is installed, what is missing, and one line that installs it."""
 
 from __future__ import annotations
 
@@ -36,12 +36,15 @@ def examine(environment: Environment, environ: Mapping[str, str]) -> int:
     for finding in findings:
         sys.stdout.write(f"{finding.mark:<7}  {finding.what:<18} {finding.detail}\n")
     manager, _ = known_pythons(os_release())
-    for mark, title in (("MISSING", "To install what is missing"), ("could", "To install the rest, too")):
+    for mark, title in (
+        ("MISSING", "To install what is missing"),
+        ("could", "To install the optional packages"),
+    ):
         packages = unique(name for finding in findings if finding.mark == mark for name in finding.packages)
         if not packages:
             continue
         line = install_line(manager, packages, sudo=os.geteuid() != 0)
-        sys.stdout.write(f"\n{title}:\n  {line or 'Debian calls it ' + ' '.join(packages)}\n")
+        sys.stdout.write(f"\n{title}:\n  {line or 'Debian packages: ' + ' '.join(packages)}\n")
     return 1 if any(finding.mark == "MISSING" for finding in findings) else 0
 
 
@@ -51,15 +54,15 @@ def _findings(environment: Environment, environ: Mapping[str, str]) -> Iterator[
     display = environ.get("WAYLAND_DISPLAY") or environ.get("DISPLAY")
     yield Finding("ok", "display", display or "none: the app runs offscreen")
     free = shutil.disk_usage(environment.root).free / 1e9
-    free_space = f"{free:.1f} GB free (set-up takes about {_SPACE_GB:.0f})"
+    free_space = f"{free:.1f} GB free (setup needs about {_SPACE_GB:.0f})"
     yield Finding("ok" if free > _SPACE_GB else "MISSING", "disk", free_space)
     for need in LOCKS:
         lacking = qt_libraries.missing_packages(need, environ)
-        text = " ".join(lacking) or "all there"
+        text = " ".join(lacking) or "installed"
         yield Finding("MISSING" if lacking else "ok", f"packages to {need}", text, tuple(lacking))
     for need, lock in LOCKS.items():
         there = environment.holds(need)
-        text = f"{lock}, {'installed' if there else f'which ./helix {need} installs'}"
+        text = f"{lock}, {'installed' if there else f'./helix {need} installs it'}"
         yield Finding("ok" if there else "later", f"lock to {need}", text)
     for program, (package, use) in _NICE_TO_HAVE.items():
         there = bool(shutil.which(program))
@@ -72,5 +75,5 @@ def _python() -> Finding:
         lacking = qt_libraries.missing_binding(str(Path(sys.executable).resolve()))
     except SetupFailed as failed:
         return Finding("MISSING", "python", f"{version}: {failed}")
-    note = f", with {lacking[0]} of the system" if lacking else ""
+    note = f", with the system's {lacking[0]}" if lacking else ""
     return Finding("MISSING" if lacking else "ok", "python", f"{version}{note}", tuple(lacking))

@@ -45,7 +45,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def test(arguments: Sequence[str]) -> int:
-    """Check, then run the whole suite in three processes; with arguments, only pytest with them."""
+    """Check the code, then run all tests in three processes; with arguments, only pytest with them."""
     _set_up("test", libraries="test")
     if arguments:
         return _call("-m", "pytest", *arguments)
@@ -61,32 +61,32 @@ def test(arguments: Sequence[str]) -> int:
 
 
 def test_peers(arguments: Sequence[str]) -> int:
-    """Test against programs of others, installed below build/peers; what cannot be installed is skipped."""
+    """Test against other programs, installed into build/peers; skip those that can't be installed."""
     _set_up_peers()
     # A group of tests that cannot even be read must not cost the others.
     return _call("-m", "pytest", "--continue-on-collection-errors", *(arguments or [str(PEERS)]))
 
 
 def soak(arguments: Sequence[str]) -> int:
-    """Run 2,000 turns against a server that fails on purpose, and look for leaks; --turns N for fewer."""
+    """Run 2,000 turns against a server that fails on purpose, and check for leaks; --turns N for fewer."""
     _set_up_peers()
     _become(str(PEERS / "soak.py"), *arguments)
 
 
 def check(arguments: Sequence[str]) -> int:
-    """Look at format, lint, types and import rules."""
+    """Check format, lint, types and import rules."""
     _set_up("test", libraries=None)
     return _check()
 
 
 def bench(arguments: Sequence[str]) -> int:
-    """Measure, and print one table of figures; --trajectories DIR replays recorded sessions."""
+    """Run the benchmarks and print one table; --trajectories DIR replays recorded sessions."""
     _set_up("test", libraries="run")
     _become(str(Path("tests", "benchmarks", "run.py")), *arguments)
 
 
 def torture(arguments: Sequence[str]) -> int:
-    """Race, kill and damage the store for a long time; with names, only tests/torture/NAME.py."""
+    """Stress, kill and damage the store for a long time; with names, only tests/torture/NAME.py."""
     _set_up("test", libraries=None)
     scripts = sorted(path for path in (ROOT / "tests" / "torture").glob("*.py"))
     selected = [path for path in scripts if not arguments or path.stem in arguments]
@@ -96,29 +96,29 @@ def torture(arguments: Sequence[str]) -> int:
 
 
 def screenshots(arguments: Sequence[str]) -> int:
-    """Picture every screen, light and dark, into build/screenshots."""
+    """Take screenshots of every screen, light and dark, into build/screenshots."""
     _set_up("run", libraries="run")
     _become("-m", "helix_desktop", "screenshots", "--out", str(Path("build", "screenshots")), *arguments)
 
 
 def texts(arguments: Sequence[str]) -> int:
-    """Bring the catalogs of texts up to date, list every text by screen, and check it by the rules."""
+    """Update the catalogs of texts, list every text by screen, and check the rules of texts."""
     _set_up("test", libraries=None)
     return _call(str(Path("packaging", "update_texts.py")), *arguments)
 
 
 def package(arguments: Sequence[str]) -> int:
-    """Build and check installers; alone, it lists what can be built."""
+    """Build and check installers; without arguments, list what can be built."""
     return build_packages(ROOT, arguments)
 
 
 def doctor(arguments: Sequence[str]) -> int:
-    """Say what is there and what is missing, with one line to copy, and change nothing."""
+    """List what is installed and what is missing, with one line to copy; change nothing."""
     return examine(HERE, os.environ)
 
 
 def lock(arguments: Sequence[str]) -> int:
-    """Resolve pyproject.toml into its locks, and the peers of Node; --upgrade takes newer versions."""
+    """Resolve pyproject.toml into the lock files, and the Node peers; --upgrade takes newer versions."""
     with tempfile.TemporaryDirectory() as folder:
         tool = Environment(Path(folder))
         _must(sys.executable, "-m", "venv", str(Path(folder, ".venv")))
@@ -173,7 +173,7 @@ def main(arguments: Sequence[str]) -> int:
     name, rest = (arguments[0], arguments[1:]) if arguments else ("help", [])
     command = COMMANDS.get("help" if name in {"-h", "--help"} else name)
     if command is None:
-        say(f"there is no command {name!r}. `./helix help` lists them.")
+        say(f"Unknown command: {name!r}. `./helix help` lists the commands.")
         return 2
     os.chdir(ROOT)
     try:
@@ -182,7 +182,7 @@ def main(arguments: Sequence[str]) -> int:
         say(str(failed))
         return 1
     except OSError as error:
-        say(f"{error.filename or ROOT}: {error.strerror}. Check the rights and the free space there.")
+        say(f"{error.filename or ROOT}: {error.strerror}. Check the permissions and the free disk space.")
         return 1
     except KeyboardInterrupt:
         return 130

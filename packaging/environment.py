@@ -82,7 +82,7 @@ class Environment:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                say("another set-up is running in this checkout; waiting for it")
+                say("another setup is running in this checkout; waiting for it")
                 fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
@@ -118,7 +118,7 @@ class Environment:
         # interrupted or moved environment are worth nothing.
         if call(self.base, "-m", "venv", "--clear", str(self.root / self.place)):
             raise SetupFailed(
-                f"could not create {self.place} (see above). Free some disk space, or check the rights."
+                f"could not create {self.place} (see above). Free some disk space, or check the permissions."
             )
 
     def _works(self) -> bool:

@@ -65,7 +65,7 @@ def of_system(python: str) -> Binding:
     )
     metadata = next((path for paths in candidates for path in paths), None)
     if metadata is None:
-        raise NotThere(f"{folder} does not say what it is")
+        raise NotThere(f"{folder} has no metadata")
     own = (*metadata.parent.glob("LICENSE*"), *metadata.parent.glob("licenses/LICENSE*"))
     terms = (path for path in (*own, *_TERMS) if path.is_file())
     return Binding(folder, version_and_path[0], metadata, next(terms, None))

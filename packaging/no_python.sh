@@ -44,8 +44,8 @@ python_version() { "$1" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2
 say() { echo "helix: $*" >&2; }
 
 none_known() {
-    say "needs Python 3.11, 3.12 or 3.13 with venv; $1. Get 3.12 with uv (uv python install 3.12) or pyenv; or install" \
-        "the app itself, which brings its own Python (packaging/README.md)."
+    say "Python 3.11, 3.12 or 3.13 with venv is required; $1. Install 3.12 with uv (uv python install 3.12) or pyenv; or" \
+        "install the app itself, which includes its own Python (packaging/README.md)."
     exit 1
 }
 
@@ -55,11 +55,11 @@ no_python() {
     [ -z "$1" ] || [ "$manager" != apt ] || pythons="python$(python_version "$1")-venv${pythons##*python3-venv}"
     there=$(python_version python3)
     case "$1:$pythons" in
-        :python3\ *) [ -z "$there" ] || none_known "the system's is $there" ;;
-        :) none_known "none was found, and no package of this system is known" ;;
+        :python3\ *) [ -z "$there" ] || none_known "the system has $there" ;;
+        :) none_known "none was found, and no package for this system is known" ;;
     esac
     needed_packages "$2"
-    why='no Python that fits was found'
+    why='no suitable Python was found'
     [ -z "$1" ] || why="$1 lacks venv or pip"
     line=''
     case $manager in
@@ -72,7 +72,7 @@ no_python() {
     sudo='sudo '
     [ "$(id -u 2>/dev/null)" != 0 ] || sudo=''
     if [ "$manager:$sudo" != apt: ] || [ "$2" = doctor ] || ! command -v apt-get >/dev/null; then
-        say "$why. Install what is needed, then call this again:  $sudo$line"
+        say "$why. Install it, then run this again:  $sudo$line"
         exit 1
     fi
     say "$why; installing with apt: $pythons$packages"
@@ -81,7 +81,7 @@ no_python() {
     # shellcheck disable=SC2086
     if ! said=$($line -qq -o DPkg::Lock::Timeout=300 2>&1); then
         say "$said"
-        say "that failed. Run it by hand, then call this again:  $line"
+        say "The installation failed. Run it yourself, then run this again:  $line"
         exit 1
     fi
 }

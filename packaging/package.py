@@ -30,7 +30,9 @@ class Target:
             if error.name not in {self.module, self.module.partition(".")[0]}:
                 raise
             place = Path("packaging", *self.module.split(".")).with_suffix(".py")
-            raise SetupFailed(f"this checkout has no {place}: that target cannot be built from it.") from None
+            raise SetupFailed(
+                f"{place} is missing in this checkout. Build this target from a complete checkout."
+            ) from None
         build: Build = module.build
         return build
 
@@ -40,14 +42,14 @@ TARGETS = {
     "deb": Target("a package for Debian and Ubuntu", "deb.build"),
     "rpm": Target("a package for Fedora and openSUSE", "rpm.build"),
     "appimage": Target("one file that runs on any Linux", "appimage.build"),
-    "flatpak": Target("the manifest, checked; stores build it", "flatpak.build"),
-    "windows": Target("a set-up for Windows", "windows.build"),
-    "macos": Target("a disk image of the frozen app, on a Mac", "macos.build"),
-    "licences": Target("the licences of all parts", "release.licences"),
-    "sbom": Target("the list of all parts, for machines", "release.sbom"),
+    "flatpak": Target("the Flatpak manifest, checked; stores build it", "flatpak.build"),
+    "windows": Target("an installer for Windows", "windows.build"),
+    "macos": Target("a disk image for macOS, on a Mac", "macos.build"),
+    "licences": Target("the licenses of all components", "release.licences"),
+    "sbom": Target("the software bill of materials (SBOM)", "release.sbom"),
     "checksums": Target("the SHA-256 of everything in dist", "release.checksums"),
-    "static": Target("look over workflows, scripts and the list of parts", "check.static"),
-    "check": Target("install, run and remove what was built, in clean systems", "check.run"),
+    "static": Target("check workflows, scripts and the list of components", "check.static"),
+    "check": Target("install, run and remove the packages in clean systems", "check.run"),
 }
 ALL = ("frozen", "deb", "rpm", "appimage", "flatpak", "windows", "macos", "licences", "sbom", "checksums")
 """What `all` builds, in this order: later targets use what earlier ones made."""
@@ -58,7 +60,7 @@ def main(root: Path, words: Sequence[str]) -> int:
     formats, _, rest = _parted(words)
     unknown = [name for name in formats if name not in {*TARGETS, "all"}]
     if unknown or not formats:
-        say(f"there is no target {unknown[0]!r}." if unknown else "name what to build.")
+        say(f"Unknown target: {unknown[0]!r}." if unknown else "Choose what to build.")
         _list()
         return 2
     if "all" in formats:
@@ -78,7 +80,7 @@ def _list() -> None:
     sys.stderr.write("Usage: ./helix package TARGET... [-- WORDS]\n\n")
     for name, target in TARGETS.items():
         sys.stderr.write(f"  {name:<10} {target.does}\n")
-    sys.stderr.write(f"  {'all':<10} {', '.join(ALL)}: what this machine can\n")
+    sys.stderr.write(f"  {'all':<10} {', '.join(ALL)}: everything that this computer can build\n")
 
 
 def _all(root: Path, rest: Sequence[str]) -> int:

@@ -59,7 +59,7 @@ def shipped_python() -> str:
     if path:
         if not _fits(path):
             raise SetupFailed(
-                f"{PYTHON_VARIABLE}={path} cannot be shipped: it has to be Python 3.11 or 3.12 with venv, "
+                f"{PYTHON_VARIABLE}={path} can't be packaged. It must be Python 3.11 or 3.12 with venv, "
                 "pip and its shared library (Debian: python3.11-venv and libpython3.11)."
             )
         return path
@@ -69,13 +69,13 @@ def shipped_python() -> str:
     here = str(Path(sys.executable).resolve())
     if sys.version_info[:2] not in _SHIPPED:
         raise SetupFailed(
-            f"{here} cannot be shipped: not every library has a wheel for it. Install Python 3.12 or 3.11 "
-            f"with its shared library, and name it in {PYTHON_VARIABLE}."
+            f"{here} can't be packaged: some libraries have no wheel for it. Install Python 3.12 or 3.11 "
+            f"with its shared library, and set {PYTHON_VARIABLE} to it."
         )
     number = f"3.{sys.version_info[1]}"
-    install([f"libpython{number}", f"python{number}-venv"], "Python cannot be shipped without its library")
+    install([f"libpython{number}", f"python{number}-venv"], "Python can't be packaged without its library")
     if not _fits(here):
-        raise SetupFailed(f"{here} cannot be shipped: its shared library or venv is missing.")
+        raise SetupFailed(f"{here} can't be packaged: its shared library or venv is missing.")
     return here
 
 

@@ -68,13 +68,13 @@ class Peers:
         if not call(*pip, "-r", str(lock)):
             return True
         # A missing wheel for this machine must not cost the others.
-        say("not all peers can be installed; trying them one by one")
+        say("some peers can't be installed together; trying them one by one")
         lacking = [
             name
             for name, lock_part in self._pieces(lock)
             if _quietly(*pip, "--retries", "0", "-r", lock_part)
         ]
-        say(f"without {', '.join(lacking)}: the tests that need them are skipped")
+        say(f"{', '.join(lacking)} not installed: their tests are skipped")
         return False
 
     def _pieces(self, lock: Path) -> Iterator[tuple[str, str]]:
@@ -88,7 +88,7 @@ class Peers:
     def _install_node(self) -> bool:
         npm = shutil.which("npm")
         if npm is None:
-            say("there is no npm here: the tests against peers of Node are skipped")
+            say("npm is missing: the tests against Node peers are skipped")
             return False
         say(f"installing the peers from {NODE / 'package-lock.json'}")
         self.node.mkdir(exist_ok=True)
@@ -96,7 +96,7 @@ class Peers:
             shutil.copyfile(self.root / NODE / name, self.node / name)
         exact = ("ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
         if call(npm, "--prefix", str(self.node), *exact):
-            say("npm could not install them: the tests that need them are skipped")
+            say("npm couldn't install them: their tests are skipped")
             return False
         return True
 
@@ -105,10 +105,10 @@ def lock_node(root: Path) -> None:
     """Resolve package.json of the peers into its lock, without any address. Raises SetupFailed."""
     npm = shutil.which("npm")
     if npm is None:
-        raise SetupFailed("there is no npm here to resolve the peers of Node with. Install Node.js.")
+        raise SetupFailed("npm is missing; it resolves the Node peers. Install Node.js.")
     folder = root / NODE
     if call(npm, "--prefix", str(folder), "install", "--package-lock-only", "--no-audit", "--no-fund"):
-        raise SetupFailed("npm could not resolve the peers of Node (see above).")
+        raise SetupFailed("npm couldn't resolve the Node peers (see above).")
     lock = folder / "package-lock.json"
     bare = _without_addresses(json.loads(lock.read_text(encoding="utf-8")))
     lock.write_text(json.dumps(bare, indent=2) + "\n", encoding="utf-8")

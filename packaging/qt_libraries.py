@@ -62,8 +62,8 @@ def python_line(release: Mapping[str, str]) -> str:
     if manager == "pacman":
         line += " && uv python install 3.12"
     if not line or "python3" in packages:
-        return "Install Python 3.12 beside it, with uv (`uv python install 3.12`) or pyenv."
-    return f"{described(release)} has a Python that fits:  {line}"
+        return "Install Python 3.12 with uv (`uv python install 3.12`) or pyenv."
+    return f"{described(release)} has a suitable Python:  {line}"
 
 
 def ensure(need: str | None, environ: Mapping[str, str], *, also: Sequence[str] = ()) -> None:
@@ -74,9 +74,11 @@ def ensure(need: str | None, environ: Mapping[str, str], *, also: Sequence[str] 
     lacking = [*also, *missing_packages(need, environ)]
     if not lacking:
         return
-    install(lacking, "packages of the system are missing", known_pythons(os_release())[0])
+    install(lacking, "System packages are missing", known_pythons(os_release())[0])
     if still := missing_packages(need, environ):
-        raise SetupFailed(f"installed, but still not loading: {' '.join(still)}. See apt's output above.")
+        raise SetupFailed(
+            f"These libraries still can't be loaded: {' '.join(still)}. See apt's output above."
+        )
 
 
 def install(packages: Sequence[str], why: str, manager: str = "apt") -> None:
@@ -86,14 +88,14 @@ def install(packages: Sequence[str], why: str, manager: str = "apt") -> None:
     """
     command = install_line(manager, packages, sudo=False)
     if not command or manager != known_pythons(os_release())[0]:
-        raise SetupFailed(f"{why}; Debian calls them {' '.join(packages)}. Install yours.")
+        raise SetupFailed(f"{why}. Install what Debian calls {' '.join(packages)}.")
     if manager != "apt" or not shutil.which("apt-get") or os.geteuid() != 0:
-        raise SetupFailed(f"{why}. Install them, then call this again:  sudo {command}")
+        raise SetupFailed(f"{why}. Install them, then run this again:  sudo {command}")
     say(f"installing with apt: {' '.join(packages)}")
     # Without the network the lists from before may do: only the second one has to succeed.
     _apt("apt-get update")
     if problem := _apt(command):
-        raise SetupFailed(f"`{command}` failed:\n{problem}\nRun it by hand, then call this again.")
+        raise SetupFailed(f"`{command}` failed:\n{problem}\nRun it yourself, then run this again.")
 
 
 def _is_there(name: str) -> bool:

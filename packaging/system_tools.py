@@ -43,7 +43,7 @@ def ensure(*programs: str, packages: Mapping[str, str] = DEBIAN) -> None:
     except SetupFailed as failed:
         raise NotHere(str(failed)) from None
     if still := [name for name in lacking if not shutil.which(name)]:
-        raise NotHere(f"installed, but still not found: {' '.join(still)}. See apt's output above.")
+        raise NotHere(f"Still not found after installing: {' '.join(still)}. See apt's output above.")
 
 
 def run(*command: str | Path, folder: Path | None = None, extra: Mapping[str, str] | None = None) -> str:

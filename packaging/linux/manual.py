@@ -17,8 +17,8 @@ _ENDING = """
 .SH FILES
 .TP
 .I ~/.local/share/helix\\-desktop
-Settings, workspaces, sessions, caches and logs. Nothing else is written, but for what tools do
-that you approved.
+Settings, workspaces, sessions, caches and logs. Apart from these, only tools that you approved
+write files.
 .TP
 .I *.helix
 A workspace as one file, written by
@@ -28,12 +28,16 @@ and
 .SH ENVIRONMENT
 .TP
 .B HELIX_DATA_DIR
-Where the data is kept, if
+The data directory, if
 .B \\-\\-data\\-dir
-does not say.
+isn't given.
 .TP
 .BR OPENAI_API_KEY ", " ANTHROPIC_API_KEY " and the like"
-Keys of providers, where the system has no keychain to keep them.
+API keys of providers, if the system has no keychain.
+.TP
+.B HELIX_LANGUAGE
+The language of the window and the commands, such as
+.BR en .
 .TP
 .B QT_QPA_PLATFORM
 The display to use:
@@ -41,16 +45,16 @@ The display to use:
 .SH EXIT STATUS
 .TP
 .B 0
-It went well.
+Success.
 .TP
 .B 1
-It failed; standard error says why.
+Failure; standard error shows the reason.
 .TP
 .B 2
-What was given is wrong: an option, a file, a folder that is not trusted.
+Invalid input: an option, a file, or a folder that isn't trusted.
 .TP
 .B 3
-The workspace belongs to another process that does not answer.
+The workspace belongs to another process that doesn't answer.
 .SH SEE ALSO
 .BR bwrap (1),
 .BR secret\\-tool (1)
@@ -63,12 +67,12 @@ def manual(version: str, date: str) -> str:
     lines = [
         f'.TH HELIX\\-DESKTOP 1 "{date}" "Helix Desktop {version}" "User Commands"',
         ".SH NAME",
-        "helix\\-desktop \\- work with an AI agent whose context stays small and in sight",
+        "helix\\-desktop \\- AI coding agent whose context you see and control",
         ".SH SYNOPSIS",
         *_usage(grammar),
         ".SH DESCRIPTION",
-        "Without a command, the window opens; a second start shows the first window. The commands work",
-        "without a window, also while one is open.",
+        "Without a command, the window opens; a second start shows the window that is already open.",
+        "Commands work without a window, and while one is open.",
         ".SH OPTIONS",
         *_options(grammar),
         ".SH COMMANDS",
@@ -82,7 +86,7 @@ def manual(version: str, date: str) -> str:
 
 
 def commands(grammar: argparse.ArgumentParser) -> Iterator[tuple[str, str, argparse.ArgumentParser]]:
-    """Return every command that does something by itself: its words, its help, its grammar."""
+    """Return every command that a user types: its words, its help, its grammar."""
     for action in grammar._actions:
         if not isinstance(action, argparse._SubParsersAction):
             continue
@@ -91,8 +95,8 @@ def commands(grammar: argparse.ArgumentParser) -> Iterator[tuple[str, str, argpa
             below = list(commands(command))
             if below:
                 yield from ((f"{name} {verb}", text, command) for verb, text, command in below)
-            else:
-                yield name, helps.get(name, ""), command
+            elif name in helps:
+                yield name, helps[name], command
 
 
 def _visible_actions(grammar: argparse.ArgumentParser) -> list[argparse.Action]:

@@ -32,7 +32,7 @@ def info_plist(version: str, commit: str = "") -> Plist:
         "CFBundleGetInfoString": f"{NAME} {version}{f' ({commit[:12]})' if commit else ''}",
         "LSMinimumSystemVersion": MINIMUM_SYSTEM,
         "LSApplicationCategoryType": "public.app-category.developer-tools",
-        "NSHumanReadableCopyright": "Copyright © 2026 The Helix Desktop authors. MIT licence.",
+        "NSHumanReadableCopyright": "Copyright © 2026 The Helix Desktop authors. MIT License.",
         "NSPrincipalClass": "NSApplication",
         "NSHighResolutionCapable": True,
         # False means: follow the system into its dark appearance.
@@ -77,7 +77,7 @@ def _links_and_files() -> Plist:
         "UTExportedTypeDeclarations": [
             {
                 "UTTypeIdentifier": FILE_TYPE,
-                "UTTypeDescription": "Exported workspace of Helix Desktop",
+                "UTTypeDescription": "Helix Desktop exported workspace",
                 "UTTypeConformsTo": ["public.data"],
                 "UTTypeTagSpecification": {
                     "public.filename-extension": [SUFFIX],
@@ -97,5 +97,5 @@ def _reasons() -> Plist:
         "NSDownloadsFolderUsageDescription": folder,
         "NSNetworkVolumesUsageDescription": folder,
         "NSRemovableVolumesUsageDescription": folder,
-        "NSLocalNetworkUsageDescription": "The model and MCP servers that you name may be in your network.",
+        "NSLocalNetworkUsageDescription": "Model and MCP servers that you add may be in your network.",
     }

@@ -157,7 +157,7 @@ def test_a_chroot_reports_how_a_command_ended(tmp_path: Path) -> None:
 
 def test_the_printed_command_is_extracted() -> None:
     """One line, one command; a second line is wrong."""
-    line = "helix: no Python that fits was found. Call this again:  sudo apt-get install -y python3\n"
+    line = "helix: no suitable Python was found. Run this again:  sudo apt-get install -y python3\n"
     assert _command_in(Done(1, line, 0.1)) == "apt-get install -y python3"
     with pytest.raises(Wrong):
         _command_in(Done(1, f"{line}and more\n", 0.1))

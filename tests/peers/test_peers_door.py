@@ -41,7 +41,7 @@ def test_a_failed_installation_is_reported_and_retried(
         assert (
             "helix: without nothing-of-that-name==1.0: the tests that need them are skipped\n" in error_output
         )
-        assert "helix: there is no npm here: the tests against peers of Node are skipped\n" in error_output
+        assert "helix: npm is missing: the tests against Node peers are skipped\n" in error_output
     assert offline.python.exists()
 
 

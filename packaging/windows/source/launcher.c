@@ -15,7 +15,7 @@ static int fail(const wchar_t *what)
 {
     DWORD error = GetLastError();
     wchar_t text[1024];
-    _snwprintf(text, 1023, L"Helix Desktop cannot start: %ls (error %lu).\nPlease install it again.", what, error);
+    _snwprintf(text, 1023, L"Helix Desktop can't start: %ls (error %lu).\nReinstall it.", what, error);
     text[1023] = 0;
 #ifdef WINDOWED
     MessageBoxW(NULL, text, L"Helix Desktop", MB_ICONERROR | MB_SETFOREGROUND);
@@ -41,11 +41,11 @@ static int launch(void)
     SetDefaultDllDirectories(LOAD_LIBRARY_SEARCH_DEFAULT_DIRS);
     size = GetModuleFileNameW(NULL, own, ROOM);
     if (size == 0 || size >= ROOM)
-        return fail(L"its own place is not known");
+        return fail(L"its folder was not found");
     wcscpy(library, own);
     end = wcsrchr(library, L'\\');
     if (!end || end - library > ROOM - 32)
-        return fail(L"its own place is not known");
+        return fail(L"its folder was not found");
     wcscpy(end + 1, L"python312.dll");
     python = LoadLibraryExW(library, NULL, LOAD_LIBRARY_SEARCH_DLL_LOAD_DIR | LOAD_LIBRARY_SEARCH_DEFAULT_DIRS);
     if (!python)
@@ -56,7 +56,7 @@ static int launch(void)
         return fail(library);
     arguments = calloc((size_t)count + added + 2, sizeof *arguments);
     if (!arguments)
-        return fail(L"no memory");
+        return fail(L"out of memory");
     arguments[0] = own;
     for (i = 0; i < added; i++)
         arguments[i + 1] = (wchar_t *)words[i];

@@ -44,10 +44,10 @@ VIProductVersion "${NUMBERS}"
 VIFileVersion "${NUMBERS}"
 VIAddVersionKey "ProductName" "${APP}"
 VIAddVersionKey "ProductVersion" "${VERSION}"
-VIAddVersionKey "FileDescription" "${APP} set-up"
+VIAddVersionKey "FileDescription" "${APP} setup"
 VIAddVersionKey "FileVersion" "${VERSION}"
 VIAddVersionKey "CompanyName" "${PUBLISHER}"
-VIAddVersionKey "LegalCopyright" "${PUBLISHER}, MIT licence"
+VIAddVersionKey "LegalCopyright" "${PUBLISHER}, MIT License"
 
 !ifdef SIGN
   !uninstfinalize '${SIGN} "%1"'
@@ -61,10 +61,10 @@ VIAddVersionKey "LegalCopyright" "${PUBLISHER}, MIT licence"
 !define MUI_HEADERIMAGE_BITMAP "${HEADER}"
 !define MUI_HEADERIMAGE_UNBITMAP "${HEADER}"
 !define MUI_ABORTWARNING
-!define MUI_WELCOMEPAGE_TEXT "This installs ${APP} ${VERSION} for you alone; no administrator is needed.$\r$\n$\r$\nAn older version is replaced. Your sessions, settings and keys stay as they are.$\r$\n$\r$\nClick Next to go on."
+!define MUI_WELCOMEPAGE_TEXT "This installs ${APP} ${VERSION} for your user account. No administrator rights are needed.$\r$\n$\r$\nAn older version is replaced. Your sessions, settings and keys are kept.$\r$\n$\r$\nClick Next to continue."
 !define MUI_FINISHPAGE_RUN "$INSTDIR\${PROGRAM}"
 !define MUI_FINISHPAGE_RUN_TEXT "Start ${APP}"
-!define MUI_UNCONFIRMPAGE_TEXT_TOP "${APP} will be removed from this computer. Your sessions and settings stay in $LOCALAPPDATA\helix-desktop, and your keys in the Windows Credential Manager."
+!define MUI_UNCONFIRMPAGE_TEXT_TOP "${APP} will be removed from this computer. Your sessions and settings are kept in $LOCALAPPDATA\helix-desktop, and your keys in the Windows Credential Manager."
 
 !insertmacro MUI_PAGE_WELCOME
 !insertmacro MUI_PAGE_LICENSE "${TREE}/LICENSE.txt"
@@ -83,7 +83,7 @@ VIAddVersionKey "LegalCopyright" "${PUBLISHER}, MIT licence"
     ClearErrors
     FileOpen $0 "$INSTDIR\${LIBRARY}" a
     IfErrors 0 free
-      MessageBox MB_RETRYCANCEL|MB_ICONEXCLAMATION "${APP} is running.$\r$\n$\r$\nClose its window, and programs that use its cache, then choose Retry. Nothing has been ${doing} so far." /SD IDCANCEL IDRETRY retry
+      MessageBox MB_RETRYCANCEL|MB_ICONEXCLAMATION "${APP} is running.$\r$\n$\r$\nClose its window and programs that use its cache, then choose Retry. Nothing has been ${doing} yet." /SD IDCANCEL IDRETRY retry
       SetErrorLevel 4
       Quit
   free:
@@ -122,7 +122,7 @@ VIAddVersionKey "LegalCopyright" "${PUBLISHER}, MIT licence"
     Goto ${yes}
 !macroend
 
-!define BAD_FOLDER "$INSTDIR is not empty, or holds the data of ${APP}.$\r$\n$\r$\nChoose an empty folder, or one that does not exist yet."
+!define BAD_FOLDER "$INSTDIR is not empty, or contains the data of ${APP}.$\r$\n$\r$\nChoose an empty or new folder."
 
 Function CheckFolder
   !insertmacro FolderIsGood good bad
@@ -134,7 +134,7 @@ FunctionEnd
 
 Function .onInit
   ${IfNot} ${AtLeastBuild} ${LEAST_BUILD}
-    MessageBox MB_OK|MB_ICONSTOP "${APP} needs Windows 10, version 1809, or newer." /SD IDOK
+    MessageBox MB_OK|MB_ICONSTOP "${APP} requires Windows 10 (version 1809) or newer." /SD IDOK
     SetErrorLevel 3
     Quit
   ${EndIf}
@@ -151,7 +151,7 @@ Section "install"
   !insertmacro WaitUntilClosed "changed"
   IfFileExists "$INSTDIR\${PROGRAM}" 0 replaced
   IfFileExists "$INSTDIR\uninstall.exe" 0 replaced
-    DetailPrint "Removing the former version"
+    DetailPrint "Removing the previous version"
     ; It knows exactly what it had installed. Run from another place, so that its own file can be replaced.
     InitPluginsDir
     CopyFiles /SILENT "$INSTDIR\uninstall.exe" "$PLUGINSDIR\former.exe"
@@ -163,7 +163,7 @@ Section "install"
       SetErrorLevel 4
       Quit
   failed:
-    MessageBox MB_OK|MB_ICONSTOP "The former version could not be removed (code $0).$\r$\n$\r$\nRemove it in Settings, Apps, then install again. Your data stays." /SD IDOK
+    MessageBox MB_OK|MB_ICONSTOP "The previous version couldn't be removed (code $0).$\r$\n$\r$\nRemove it in Settings, Apps, then install again. Your data is kept." /SD IDOK
     SetErrorLevel 2
     Quit
   replaced:
@@ -174,7 +174,7 @@ Section "install"
   SetOutPath "$INSTDIR"
   WriteUninstaller "$INSTDIR\uninstall.exe"
 
-  CreateShortcut "$SMPROGRAMS\${APP}.lnk" "$INSTDIR\${PROGRAM}" "" "$INSTDIR\${PROGRAM}" 0 SW_SHOWNORMAL "" "Run agents, and see what is in their context"
+  CreateShortcut "$SMPROGRAMS\${APP}.lnk" "$INSTDIR\${PROGRAM}" "" "$INSTDIR\${PROGRAM}" 0 SW_SHOWNORMAL "" "AI coding agent whose context you see and control"
 
   WriteRegStr HKCU "${LIST_KEY}" "DisplayName" "${APP}"
   WriteRegStr HKCU "${LIST_KEY}" "DisplayVersion" "${VERSION}"
@@ -203,7 +203,7 @@ Section "Uninstall"
   SetShellVarContext current
   !insertmacro WaitUntilClosed "removed"
   SetOutPath "$TEMP"                     ; a current folder cannot be removed
-  DetailPrint "Removing the files of the program"
+  DetailPrint "Removing program files"
   SetDetailsPrint none                   ; thousands of lines would take longer than their files
   !include "${REMOVED}"
   SetDetailsPrint both

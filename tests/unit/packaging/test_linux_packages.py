@@ -128,13 +128,13 @@ def test_an_unknown_target_is_refused(capsys: pytest.CaptureFixture[str]) -> Non
     """Exit 2, and the list of existing ones."""
     assert package.main(ROOT, ["walk"]) == 2
     message = capsys.readouterr().err
-    assert "there is no target 'walk'" in message
+    assert "Unknown target: 'walk'" in message
     assert all(f"\n  {name} " in message for name in package.TARGETS)
 
 
 def test_a_module_missing_from_a_checkout_is_named() -> None:
     """One line with the file, no traceback; an error inside a module is not mistaken for that."""
-    with pytest.raises(SetupFailed, match=r"no packaging/nowhere/build\.py"):
+    with pytest.raises(SetupFailed, match=r"packaging/nowhere/build\.py is missing"):
         package.Target("nothing", "nowhere.build").build()
 
 

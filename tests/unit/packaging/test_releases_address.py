@@ -26,5 +26,5 @@ def test_a_build_has_the_workflow_s_url(monkeypatch: pytest.MonkeyPatch) -> None
 def test_an_invalid_url_is_refused(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
     """Nothing gets into the file but one plain URL."""
     monkeypatch.setenv("HELIX_RELEASES", address)
-    with pytest.raises(SetupFailed, match="no plain https:// address"):
+    with pytest.raises(SetupFailed, match="must be a plain https:// address"):
         build_identity.releases()
