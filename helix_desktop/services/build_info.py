@@ -53,7 +53,8 @@ class BuildInfoService:
                 text("The server didn't answer within {seconds} s.", seconds=f"{TIMEOUT_S:g}")
             ) from error
         except HttpError as fault:
-            raise HelixError(fault.detail, "", fault.fix) from fault
+            why = fault.why or text("No connection: {detail}.", detail=fault.detail)
+            raise HelixError(why, "", fault.fix) from fault
         except ValueError as error:  # a redirect to something that is no address
             raise HelixError(text("The server redirects to an invalid address.")) from error
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from helix_desktop.config.secrets import ApiKey, KeyPlace
-from helix_desktop.domain.user_text import join_sentences
-from helix_desktop.words.translation import Translator, translate
+from helix_desktop.words.translation import Translator
 
 tr = Translator("Models")
 
@@ -22,11 +21,11 @@ class KeyStatus:
     @classmethod
     def from_key(cls, key: ApiKey, keychain: str, problem: str) -> KeyStatus:
         """Describe a key; `keychain` names the one that answers, `problem` says why none does."""
-        why = translate(problem)
+        reason = problem or tr("the keychain didn't store it")
         new_key_text = (
             tr("Will be kept in {keychain}.", keychain=keychain)
             if keychain
-            else join_sentences(tr("Will be kept until Helix Desktop closes."), why)
+            else tr("Will be kept until Helix Desktop closes: {reason}.", reason=reason)
         )
         match key.place:
             case "keychain":
@@ -34,9 +33,7 @@ class KeyStatus:
             case "environment":
                 text = tr("From the environment variable {name}.", name=key.name)
             case "run":
-                text = join_sentences(
-                    tr("Kept until Helix Desktop closes."), why or tr("The keychain didn't store the key.")
-                )
+                text = tr("Kept until Helix Desktop closes: {reason}.", reason=reason)
             case _:
                 text = new_key_text
         return cls(key.place, text, new_key_text)

@@ -20,7 +20,7 @@ from helix_desktop.services.mcp.secrets import ServerSecrets
 from helix_desktop.services.mcp.status import McpServerStatus
 from helix_desktop.services.mcp.status_builder import StatusBuilder
 from helix_desktop.system.task_scope import TaskScope
-from helix_desktop.words.translation import Translator, translate
+from helix_desktop.words.translation import Translator
 from helix_desktop.workspaces.registry import WorkspaceRegistry
 
 tr = Translator("MCP")
@@ -197,7 +197,8 @@ class McpServerService:
         keychain = await self._secrets.keychain_name()
         if keychain:
             return tr("Kept in {keychain}.", keychain=keychain)
-        return join_sentences(tr("Kept until Helix Desktop closes."), translate(self._secrets.problem))
+        reason = self._secrets.problem or tr("this system has no keychain")
+        return tr("Kept until Helix Desktop closes: {reason}.", reason=reason)
 
     async def test(self, workspace_id: str, name: str, draft: ServerDraft) -> McpServerStatus:
         """Start a server once as it would be kept, and end it again; `name`: the one whose secrets it has."""

@@ -63,14 +63,15 @@ class FoundServerList(Themed, QWidget):
 
     def _card(self, server: LocalServer, is_added: bool) -> QWidget:
         where = label(urlsplit(server.base_url).netloc, "faint")
-        head = row(label(server.title, "strong"), where, None, gap=8)
+        title = tr("Model server") if server.kind == "other" else server.title
+        head = row(label(title, "strong"), where, None, gap=8)
         words = column(head, label(models_text(server), "note", wrap=True), gap=1)
         button = (
             PushButton(tr("Added"), "", "check", name="added")
             if is_added
             else PushButton(tr("Add"), "primary", "plus", name="add")
         )
-        added, add = tr("{server} is added", server=server.title), tr("Add {server}", server=server.title)
+        added, add = tr("{server} is added", server=title), tr("Add {server}", server=title)
         button.setAccessibleName(added if is_added else add)
         button.clicked.connect(lambda: self.add_requested.emit(server))
         button.setEnabled(not is_added and bool(server.models))

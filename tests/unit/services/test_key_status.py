@@ -7,9 +7,9 @@ import pytest
 from helix_desktop.config.secrets import ApiKey
 from helix_desktop.services.key_status import KeyStatus
 
-NO_KEYCHAIN = "This system has no keychain."
+NO_KEYCHAIN = "this system has no keychain"
 IN_SERVICE = "Will be kept in Secret Service."
-FOR_THIS_RUN = f"Will be kept until Helix Desktop closes. {NO_KEYCHAIN}"
+FOR_THIS_RUN = f"Will be kept until Helix Desktop closes: {NO_KEYCHAIN}."
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ FOR_THIS_RUN = f"Will be kept until Helix Desktop closes. {NO_KEYCHAIN}"
             ApiKey("k", "run"),
             "",
             NO_KEYCHAIN,
-            KeyStatus("run", f"Kept until Helix Desktop closes. {NO_KEYCHAIN}", FOR_THIS_RUN),
+            KeyStatus("run", f"Kept until Helix Desktop closes: {NO_KEYCHAIN}.", FOR_THIS_RUN),
         ),
         (ApiKey(), "Secret Service", "", KeyStatus("none", IN_SERVICE, IN_SERVICE)),
         (ApiKey(), "", NO_KEYCHAIN, KeyStatus("none", FOR_THIS_RUN, FOR_THIS_RUN)),

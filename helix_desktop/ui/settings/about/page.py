@@ -14,7 +14,7 @@ from helix_desktop.ui.design.layout.boxes import column, line, row
 from helix_desktop.ui.settings.about.licenses_card import LicensesCard
 from helix_desktop.ui.settings.forms import AboutInfo
 from helix_desktop.ui.settings.page_layout import scrolling_page
-from helix_desktop.words.translation import Translator
+from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("About")
 
@@ -77,7 +77,7 @@ class AboutPage(QWidget):
 
     def show_about(self, info: AboutInfo) -> None:
         """Show build and places."""
-        self._build.setText(info.build)
+        self._build.setText(translate(info.build))
         self._versions.setText(info.versions_text)
         self._error.setText(info.error)
         self._error.setVisible(bool(info.error))

@@ -199,7 +199,7 @@ class PermissionsPage(QWidget):
         revoke.clicked.connect(lambda: self.revoke_requested.emit(rule.id))
         icon, color = _ICONS[rule.effect]
         about = " · ".join(part for part in (rule.saved, rule.used) if part)
-        words = column(_rule_label(rule.rule), label(about, "faint", wrap=True), gap=3)
+        words = column(_rule_label(translate(rule.rule)), label(about, "faint", wrap=True), gap=3)
         parts = row(IconLabel(icon, px=18, color_token=color), words, margins=(14, 10, 10, 10), gap=12)
         parts.setStretch(1, 1)
         if rule.session:
