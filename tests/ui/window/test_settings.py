@@ -75,7 +75,7 @@ async def test_a_provider_is_listed_tested_saved_and_used(qapp: QApplication, tm
         await until(lambda: "Tools: passed" in _checks(rig), "the test")
         assert "Connection: passed. Answered in" in _checks(rig)
         assert "TLS: passed. Not used: the connection stays on this computer" in _checks(rig)
-        assert "Key: passed. Key accepted" in _checks(rig)
+        assert "API key: passed. Key accepted" in _checks(rig)
         assert "Streaming: passed" in _checks(rig)
         # A server is also asked, without a key, about its models; at an unknown time.
         requests = [
@@ -134,7 +134,7 @@ async def test_a_wrong_key_a_duplicate_name_and_an_incomplete_form_are_reported(
         await rig.wiring.settings.show("providers")
         editor = rig.wiring.settings.dialog.providers.editor
         editor.test_requested.emit(_form(server))
-        await until(lambda: "Key: failed" in _checks(rig), "the refusal")
+        await until(lambda: "API key: failed" in _checks(rig), "the refusal")
         assert "Incorrect API key provided" in _checks(rig)
         assert "Streaming: skipped" in _checks(rig)
         assert "sesame" not in _checks(rig)

@@ -69,7 +69,7 @@ class ServerCard(QFrame):
         self.tools, self.log, self.editor = ToolList(), LogView(), ServerEditor(tr("Save and start"))
         self._toggles = {
             "tools": self._toggle(tr("Tools"), tr("Tools of {name}", name=name), self.tools),
-            "log": self._toggle(tr("Log"), tr("Log of {name}", name=name), self.log),
+            "log": self._toggle(tr("Log", "noun"), tr("Log of {name}", name=name), self.log),
             "edit": self._toggle(tr("Edit"), tr("Edit {name}", name=name), self.editor),
         }
         self._restart, remove = (

@@ -170,7 +170,7 @@ class ServerEditor(QWidget):
         self.used_names: tuple[str, ...] = ()
         cancel, self.test = (
             PushButton(tr("Cancel"), name="cancel"),
-            PushButton(tr("Test"), "", "zap", name="test_server"),
+            PushButton(tr("Test", "verb: button"), "", "zap", name="test_server"),
         )
         self.save = PushButton(save_text, "primary", name="save_server")
         cancel.clicked.connect(self.cancelled)

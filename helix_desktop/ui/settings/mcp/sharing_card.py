@@ -34,12 +34,13 @@ class SharingCard(QFrame):
         self.setProperty("role", "card")
         self._stdio_config = self._http_config = ""
         self._lead, self._command = label("", "note", wrap=True), label("", "mono", wrap=True)
-        copy = PushButton(tr("Copy MCP configuration"), "", "copy", px=13, name="copy_command")
+        copy_text, copy_http_text = tr("Copy MCP configuration"), tr("Copy with token")
+        copy = PushButton(copy_text, "", "copy", px=13, name="copy_command")
         self.http = Switch(tr("Also share over HTTP while Helix Desktop runs"))
         self._url = label("", "mono")
         self._error = label("", "error", wrap=True)
         self._copy_http, renew = (
-            PushButton(tr("Copy with token"), "", "copy", px=13, name="copy_http"),
+            PushButton(copy_http_text, "", "copy", px=13, name="copy_http"),
             PushButton(tr("New token"), name="renew_token"),
         )
         self._endpoint_row = QFrame()
@@ -55,8 +56,10 @@ class SharingCard(QFrame):
         )  # fmt: skip
         self.http.clicked.connect(lambda: self.switched.emit(self.http.isChecked()))
         renew.clicked.connect(self.renew_requested)
-        copy.clicked.connect(lambda: _copy_with_feedback(copy, self._stdio_config))
-        self._copy_http.clicked.connect(lambda: _copy_with_feedback(self._copy_http, self._http_config))
+        copy.clicked.connect(lambda: _copy_with_feedback(copy, self._stdio_config, copy_text))
+        self._copy_http.clicked.connect(
+            lambda: _copy_with_feedback(self._copy_http, self._http_config, copy_http_text)
+        )
 
     def show_sharing(self, workspace: str, command: tuple[str, ...], sharing: SharingState) -> None:
         """Show how the cache of a workspace is shared; `command` starts its server."""
@@ -81,10 +84,8 @@ def _quoted(word: str) -> str:
     return f'"{word}"' if " " in word else word
 
 
-def _copy_with_feedback(button: PushButton, text: str) -> None:
-    """Put a text on the clipboard, and say so on the button for a moment."""
+def _copy_with_feedback(button: PushButton, text: str, title: str) -> None:
+    """Put a text on the clipboard, and say so on the button for a moment instead of its title."""
     QGuiApplication.clipboard().setText(text)
-    before = button.text()
-    if before != tr("Copied"):
-        button.setText(tr("Copied"))
-        QTimer.singleShot(_COPIED_MS, button, lambda: button.setText(before))
+    button.setText(tr("Copied"))
+    QTimer.singleShot(_COPIED_MS, button, lambda: button.setText(title))

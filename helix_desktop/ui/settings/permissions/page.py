@@ -26,7 +26,7 @@ tr = Translator("Settings: Permissions")
 text = TextContext("Settings: Permissions")
 
 _EFFECTS: tuple[tuple[RuleEffect, str], ...] = (
-    ("deny", text("Deny")),
+    ("deny", text("Never")),
     ("ask", text("Always ask")),
     ("allow", text("Allow")),
 )
@@ -112,7 +112,7 @@ class PermissionsPage(QWidget):
         self.demo_calls = Switch(tr("Run demo calls without asking"))
         self._demo = self._demo_group()
         precedence = tr(
-            "The strictest rule wins: Deny, then Always ask, then Allow. A rule that allows commands like a "
+            "The strictest rule wins: Never, then Always ask, then Allow. A rule that allows commands like a "
             "pattern applies only in a sandbox without network access."
         )
         body = column(

@@ -51,29 +51,29 @@ def _profile(name: str) -> Profile:
                 "Sends the least: outputs are cached and steps noted early, and observations apply as soon "
                 "as they are ready."
             )
-            return Profile(name, tr("Lean"), description)
+            return Profile(name, tr("Lean", "policy profile"), description)
         case "balanced":
             description = tr(
                 "The default: old outputs are cached and old steps noted, and observations apply when that "
                 "pays off."
             )
-            return Profile(name, tr("Balanced"), description)
+            return Profile(name, tr("Balanced", "policy profile"), description)
         case "classic":
             description = tr(
                 "Caches old outputs in fixed batches and summarizes at 85 %. No notes, no observations."
             )
-            return Profile(name, tr("Classic"), description)
+            return Profile(name, tr("Classic", "policy profile"), description)
         case "plain":
             description = tr(
                 "Caches old outputs at once and summarizes at 85 %. Easy to follow, but rewrites requests "
                 "most often."
             )
-            return Profile(name, tr("Plain"), description)
+            return Profile(name, tr("Plain", "policy profile"), description)
         case _:
             description = tr(
                 "Sends every request unchanged. A request that doesn't fit is stopped with an error."
             )
-            return Profile(name, tr("Off"), description)
+            return Profile(name, tr("Off", "policy profile"), description)
 
 
 def _field(

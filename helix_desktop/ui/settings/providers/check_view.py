@@ -28,7 +28,7 @@ text = TextContext("Settings: Models")
 _STEP_NAMES: dict[CheckStepName, str] = {
     "reach": text("Connection"),
     "tls": text("TLS"),
-    "auth": text("Key"),
+    "auth": text("API key"),
     "streaming": text("Streaming"),
     "tools": text("Tools"),
 }

@@ -75,7 +75,7 @@ class ProviderEditor(QWidget):
         self.models.listing_requested.connect(lambda: self.models_requested.emit(self.form()))
         self._check_view = ProviderCheckView()
         self._test, self._save = (
-            PushButton(tr("Test"), "", "zap", name="test_provider"),
+            PushButton(tr("Test", "verb: button"), "", "zap", name="test_provider"),
             PushButton(tr("Save"), "primary", name="save_provider"),
         )
         self._use, self._remove = (
@@ -145,7 +145,7 @@ class ProviderEditor(QWidget):
     def show_testing(self, is_testing: bool) -> None:
         """While a test runs, its button stops it."""
         self._is_testing = is_testing
-        self._test.setText(tr("Stop") if is_testing else tr("Test"))
+        self._test.setText(tr("Stop") if is_testing else tr("Test", "verb: button"))
 
     def show_offered(self, offered: Mapping[str, SourcedSpec]) -> None:
         """Take over what the server has and says, to be checked; its only model is added at once."""

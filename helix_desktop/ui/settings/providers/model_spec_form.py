@@ -76,7 +76,7 @@ class ModelSpecForm(QWidget):
             self._add(grid, name, translate(words), field, translate(unit))
         for name, words in _ABILITIES:
             choice = Combo()
-            choice.setFixedWidth(_FIELD_PX)
+            choice.setMinimumWidth(_FIELD_PX)
             choice.activated.connect(lambda _, name=name: self._on_selected(name))
             self._choices[name] = choice
             self._add(grid, name, translate(words), choice, "")
@@ -88,8 +88,11 @@ class ModelSpecForm(QWidget):
         title_label.setBuddy(control)
         control.setAccessibleName(tr("{name} ({unit})", name=title, unit=unit) if unit else title)
         self._sources[name] = ElidedLabel(role="faint")
-        for place, part in enumerate((title_label, control, label(unit, "faint"), self._sources[name])):
-            grid.addWidget(part, line, place)
+        grid.addWidget(title_label, line, 0)
+        grid.addWidget(control, line, 1, 1, 1 if unit else 2)
+        if unit:
+            grid.addWidget(label(unit, "faint"), line, 2)
+        grid.addWidget(self._sources[name], line, 3)
 
     def show_model(
         self, entry: ModelEntry, spec: ResolvedModelSpec, defaults: ResolvedModelSpec, is_default: bool

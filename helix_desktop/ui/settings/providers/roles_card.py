@@ -21,7 +21,7 @@ text = TextContext("Settings: Models")
 
 Role = Literal["model", "fast", "summary", "long"]
 ROLES: tuple[tuple[Role, str, str], ...] = (
-    ("model", text("Main"), text("Answers you and calls tools.")),
+    ("model", text("Main", "model role"), text("Answers you and calls tools.")),
     ("fast", text("Large outputs"), text("Extracts details from large outputs. Use a fast model.")),
     ("summary", text("Summaries"), text("Writes handovers and observations.")),
     ("long", text("Long texts"), text("Reads texts that fit no other model's context window.")),

@@ -115,7 +115,7 @@ class ProvidersPresenter:
         lines = [CheckNotice(tr("Saved"), "ok", provider.name)]
         if form.id not in ("", provider.name) and not form.key:
             detail = tr("The key belongs to the old name {name}. Enter it again.", name=form.id)
-            lines.append(CheckNotice(tr("Key"), "failed", detail))
+            lines.append(CheckNotice(tr("API key"), "failed", detail))
         self._editor.show_notices(lines)
 
     def enter_key(self, name: str) -> None:
