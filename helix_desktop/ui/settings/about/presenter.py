@@ -13,7 +13,7 @@ from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.settings.about.page import AboutPage
 from helix_desktop.ui.settings.forms import AboutInfo, License
 from helix_desktop.words.errors import error_text
-from helix_desktop.words.translation import Translator, translate
+from helix_desktop.words.translation import Translator, current_language, translate
 
 tr = Translator("About")
 text = TextContext("About")
@@ -45,11 +45,12 @@ class AboutPresenter:
             )
         )
         if not self._page.licenses.is_filled:
-            parts = await origin.licenses()
+            own, *others = await origin.licenses()
+            others.sort(key=lambda component: current_language().sort_key(component.name))
             self._page.licenses.show_licenses(
                 [
                     License(component.name, component.version, component.license_name, component.text)
-                    for component in parts
+                    for component in (own, *others)
                 ]
             )
 

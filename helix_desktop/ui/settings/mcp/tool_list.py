@@ -15,7 +15,7 @@ from helix_desktop.ui.design.style.fonts import ui_font
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.words.numbers import format_tokens
-from helix_desktop.words.translation import Translator, translate
+from helix_desktop.words.translation import Translator, current_language, translate
 
 tr = Translator("Settings: MCP")
 _MIN_SEARCHABLE = 12  # tools from which on there is a field to look for one
@@ -46,7 +46,8 @@ class ToolList(Themed, QWidget):
         self._tools = tools
         self._search.setVisible(len(tools) >= _MIN_SEARCHABLE)
         clear_layout(self._rows)
-        self._lines = {tool.tool: self._line(tool) for tool in tools}
+        by_name = sorted(tools, key=lambda tool: current_language().sort_key(tool.tool))
+        self._lines = {tool.tool: self._line(tool) for tool in by_name}
         for line in self._lines.values():
             self._rows.addWidget(line)
         self._filter(self._search.text())
