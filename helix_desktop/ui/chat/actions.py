@@ -165,11 +165,18 @@ class ApplyRemedy:
     remedy: Remedy
 
 
+@dataclass(frozen=True, slots=True)
+class ShowGuide:
+    """Explain a concept: open the guide at a topic."""
+
+    topic: str
+
+
 ButtonAction: TypeAlias = ShowInChat | ShowInTimeline | Undo | Redo | RetrySummary | ControlTurn | ApplyRemedy
 """What the buttons of dividers and notices do."""
 MenuAction: TypeAlias = Pin | Unpin | ChooseForm | Recall | OpenCacheEntry | OpenSubagent | ShowRewriteOf
 """What the menu of a call does."""
-SessionAction: TypeAlias = ButtonAction | MenuAction | Decide | ReadOriginal | StopCall
+SessionAction: TypeAlias = ButtonAction | MenuAction | Decide | ReadOriginal | StopCall | ShowGuide
 """What the session does, not the view."""
 RowAction: TypeAlias = SessionAction | ToggleFold | ChooseOffer | OpenMenu | CopyCode
 

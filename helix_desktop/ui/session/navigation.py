@@ -24,6 +24,7 @@ from helix_desktop.ui.chat.actions import (
     OpenCacheEntry,
     Recall,
     SessionAction,
+    ShowGuide,
     ShowInChat,
     ShowInTimeline,
 )
@@ -117,6 +118,8 @@ class SessionNavigation(QObject):
                 self._session_controller.reveal(seq)
             case ShowInChat(seq=seq):
                 self.show_event(seq)
+            case ShowGuide(topic=topic):
+                self._window.help_windows.show_topic(topic)
             case ControlTurn(how="try_now"):
                 self._with_conversation(Conversation.retry_now)
             case ControlTurn(how=how) | ApplyRemedy(remedy="send_without_images" as how):

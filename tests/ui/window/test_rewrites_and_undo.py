@@ -13,6 +13,7 @@ from helix_desktop.domain.events.session import ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import HandoverFailed, HandoverMade
 from helix_desktop.ui.cache.rows import CacheFilter
 from helix_desktop.ui.cache.source import WorkspaceCacheSource
+from helix_desktop.ui.chat.actions import ShowGuide
 from helix_desktop.ui.chat.rows.row_types import DividerRow, ToolRow, UserRow
 from tests.support.model_servers.chat_server import (
     Call,
@@ -67,6 +68,11 @@ async def test_a_sweep_and_its_undo_appear_on_every_page(qapp: QApplication, tmp
         divider = rig.rows(DividerRow)[0]
         assert action_names(divider) == ("view", "undo")
         assert f"{len(sweep.masked)} output" in divider.text
+        rig.chat.view.action_triggered.emit(ShowGuide("cached"))
+        guide = rig.window.help_windows.guide
+        assert guide is not None
+        assert guide.current_topic() == "cached"
+        guide.close()
 
         press_action(rig.chat.view, divider, "undo")
         await until(lambda: rig.rows(DividerRow)[0].is_undone, "the sweep undone in the chat")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QPainter, QPen
 
-from helix_desktop.ui.chat.actions import ButtonAction, RowAction, ToggleFold, button_name
+from helix_desktop.ui.chat.actions import ButtonAction, RowAction, ShowGuide, ToggleFold, button_name
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
 from helix_desktop.ui.chat.items.painting import (
     BUTTON_HEIGHT,
@@ -25,6 +27,7 @@ from helix_desktop.ui.chat.rows.row_texts import divider_text
 from helix_desktop.ui.chat.rows.row_types import DividerKind, DividerRow, NoticeRow
 from helix_desktop.ui.chat.style import BODY, SMALL, UI
 from helix_desktop.words.action_labels import action_label
+from helix_desktop.words.left_context import explain_cached, explain_noted, explain_summarized
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Chat")
@@ -58,6 +61,14 @@ _DIVIDER_ICONS: dict[DividerKind, str] = {
     "mode": "shield",
     "model": "cpu",
 }
+_CONCEPTS: dict[DividerKind, tuple[str, Callable[[], str]]] = {
+    "sweep": ("cached", explain_cached),
+    "fold": ("noted", explain_noted),
+    "observations": ("noted", explain_noted),
+    "handover": ("summarized", explain_summarized),
+}
+"""The topic of the guide that explains what a divider is about, and its one sentence."""
+_EXPLAIN = "explain:chip"
 
 
 class DividerItem(RowItem):
@@ -99,13 +110,21 @@ class DividerItem(RowItem):
         self._middle = self._chip.center().y()
         x = self._chip.right() + style.px(6) if same_line else (width - buttons_width) / 2
         y = self._chip.y() if same_line else self._chip.bottom() + style.px(3)
-        self.hit_areas = []
+        self.hit_areas = self._explanation()
         for (name, action, label), room in zip(buttons, widths, strict=True):
             rect = QRectF(x, y - 0.5, room, tall + 1)
             self.hit_areas.append(HitArea(name, action, label, rect, radius=7))
             x += room
         self._span = (left, x if same_line else self._chip.right())
         return self._arrange_details(y + tall + style.px(5), width)
+
+    def _explanation(self) -> list[HitArea]:
+        """Return the chip as a button that explains its word; empty where it has none."""
+        if self._divider.kind not in _CONCEPTS:
+            return []
+        topic, explain = _CONCEPTS[self._divider.kind]
+        tip = f"{explain()}\n{tr('Click to learn more')}"
+        return [HitArea(_EXPLAIN, ShowGuide(topic), tr("What is this?"), self._chip, radius=8, tip=tip)]
 
     def _buttons(self) -> list[tuple[str, RowAction, str]]:
         """Return name, action and label of each button."""
@@ -138,7 +157,8 @@ class DividerItem(RowItem):
                 painter.drawLine(round(start), round(y), round(end), round(y))
         paint_chip(painter, chat_style, self._chip, self._label, style)
         for area in self.hit_areas:
-            paint_button(painter, chat_style, area, state, "ghost")
+            if area.name != _EXPLAIN:
+                paint_button(painter, chat_style, area, state, "ghost")
         for text in self.texts:
             painter.fillRect(
                 QRectF(0, text.y, 2, text.height), chat_style.color(chat_style.theme.border_strong)

@@ -20,6 +20,7 @@ from helix_desktop.ui.chat.actions import (
     Decide,
     OpenCacheEntry,
     SessionAction,
+    ShowGuide,
     ShowInTimeline,
     Undo,
 )
@@ -27,6 +28,7 @@ from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_types import (
     ApprovalRow,
     AssistantRow,
+    DividerKind,
     DividerRow,
     NoticeRow,
     Row,
@@ -310,6 +312,21 @@ def test_the_rule_to_save_is_selected_by_mouse_or_keyboard(qtbot: QtBot, view: C
     assert _widget(view, "p").focused_area == "decide:always"
     QTest.keyClick(_widget(view, "p"), Qt.Key.Key_Space)
     assert decided == [Decide("p", "always", 1), Decide("p", "always", 0)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "topic"), [("sweep", "cached"), ("fold", "noted"), ("handover", "summarized"), ("model", "")]
+)
+def test_a_divider_explains_its_word(qtbot: QtBot, view: ChatView, kind: DividerKind, topic: str) -> None:
+    """A click on what left the context opens the guide there; other dividers have nothing to explain."""
+    view.chat_viewport.model.reset([DividerRow(row_key("d"), kind, "137 messages summarized")])
+    done: list[SessionAction] = []
+    view.action_triggered.connect(done.append)
+    item = _widget(view, "d").item
+    assert item is not None
+    if item.hit_area("explain:chip") is not None:
+        _click(qtbot, view, "d", "explain:chip")
+    assert done == ([ShowGuide(topic)] if topic else [])
 
 
 def test_actions_say_what_they_are_about(qtbot: QtBot, view: ChatView) -> None:
