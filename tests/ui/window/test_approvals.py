@@ -174,7 +174,7 @@ async def test_rules_are_listed_with_their_use_and_revoked_with_undo(
         page.form.pattern.setText("../elsewhere")
         page.form.kind.setCurrentIndex(1)
         press(page, "add_rule")
-        assert "no folder of the workspace" in page_text(page)
+        assert "The folder must be inside the workspace." in page_text(page)
         page.form.kind.setCurrentIndex(0)
         page.form.pattern.setText("echo *")
         press(page, "add_rule")
