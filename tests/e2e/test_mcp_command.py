@@ -160,7 +160,7 @@ async def test_only_requests_with_the_token_and_this_address_are_served(cli: Cli
         assert (await client.post(url, content=b"x", headers=text)).status_code in (400, 415)
         port = url.removesuffix("/mcp").rpartition(":")[2]
         refused = await cli("mcp", "--workspace", "ws", "--http", "--port", port)
-        refused.assert_refused(2, f"Port {port}", "Choose another one")
+        refused.assert_refused(2, f"Port {port}", "Choose another port")
 
 
 async def test_an_address_that_nobody_reads_is_one_plain_line(cli: Cli) -> None:

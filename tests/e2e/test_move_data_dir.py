@@ -201,9 +201,9 @@ def test_unsuitable_targets_are_refused_before_anything_happens(
     (tmp_path / "full" / "mine.txt").write_text("mine")
     (tmp_path / "file").write_text("mine")
     for place, words in (
-        (data.root, "may not be the same"),
-        (data.root / "inside", "may not be the same"),
-        (tmp_path, "may not be the same"),
+        (data.root, "the new folder must be outside of it"),
+        (data.root / "inside", "the new folder must be outside of it"),
+        (tmp_path, "the new folder must be outside of it"),
         (tmp_path / "full", "is not empty"),
         (tmp_path / "file", "is not empty"),
     ):
@@ -211,7 +211,7 @@ def test_unsuitable_targets_are_refused_before_anything_happens(
             plan_move(data.root, place)
     usage = shutil.disk_usage(tmp_path)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=1000))
-    with pytest.raises(InvalidInput, match="not enough room"):
+    with pytest.raises(InvalidInput, match="not enough disk space"):
         move_data_dir(data, tmp_path / "new", quiet)
     assert not (tmp_path / "new").exists()
     assert (tmp_path / "full" / "mine.txt").read_text() == "mine"
@@ -222,7 +222,7 @@ def test_a_copy_that_reads_otherwise_is_not_used(
 ) -> None:
     hash_file = moves._hash_file
     monkeypatch.setattr(moves, "_hash_file", lambda path, *rest: (b"other", hash_file(path, *rest)[1]))
-    with pytest.raises(DataDirUnavailable, match="reads otherwise"):
+    with pytest.raises(DataDirUnavailable, match="was not copied correctly"):
         move_data_dir(data, tmp_path / "new", quiet)
     monkeypatch.undo()
     assert located(data.root) == data
@@ -232,7 +232,7 @@ def test_a_copy_that_reads_otherwise_is_not_used(
 def test_a_missing_new_folder_is_reported_and_not_recreated(data: DataDir, tmp_path: Path) -> None:
     move_data_dir(data, tmp_path / "new", quiet).remove_old()
     (tmp_path / "new").rename(tmp_path / "unplugged")
-    with pytest.raises(DataDirUnavailable, match=r"was moved to .*new, and is not there"):
+    with pytest.raises(DataDirUnavailable, match=r"was moved to .*new, but isn't there"):
         located(data.root).ensure()
     assert not (tmp_path / "new").exists()
     (tmp_path / "unplugged").rename(tmp_path / "new")

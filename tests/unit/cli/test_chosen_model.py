@@ -29,7 +29,8 @@ async def test_a_session_continues_with_its_own_model_or_not_at_all() -> None:
     rig.configured_models.clear()
     await later.set_models(later.models.shared.roles)
     with pytest.raises(
-        ModelNotChosen, match=r"^Nothing was sent.* lab/own is chosen for this session.*--model\.$"
+        ModelNotChosen,
+        match=r"^Nothing was sent.* lab/own, chosen for this session, isn't available.*--model\.$",
     ):
         require_model(again)
     await later.set_models(rig.model)
