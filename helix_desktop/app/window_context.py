@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from helix_desktop.app.window_frame import WindowFrame
 from helix_desktop.app.window_state import WindowStateFile
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.user_text import TextContext, verbatim
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.style.stylesheet import Appearance
@@ -41,7 +41,7 @@ def create_window_context(frame: WindowFrame) -> WindowContext:
         bind_banner()(error)
 
     def on_task_error(error: BaseException) -> None:
-        why = f"{type(error).__name__}: {error}"
+        why = verbatim(f"{type(error).__name__}: {error}")
         show_error(HelixError(text("Something went wrong."), why, remedies=("open_log",)))
 
     scope = TaskScope(on_task_error)

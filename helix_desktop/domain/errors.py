@@ -30,28 +30,31 @@ from __future__ import annotations
 from helix_desktop.domain.error_remedies import Remedy
 from helix_desktop.domain.events.rewrite_kinds import SummaryProblem
 from helix_desktop.domain.tools import SubagentUsage
-from helix_desktop.domain.user_text import TextContext, join_sentences, verbatim
+from helix_desktop.domain.user_text import OptionalText, TextContext, UserText, join_sentences, verbatim
 
 _text = TextContext("Agent")
 
 
 class HelixError(Exception):
-    """An error shown to the user: what happened, why, and what to do."""
+    """An error shown to the user: what happened, why, and what to do.
+
+    Its texts are of the catalog; `verbatim` makes one of what another program said.
+    """
 
     remedies: tuple[Remedy, ...] = ()
     """The parts of `fix` the app can do, the best first."""
 
     def __init__(
         self,
-        what: str,
-        why: str = "",
-        fix: str = "",
+        what: UserText,
+        why: OptionalText = "",
+        fix: OptionalText = "",
         *,
         remedies: tuple[Remedy, ...] | None = None,
     ) -> None:
         """`remedies` replace those of the class."""
         super().__init__(" ".join(part for part in (what, why, fix) if part))
-        self.what, self.why, self.fix = verbatim(what), verbatim(why), verbatim(fix)
+        self.what, self.why, self.fix = what, why, fix
         if remedies is not None:
             self.remedies = remedies
 
@@ -101,7 +104,9 @@ class StoreError(HelixError):
 class StoreLocked(StoreError):
     """Another process owns the store."""
 
-    def __init__(self, what: str, owner_pid: int | None, why: str = "", fix: str = "") -> None:
+    def __init__(
+        self, what: UserText, owner_pid: int | None, why: OptionalText = "", fix: OptionalText = ""
+    ) -> None:
         super().__init__(what, why, fix)
         self.owner_pid = owner_pid
 
@@ -129,7 +134,9 @@ class StoreWriteFailed(StoreError):
 class DigestUnknown(StoreError):
     """This workspace holds no content of that digest."""
 
-    def __init__(self, what: str, why: str = "", fix: str = "", near: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, what: UserText, why: OptionalText = "", fix: OptionalText = "", near: tuple[str, ...] = ()
+    ) -> None:
         super().__init__(what, why, fix)
         self.near = near
 
@@ -141,7 +148,9 @@ class ContentRedacted(DigestUnknown):
 class DigestAmbiguous(StoreError):
     """A digest prefix fits several contents."""
 
-    def __init__(self, what: str, why: str = "", fix: str = "", near: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, what: UserText, why: OptionalText = "", fix: OptionalText = "", near: tuple[str, ...] = ()
+    ) -> None:
         super().__init__(what, why, fix)
         self.near = near
 
@@ -181,7 +190,9 @@ class ImagesRejected(ModelRequestRejected):
 
     remedies: tuple[Remedy, ...] = ("send_without_images", "choose_model")
 
-    def __init__(self, what: str, why: str = "", fix: str = "", seqs: tuple[int, ...] = ()) -> None:
+    def __init__(
+        self, what: UserText, why: OptionalText = "", fix: OptionalText = "", seqs: tuple[int, ...] = ()
+    ) -> None:
         super().__init__(what, why, fix)
         self.seqs = seqs
 
@@ -196,9 +207,9 @@ class ContextWindowExceeded(ModelError):
 
     def __init__(
         self,
-        what: str,
-        why: str = "",
-        fix: str = "",
+        what: UserText,
+        why: OptionalText = "",
+        fix: OptionalText = "",
         *,
         request_tokens: int = 0,
         window: int = 0,
@@ -237,7 +248,7 @@ class ModelNotChosen(HelixError):
 
     WHAT = _text("Nothing was sent. Choose a model to continue.")
 
-    def __init__(self, label: str, fix: str = "", *, is_chosen: bool = False) -> None:
+    def __init__(self, label: str, fix: OptionalText = "", *, is_chosen: bool = False) -> None:
         """`label` is the model that answered last, or with `is_chosen` the one chosen for the session."""
         self.label, self.is_chosen = label, is_chosen
         why = (
@@ -275,7 +286,7 @@ class CompactionRefused(HelixError):
 class SummaryRefused(CompactionRefused):
     """A model's summary says too little of what it would stand for; `text` is what the model wrote."""
 
-    def __init__(self, problem: SummaryProblem, text: str, why: str) -> None:
+    def __init__(self, problem: SummaryProblem, text: str, why: UserText) -> None:
         super().__init__(
             _text("The model's summary was not used."), why, _text("Try again, or choose another model.")
         )

@@ -65,9 +65,9 @@ class Endpoint:
         key: str,
         http: HttpClient,
         dialect: DialectName = "openai-chat",
-        key_advice: str = KEY_ADVICE,
+        key_advice: UserText = KEY_ADVICE,
     ) -> None:
-        self.provider, self._key_advice = provider, verbatim(key_advice)
+        self.provider, self._key_advice = provider, key_advice
         self.dialect: DialectName = dialect
         self._url_prefix = _normalize_url(base_url, dialect)
         host = self._url_prefix.partition("://")[2].partition("/")[0]

@@ -25,7 +25,7 @@ from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.local_server import LocalServer
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.domain.model_spec import SourcedSpec
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.user_text import OptionalText, TextContext, UserText
 from helix_desktop.providers.demo.model import DEMO_LABEL, DemoModel
 from helix_desktop.providers.endpoint import KEY_ADVICE, Endpoint
 from helix_desktop.providers.http import HttpClient, Timeouts
@@ -192,11 +192,13 @@ class ModelService:
             return (await self._secrets.get(provider.name)).value
         return self._secrets.from_environment(provider.name).value
 
-    def _endpoint(self, provider: Provider, key: str, key_advice: str = "") -> Endpoint:
+    def _endpoint(self, provider: Provider, key: str, key_advice: OptionalText = "") -> Endpoint:
         advice = key_advice or _key_advice(provider.name)
         return Endpoint(provider.name, provider.base_url, key, self._http, provider.dialect, advice)
 
-    def _create_model(self, provider: Provider, info: ModelInfo, key: str, key_advice: str = "") -> Model:
+    def _create_model(
+        self, provider: Provider, info: ModelInfo, key: str, key_advice: OptionalText = ""
+    ) -> Model:
         return create_model(self._endpoint(provider, key, key_advice), info, retry_policy=self._retries)
 
     async def list_models(self, provider: Provider, key: str = "") -> dict[str, SourcedSpec]:
@@ -256,7 +258,7 @@ def _split_label(label: str) -> tuple[str, str]:
     return parse_label(label) if "/" in label else (_ADHOC_PROVIDER, label)
 
 
-def _key_advice(provider: str) -> str:
+def _key_advice(provider: str) -> UserText:
     return text("Enter the key in Settings, Providers, or set {variable}.", variable=key_variable(provider))
 
 

@@ -22,7 +22,7 @@ from helix_desktop.domain.messages import (
     ToolSpec,
 )
 from helix_desktop.domain.text_format import ellipsize
-from helix_desktop.domain.user_text import TextContext, join_sentences
+from helix_desktop.domain.user_text import OptionalText, TextContext, join_sentences
 from helix_desktop.providers.endpoint import Endpoint
 from helix_desktop.providers.http import HttpError, is_loopback
 from helix_desktop.providers.model_list import LIST_PATHS, as_model_error
@@ -210,7 +210,7 @@ def _streaming_text(chunks: int, first_chunk_s: float, response: ModelResponse |
     return join_sentences(arrived, text("No token usage reported: the usage shown is estimated."))
 
 
-def _tool_call_problem(response: ModelResponse | None) -> str:
+def _tool_call_problem(response: ModelResponse | None) -> OptionalText:
     """Return the problem with the requested tool call; empty when it is as expected."""
     if response is None or not response.calls:
         excerpt = ellipsize(" ".join(response.text.split()), _EXCERPT_CHARS) if response is not None else ""

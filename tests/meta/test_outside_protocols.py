@@ -23,6 +23,7 @@ from helix_desktop.domain.digest import marker
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.messages import ToolCall, ToolSpec
 from helix_desktop.domain.tools import ToolResult
+from helix_desktop.domain.user_text import verbatim
 from helix_desktop.mcp.client.exposed_tool import exposed_name
 from helix_desktop.mcp.server.cache_server import cache_server
 from helix_desktop.services.web_fetcher import WebFetcher, resolve
@@ -100,12 +101,12 @@ def test_errors_between_processes() -> None:
 def _name_on_the_wire(kind: type[HelixError]) -> str:
     """Send an error of a kind, with any constructor."""
     parameters = inspect.signature(kind).parameters.values()
-    needed = ["x" for each in parameters if each.default is each.empty]
+    needed = [verbatim("x") for each in parameters if each.default is each.empty]
     try:
         error: HelixError = kind(*needed)
     except (KeyError, TypeError, ValueError):
         error = kind.__new__(kind)
-        HelixError.__init__(error, "x")
+        HelixError.__init__(error, verbatim("x"))
     return to_rpc_error(error).kind
 
 
@@ -147,7 +148,7 @@ class _Shelf:
 
     async def run(self, call: ToolCall) -> ToolResult:
         """Refuse: nothing is called here."""
-        raise HelixError(f"{call.name} is not called here.")
+        raise HelixError(verbatim(f"{call.name} is not called here."))
 
 
 async def test_tools_that_are_served() -> None:

@@ -28,6 +28,7 @@ from helix_desktop.domain.tools import (
     ToolResult,
     ignore_output,
 )
+from helix_desktop.domain.user_text import verbatim
 from helix_desktop.store.memory.store import MemoryStore
 from tests.support.conversation_rig import ConversationRig
 from tests.support.message_linter import lint
@@ -139,7 +140,9 @@ class MemoryRules:
     async def add(self, rule: PermissionRule) -> None:
         """One more, unless the disk refuses."""
         if self.is_broken:
-            raise StoreWriteFailed("The rule was not saved.", "The disk is full.", "Make room.")
+            raise StoreWriteFailed(
+                verbatim("The rule was not saved."), verbatim("The disk is full."), verbatim("Make room.")
+            )
         self._rules.append(rule)
 
 
@@ -163,7 +166,9 @@ class GatedStore(MemoryStore):
             await asyncio.sleep(0)
         self.write_count += 1
         if self.write_count >= self.first_failing_write:
-            raise StoreWriteFailed("The disk is full.", "Nothing was stored.", "Make room.")
+            raise StoreWriteFailed(
+                verbatim("The disk is full."), verbatim("Nothing was stored."), verbatim("Make room.")
+            )
         await super().commit(commit)
 
 
@@ -177,7 +182,7 @@ class ConfiguredByLabel(dict[str, ScriptedModel]):
     async def roles(self, label: str) -> ModelRoles:
         """Return a model in the main role."""
         if label not in self:
-            raise HelixError(f"There is no model {label}.")
+            raise HelixError(verbatim(f"There is no model {label}."))
         return ModelRoles(self[label])
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from helix_desktop.domain.digest import bare_marker, digest_of
 from helix_desktop.domain.errors import DigestUnknown
+from helix_desktop.domain.user_text import verbatim
 from helix_desktop.replay.ports import Counts, RawMessage
 
 
@@ -29,7 +30,7 @@ class UnmanagedReplay:
         return list(self.messages)
 
     def recall(self, digest: str) -> bytes:
-        raise DigestUnknown(f"Nothing is stored under {digest}.")
+        raise DigestUnknown(verbatim(f"Nothing is stored under {digest}."))
 
     def close(self) -> None:
         self.closed = True

@@ -18,7 +18,7 @@ from helix_desktop.config.languages import LANGUAGE_VARIABLE
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.diagnostics.checks.rendering import CHECK_NAMES
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.user_text import TextContext, join_sentences
+from helix_desktop.domain.user_text import TextContext, join_sentences, verbatim
 from helix_desktop.services.own_command import is_frozen, own_command
 from helix_desktop.services.sample_python import with_sample_python
 
@@ -65,7 +65,7 @@ class RenderCheckProcess:
                 await self._run()
             works, finding = (self._results or {}).get(name, (False, self._failure))
             if not works:
-                raise HelixError(finding)
+                raise HelixError(verbatim(finding))
             return finding
 
         return check
@@ -117,7 +117,7 @@ async def mcp(*, in_english: bool = False) -> str:
         answer = json.loads(output.splitlines()[0])["result"]
         return text("the cache server answers with protocol {version}", version=answer["protocolVersion"])
     except (IndexError, ValueError, KeyError, TypeError):
-        raise HelixError(text("The cache server doesn't answer."), _end_of(child, errors)) from None
+        raise HelixError(text("The cache server doesn't answer."), verbatim(_end_of(child, errors))) from None
 
 
 async def _communicate(
@@ -163,7 +163,9 @@ async def sample() -> str:
         output = (await _communicate(child, text("The sample's Python")))[0].decode(errors="replace")
     ran = _RAN.search(output)
     if ran is None:
-        raise HelixError(text("The sample's tests don't run."), " ".join(output.split())[-_OUTPUT_CHARS:])
+        raise HelixError(
+            text("The sample's tests don't run."), verbatim(" ".join(output.split())[-_OUTPUT_CHARS:])
+        )
     return text.plural(int(ran[1]), "Python runs the sample's %n test", "Python runs the sample's %n tests")
 
 

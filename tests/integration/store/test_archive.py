@@ -26,6 +26,7 @@ from helix_desktop.domain.events.session import AssistantSpoke, Attachment, Reco
 from helix_desktop.domain.store.archive_report import ArchiveTotals
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import CacheEntry
+from helix_desktop.domain.user_text import verbatim
 from helix_desktop.store.archive.archive_format import ArchiveManifest, SessionHeader
 from helix_desktop.store.archive.reader import Stopped, check_archive
 from helix_desktop.store.archive.tar_stream import TarStreamWriter
@@ -180,7 +181,7 @@ async def test_an_interrupted_import_resumes_at_the_end_of_the_log(
 
     async def cut_off(stage: StageRows, size: int) -> None:
         if not left[0]:
-            raise StoreClosed("cut off")
+            raise StoreClosed(verbatim("cut off"))
         left[0] -= 1
         await put(stage, size)
 

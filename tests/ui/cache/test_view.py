@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QLineEdit, QMainWindow, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.domain.errors import StoreClosed
+from helix_desktop.domain.user_text import verbatim
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.cache.columns import COLUMNS, column_widths, fitting_columns
 from helix_desktop.ui.cache.filter_options import state_option
@@ -251,11 +252,15 @@ class BrokenCache(SampleCache):
 
     async def ids(self, cache_filter: CacheFilter) -> bytes:
         """Refuse."""
-        raise StoreClosed("The cache cannot be read.", "The workspace was closed.", "Open it again.")
+        raise StoreClosed(
+            verbatim("The cache cannot be read."),
+            verbatim("The workspace was closed."),
+            verbatim("Open it again."),
+        )
 
     async def rows(self, digests: Sequence[str]) -> Sequence[CacheRow]:
         """Refuse."""
-        raise StoreClosed("The cache cannot be read.")
+        raise StoreClosed(verbatim("The cache cannot be read."))
 
 
 async def test_a_failing_source_is_reported_in_place(qtbot: QtBot, scope: TaskScope) -> None:

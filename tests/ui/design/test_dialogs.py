@@ -14,6 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from helix_desktop.app.window_frame import set_application_identity
 from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.user_text import verbatim
 from helix_desktop.ui.design.dialogs import (
     Choice,
     ErrorDialog,
@@ -84,7 +85,9 @@ async def test_an_error_dialog_matches_the_other_dialogs_and_cuts_no_text(
     qapp: QApplication, mode: Literal["light", "dark"]
 ) -> None:
     name = "/somewhere/" + "aNameWithoutABreak" * 8 + ".helix"
-    error = HelixError(f"{name} is not a file.", "It was moved.", "Look for it.")
+    error = HelixError(
+        verbatim(f"{name} is not a file."), verbatim("It was moved."), verbatim("Look for it.")
+    )
     set_application_identity(qapp)  # without it, closing the last window stops the loop
     appearance = Appearance(qapp, mode)
     appearance.apply_stylesheet()

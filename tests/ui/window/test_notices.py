@@ -9,6 +9,7 @@ import pytest
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.user_text import verbatim
 from tests.support.window.window_rig import open_window, until
 
 pytestmark = pytest.mark.qt_loop
@@ -20,7 +21,7 @@ async def test_a_fault_stays_with_the_session_where_it_occurred(qapp: QApplicati
 
     async def fail() -> None:
         await go.wait()
-        raise HelixError(FAULT, "It was old.", "Change it.")
+        raise HelixError(verbatim(FAULT), verbatim("It was old."), verbatim("Change it."))
 
     async with open_window(qapp, tmp_path) as rig:
         shell = rig.wiring.workspace_controller

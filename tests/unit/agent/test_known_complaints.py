@@ -15,6 +15,7 @@ from helix_desktop.domain.events.rewrite import SweepMade
 from helix_desktop.domain.events.session import MessageQueued, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import HandoverFailed, HandoverMade
 from helix_desktop.domain.messages import ModelInfo, ModelRequest, ModelResponse, TextDelta
+from helix_desktop.domain.user_text import verbatim
 from tests.support.agent_rig import AgentRig, GatedStore
 from tests.support.scripted_model import (
     SUMMARY,
@@ -71,7 +72,9 @@ async def test_an_overflow_does_not_loop() -> None:
         if len(request.messages) > 2 and request.messages[-1].role == "tool":
             return [
                 ContextWindowExceeded(
-                    "The request is larger than the window.", "8192 tokens.", "Take another."
+                    verbatim("The request is larger than the window."),
+                    verbatim("8192 tokens."),
+                    verbatim("Take another."),
                 )
             ]
         return tool_call_reply(
@@ -93,8 +96,8 @@ async def test_the_summary_call_itself_does_not_overflow() -> None:
     """The request is cut to fit the model, however long the history; an overflow still costs no turn."""
     replies: list[ScriptedReply] = [
         text_reply(SUMMARY),
-        [ContextWindowExceeded("Too long.")],
-        [ContextWindowExceeded("Too long.")],
+        [ContextWindowExceeded(verbatim("Too long."))],
+        [ContextWindowExceeded(verbatim("Too long."))],
     ]
     model = ScriptedModel(
         thinking_script(60, 300),

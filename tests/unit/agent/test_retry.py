@@ -16,6 +16,7 @@ from helix_desktop.domain.events.session import AssistantSpoke, Attachment, Turn
 from helix_desktop.domain.messages import ModelRequest, TextDelta
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import Content
+from helix_desktop.domain.user_text import verbatim
 from tests.support.agent_rig import AgentRig
 from tests.support.scripted_model import (
     ScriptedModel,
@@ -25,7 +26,7 @@ from tests.support.scripted_model import (
     tool_result_texts,
 )
 
-DOWN = ModelUnreachable("The server cannot be reached.")
+DOWN = ModelUnreachable(verbatim("The server cannot be reached."))
 BROKEN: ScriptedReply = [TextDelta("I was "), TextDelta("saying"), DOWN]
 
 

@@ -34,6 +34,7 @@ from helix_desktop.domain.events.session import (
 )
 from helix_desktop.domain.messages import ModelResponse, RetryScheduled, TextDelta
 from helix_desktop.domain.redaction.redaction import RedactionRequest
+from helix_desktop.domain.user_text import verbatim
 from tests.support.agent_rig import AgentRig
 from tests.support.scripted_model import (
     HALF_REPLY_THEN_RETRY,
@@ -195,10 +196,12 @@ async def test_an_always_answer_is_asked_once() -> None:
 @pytest.mark.parametrize(
     "error",
     [
-        ModelUnreachable("The server does not answer.", "It is down.", "Start it."),
-        ModelRequestRejected("The key was refused."),
-        ContextWindowExceeded("Too long."),
-        InvalidModelResponse("That is no answer."),
+        ModelUnreachable(
+            verbatim("The server does not answer."), verbatim("It is down."), verbatim("Start it.")
+        ),
+        ModelRequestRejected(verbatim("The key was refused.")),
+        ContextWindowExceeded(verbatim("Too long.")),
+        InvalidModelResponse(verbatim("That is no answer.")),
     ],
 )
 @pytest.mark.parametrize("step", [0, 1])

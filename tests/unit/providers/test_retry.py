@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.domain.errors import ModelUnreachable
+from helix_desktop.domain.user_text import verbatim
 from helix_desktop.providers.retry import (
     PATIENCE_S,
     QUICK_RETRY_POLICY,
@@ -88,7 +89,9 @@ def test_a_call_is_never_retried_earlier_than_requested() -> None:
     """If that is longer than the limit the call ends at once with the reason."""
     outage = RetryState(RetryPolicy(clock=lambda: 0.0))
     assert outage.next_wait_s(3_600.0) is None
-    error = outage.final_error(ModelUnreachable("It could not answer.", "slow down"), 3_600.0)
+    error = outage.final_error(
+        ModelUnreachable(verbatim("It could not answer."), verbatim("slow down")), 3_600.0
+    )
     assert error.why == "slow down. The server asks to wait 60 min."
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from helix_desktop.domain.errors import InvalidRecording, RequestTooLarge
+from helix_desktop.domain.user_text import verbatim
 from helix_desktop.replay.measure import MeasureOptions, measure_file, with_turn_ends
 from helix_desktop.replay.message_tokens import MessageTokenCounter
 from helix_desktop.replay.ports import Counts
@@ -117,7 +118,7 @@ def test_omitted_requests_are_counted_and_the_replay_goes_on(tmp_path: Path) -> 
     class Full(MarkerReplay):
         def request(self) -> list[dict[str, Any]]:
             if len(self.messages) == 5:
-                raise RequestTooLarge("It does not fit.", "Too much.")
+                raise RequestTooLarge(verbatim("It does not fit."), verbatim("Too much."))
             return super().request()
 
     measured = measure(tmp_path, LONG, Full)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from helix_desktop.domain.digest import bare_marker, digest_of
 from helix_desktop.domain.errors import ContentDamaged, DigestUnknown
 from helix_desktop.domain.messages import Message, ToolCall
+from helix_desktop.domain.user_text import verbatim
 from helix_desktop.replay.reachability import (
     OriginalOutputs,
     Reachability,
@@ -42,7 +43,7 @@ class Stored(dict[str, bytes]):
 
     def recall(self, key: str) -> bytes:
         if key not in self:
-            raise DigestUnknown("unknown")
+            raise DigestUnknown(verbatim("unknown"))
         return self[key]
 
 
@@ -118,7 +119,7 @@ def test_equal_outputs_are_found_together() -> None:
 
 def test_a_damaged_content_is_not_skipped() -> None:
     def recall(key: str) -> bytes:
-        raise ContentDamaged(f"{key} is damaged.")
+        raise ContentDamaged(verbatim(f"{key} is damaged."))
 
     with pytest.raises(ContentDamaged):
         measure_reachability(1, [Message("user", "0" * 64)], originals(), recall)

@@ -20,6 +20,7 @@ from helix_desktop.domain.errors import (
     OutputFormUnavailable,
 )
 from helix_desktop.domain.messages import ModelInfo, ModelRequest
+from helix_desktop.domain.user_text import verbatim
 from tests.support.scripted_model import (
     ScriptedModel,
     ScriptedReply,
@@ -75,7 +76,11 @@ async def test_the_next_model_that_fits_is_used() -> None:
 
 
 @pytest.mark.parametrize(
-    "error", [ModelRequestRejected("The key was refused."), ContextWindowExceeded("It is too long.")]
+    "error",
+    [
+        ModelRequestRejected(verbatim("The key was refused.")),
+        ContextWindowExceeded(verbatim("It is too long.")),
+    ],
 )
 async def test_a_failed_model_is_followed_by_the_next(error: ModelError) -> None:
     """The result says why it was not the first."""
@@ -88,8 +93,8 @@ async def test_a_failed_model_is_followed_by_the_next(error: ModelError) -> None
 async def test_the_failure_of_all_models_is_reported() -> None:
     """The last reason counts; no model is asked twice."""
     main, fast = (
-        model("main", 50_000, [ModelRequestRejected("No.")]),
-        model("fast", 50_000, [ModelRequestRejected("No key.")]),
+        model("main", 50_000, [ModelRequestRejected(verbatim("No."))]),
+        model("fast", 50_000, [ModelRequestRejected(verbatim("No key."))]),
     )
     with pytest.raises(ModelRequestRejected, match=r"No\."):
         await extractor(main, fast).extract(output(5_000), "names")
@@ -138,7 +143,7 @@ async def test_failed_pieces_lose_the_middle() -> None:
     """A piece that cannot be read does not fail the extract."""
     main = model("main", 20_000)
     main.extract_script = lambda _: (
-        [ModelRequestRejected("No.")] if len(main.extract_requests) <= 3 else text_reply("found")
+        [ModelRequestRejected(verbatim("No."))] if len(main.extract_requests) <= 3 else text_reply("found")
     )
     result = await extractor(main).extract(output(40_000), "names")
     assert result.fallback_reason == "without its middle"
@@ -148,7 +153,9 @@ async def test_a_window_smaller_than_reported_is_detected() -> None:
     """What every model finds too long is read in smaller pieces."""
     main = model("main", 20_000)
     main.extract_script = lambda _: (
-        [ContextWindowExceeded("Too long.")] if len(main.extract_requests) == 1 else text_reply("found")
+        [ContextWindowExceeded(verbatim("Too long."))]
+        if len(main.extract_requests) == 1
+        else text_reply("found")
     )
     result = await extractor(main).extract(output(10_000), "names")
     assert result.fallback_reason == "in 2 parts"

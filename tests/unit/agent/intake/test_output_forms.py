@@ -17,6 +17,7 @@ from helix_desktop.domain.events.session import ToolAnswered
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.messages import ModelInfo, ModelResponse, Usage
 from helix_desktop.domain.tools import ToolResult
+from helix_desktop.domain.user_text import verbatim
 from helix_desktop.system.task_scope import TaskScope
 from tests.support.intake_rig import MAIN, POLICY, IntakeRig, large_output
 from tests.support.scripted_model import (
@@ -227,7 +228,7 @@ async def test_an_extract_needs_instructions_and_a_model() -> None:
     error = await refused(rig, seq, "compact", "all of it")
     assert (error.what, "fewer than 400" in error.why) == ("The extract was not used.", True)
     rig.fast_model.extract_script = rig.model.extract_script = lambda _: [
-        ModelRequestRejected("The key was refused.")
+        ModelRequestRejected(verbatim("The key was refused."))
     ]
     with pytest.raises(ModelRequestRejected):
         await rig.conversation.window.choose_form(seq, "compact", "names")

@@ -15,6 +15,7 @@ from helix_desktop.domain.events.session import AssistantSpoke, OutputHeld, Tool
 from helix_desktop.domain.messages import ModelInfo, ModelRequest, ModelResponse
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import Content
+from helix_desktop.domain.user_text import verbatim
 from tests.support.intake_rig import (
     POLICY,
     IntakeRig,
@@ -85,7 +86,7 @@ async def test_one_deadline_covers_question_and_extracts() -> None:
     ("question", "reason"),
     [
         (text_reply("I keep all of it, thank you."), "named no form"),
-        ([ModelRequestRejected("The key was refused.")], "key was refused"),
+        ([ModelRequestRejected(verbatim("The key was refused."))], "key was refused"),
         ([ModelResponse("", stop="calls")], "Empty response"),
         ([], "Empty response"),
         ([ZeroDivisionError("division by zero")], "division by zero"),
@@ -105,7 +106,7 @@ async def test_any_failure_of_the_question_gives_previews(question: ScriptedRepl
 @pytest.mark.parametrize(
     ("extract", "reason"),
     [
-        ([ModelRequestRejected("The key was refused.")], "key was refused"),
+        ([ModelRequestRejected(verbatim("The key was refused."))], "key was refused"),
         (text_reply("words and words " * 200), "must have fewer than 400"),
         ([ZeroDivisionError("division by zero")], "division by zero"),
         ([], "Empty response"),
@@ -177,7 +178,7 @@ class BreaksWhenCancelled(asyncio.Event):
         try:
             return await super().wait()
         except asyncio.CancelledError:
-            raise ModelRequestRejected("The connection broke.") from None
+            raise ModelRequestRejected(verbatim("The connection broke.")) from None
 
 
 @pytest.mark.timeout(20)

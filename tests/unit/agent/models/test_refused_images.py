@@ -13,6 +13,7 @@ from helix_desktop.domain.events.rewrite import SweepMade
 from helix_desktop.domain.events.rewrite_kinds import SweepReason
 from helix_desktop.domain.events.session import Attachment, TurnEnded, UserSpoke
 from helix_desktop.domain.messages import ModelInfo, ModelRequest
+from helix_desktop.domain.user_text import verbatim
 from tests.support.agent_rig import AgentRig
 from tests.support.image_bytes import png
 from tests.support.scripted_model import ScriptedModel, ScriptedReply, text_reply
@@ -24,7 +25,7 @@ GOOD, BAD = png(64, 48), png(9, 9)
 def refuse_bad_image(request: ModelRequest) -> ScriptedReply:
     """Refuse every request with the bad image."""
     if digest_of(BAD) in {image.digest for message in request.messages for image in message.images}:
-        return [ImagesRejected("test rejected an image.", "Could not process image")]
+        return [ImagesRejected(verbatim("test rejected an image."), verbatim("Could not process image"))]
     return text_reply("I see.")
 
 

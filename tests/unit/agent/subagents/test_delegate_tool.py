@@ -19,6 +19,7 @@ from helix_desktop.domain.events.session import (
 )
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.domain.tools import SubagentUsage
+from helix_desktop.domain.user_text import verbatim
 from tests.support.scripted_model import (
     ScriptedModel,
     replies_in_order,
@@ -129,7 +130,7 @@ async def test_a_failed_subagent_reports_its_cost() -> None:
             PARENT_PROMPT: delegate_script("alpha"),
             "alpha": replies_in_order(
                 tool_call_reply(("say", {}), id_prefix="k"),
-                [ModelRequestRejected("The server refused the key.")],
+                [ModelRequestRejected(verbatim("The server refused the key."))],
             ),
         }
     )

@@ -26,6 +26,7 @@ from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.messages import ModelRequest, ModelResponse, TurnOutcome
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import Content
+from helix_desktop.domain.user_text import verbatim
 from helix_desktop.system.task_scope import TaskScope
 from tests.support.agent_rig import GatedStore
 from tests.support.scripted_model import SUMMARY, ScriptedReply, replies_in_order, text_reply, tool_call_reply
@@ -39,7 +40,9 @@ from tests.support.subagent_rig import (
 
 SWEEPING = msgspec.structs.replace(PROFILES["plain"], protect_steps=2, least_saving=1)
 WRITES = 6  # of a subagent that makes one call: started, asked, spoke, answered, spoke, ended
-REFUSED = ModelRequestRejected("The server refused the key.", "It is not valid.", "Enter another key.")
+REFUSED = ModelRequestRejected(
+    verbatim("The server refused the key."), verbatim("It is not valid."), verbatim("Enter another key.")
+)
 
 
 async def start_parent_with_subagents(slow: int) -> SubagentRig:

@@ -19,6 +19,7 @@ from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, SummaryPr
 from helix_desktop.domain.events.session import ToolAnswered, TurnEnded, UserSpoke
 from helix_desktop.domain.events.summary import SECTIONS, HandoverFailed, HandoverMade
 from helix_desktop.domain.messages import ModelRequest, ModelResponse, RetryScheduled, TextDelta
+from helix_desktop.domain.user_text import verbatim
 from tests.support.agent_rig import AgentRig
 from tests.support.scripted_model import (
     SUMMARY,
@@ -121,8 +122,8 @@ async def test_contents_two_handovers_back_can_be_recalled() -> None:
 @pytest.mark.parametrize(
     "reply",
     [
-        [ModelUnreachable("The server does not answer.")],
-        [TextDelta("## Project"), ContextWindowExceeded("Too long.")],
+        [ModelUnreachable(verbatim("The server does not answer."))],
+        [TextDelta("## Project"), ContextWindowExceeded(verbatim("Too long."))],
         text_reply("I would rather not."),
         text_reply("## Project Background\n- only this"),
         [ModelResponse("")],

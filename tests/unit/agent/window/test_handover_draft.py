@@ -17,6 +17,7 @@ from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
 from helix_desktop.domain.events.session import TurnEnded
 from helix_desktop.domain.events.summary import SECTIONS, Bullet, HandoverFailed, HandoverMade
 from helix_desktop.domain.messages import ModelRequest
+from helix_desktop.domain.user_text import verbatim
 from tests.support.agent_rig import AgentRig
 from tests.support.scripted_model import (
     SUMMARY,
@@ -259,7 +260,7 @@ async def test_an_overflow_takes_precedence_over_a_draft() -> None:
 
 async def test_a_draft_without_a_model() -> None:
     """Ledger and extracts, and the reason."""
-    rig = await ready_conversation(lambda _: [ModelUnreachable("The server does not answer.")])
+    rig = await ready_conversation(lambda _: [ModelUnreachable(verbatim("The server does not answer."))])
     draft = await rig.conversation.handovers.draft()
     assert draft.model == NO_MODEL
     assert "The server does not answer." in draft.fallback

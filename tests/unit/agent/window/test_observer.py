@@ -18,6 +18,7 @@ from helix_desktop.domain.events.summary import (
     ObservationsPlaced,
 )
 from helix_desktop.domain.messages import ModelRequest
+from helix_desktop.domain.user_text import verbatim
 from tests.support.agent_rig import AgentRig
 from tests.support.observation_rig import (
     PLACE_AT_ONCE,
@@ -132,7 +133,7 @@ def one_large_output() -> Script:
 async def test_an_overflow_places_observations() -> None:
     """A request that does not fit uses prepared observations before anything is lost."""
     rig = await rig_after_turns(4, PLACE_LATE)
-    replies: list[ScriptedReply] = [[ContextWindowExceeded("Too long.")], text_reply("Done.")]
+    replies: list[ScriptedReply] = [[ContextWindowExceeded(verbatim("Too long."))], text_reply("Done.")]
     rig.model.script = lambda _: replies.pop(0)
     assert (await rig.conversation.run("And now?")).how == "done"
     await rig.wait_until_idle()
@@ -216,7 +217,7 @@ async def test_generations_and_reflection() -> None:
 async def test_failures_back_off_and_end_in_extracts() -> None:
     """Retried after 120 and 240 s; the third time it is done without a model, with the reason."""
     rig = await rig_after_turns(
-        4, observation_script=lambda _: [ModelUnreachable("The server does not answer.")]
+        4, observation_script=lambda _: [ModelUnreachable(verbatim("The server does not answer."))]
     )
     assert [event.why for event in rig.events(ObservationsFailed)] == [
         "No model could write it: test/scripted: The server does not answer."
@@ -260,7 +261,7 @@ async def test_an_overflowing_request_is_read_in_parts() -> None:
 
     def observing(request: ModelRequest) -> ScriptedReply:
         if len(request.messages[-1].text.split()) > 1_000:
-            return [ContextWindowExceeded("Too long.")]
+            return [ContextWindowExceeded(verbatim("Too long."))]
         return text_reply(OBSERVATIONS)
 
     rig = await rig_after_turns(4, observation_script=observing)
@@ -302,7 +303,7 @@ async def test_manual_placement_of_prepared_observations() -> None:
 async def test_manual_observations_without_a_model() -> None:
     """A user's request does not fail for lack of a model."""
     rig = await rig_after_turns(
-        3, observation_script=lambda _: [ModelUnreachable("The server does not answer.")]
+        3, observation_script=lambda _: [ModelUnreachable(verbatim("The server does not answer."))]
     )
     rig.conversation.observations.start()
     await rig.conversation.wait_for_background_work()

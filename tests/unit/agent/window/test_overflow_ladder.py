@@ -12,6 +12,7 @@ from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, SweepReas
 from helix_desktop.domain.events.session import Attachment, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.messages import ModelInfo
+from helix_desktop.domain.user_text import verbatim
 from tests.support.agent_rig import AgentRig
 from tests.support.image_bytes import png
 from tests.support.scripted_model import (
@@ -162,7 +163,7 @@ async def test_too_much_text_alone() -> None:
 async def test_the_provider_reports_an_overflow() -> None:
     """A refused request is made smaller and sent once more, though by our own count it fits."""
     replies: list[ScriptedReply] = [wide_step(300, f"s{n}") for n in range(4)]
-    rig = rig_of(*replies, [ContextWindowExceeded("Too long.")], text_reply("It fits now."))
+    rig = rig_of(*replies, [ContextWindowExceeded(verbatim("Too long."))], text_reply("It fits now."))
     await rig.begin()
     ended = await rig.conversation.run("Work.")
     assert ended.how == "done"
@@ -181,7 +182,7 @@ async def test_the_provider_reports_an_overflow() -> None:
 )
 async def test_the_provider_reports_its_limit(requested_tokens: int, window: int) -> None:
     """Its window is a fraction of our figure: space is made for that at once, in its tokens or ours."""
-    overflow = ContextWindowExceeded("Too long.", request_tokens=requested_tokens, window=window)
+    overflow = ContextWindowExceeded(verbatim("Too long."), request_tokens=requested_tokens, window=window)
     rig = rig_of(
         *(wide_step(150, f"s{n}") for n in range(6)), [overflow], text_reply("It fits."), policy=STILL
     )
@@ -199,7 +200,9 @@ async def test_the_provider_reports_its_limit(requested_tokens: int, window: int
 
 async def test_the_provider_reports_an_overflow_twice() -> None:
     """The second refusal is reported; there is no loop of retries."""
-    overflow = ContextWindowExceeded("Too long.", "The server counts otherwise.", "Set the window's size.")
+    overflow = ContextWindowExceeded(
+        verbatim("Too long."), verbatim("The server counts otherwise."), verbatim("Set the window's size.")
+    )
     rig = rig_of(*(wide_step(300, f"s{n}") for n in range(4)), [overflow], [overflow])
     await rig.begin()
     ended = await rig.conversation.run("Work.")

@@ -31,6 +31,7 @@ from helix_desktop.domain.messages import (
     TextDelta,
     Usage,
 )
+from helix_desktop.domain.user_text import verbatim
 from helix_desktop.store.memory.store import MemoryStore
 from helix_desktop.system.task_scope import TaskScope
 from tests.support.message_linter import lint
@@ -67,7 +68,7 @@ def brief(entries: int, word_count: int = 100, merging: str = MERGING) -> Summar
 def read(text: str) -> str:
     """Return any text except a refusal."""
     if text == "I would rather not.":
-        raise CompactionRefused("The summary was not taken.", "It says nothing.")
+        raise CompactionRefused(verbatim("The summary was not taken."), verbatim("It says nothing."))
     return text
 
 
@@ -133,9 +134,9 @@ async def test_a_request_that_does_not_fit_is_not_sent() -> None:
 @pytest.mark.parametrize(
     "reply",
     [
-        [TextDelta("half"), ContextWindowExceeded("Too long.")],
-        [ModelUnreachable("The server does not answer.")],
-        [ModelRequestRejected("No such model.")],
+        [TextDelta("half"), ContextWindowExceeded(verbatim("Too long."))],
+        [ModelUnreachable(verbatim("The server does not answer."))],
+        [ModelRequestRejected(verbatim("No such model."))],
         text_reply("I would rather not."),
         [ModelResponse(" ")],
     ],
@@ -227,7 +228,7 @@ async def test_the_request_itself_overflows() -> None:
 
     def small_inside(request: ModelRequest) -> ScriptedReply:
         if len(request.messages[-1].text.split()) > 700:
-            return [ContextWindowExceeded("Too long.")]
+            return [ContextWindowExceeded(verbatim("Too long."))]
         return summary_of(request)
 
     main = model("main", 9_000, small_inside)
@@ -263,7 +264,9 @@ async def test_more_is_omitted_while_it_overflows() -> None:
         text = request.messages[-1].text
         if "What was known." not in text:
             return text_reply(" ")
-        return [ContextWindowExceeded("Too long.")] if len(text.split()) > 500 else summary_of(request)
+        return (
+            [ContextWindowExceeded(verbatim("Too long."))] if len(text.split()) > 500 else summary_of(request)
+        )
 
     main = model("main", 4_000, tiny_inside)
     result = await SummarizerRig(main).ask(brief(30))
@@ -283,7 +286,7 @@ async def test_no_request_without_entries() -> None:
 
 async def test_no_model_succeeds() -> None:
     """All attempts are reported; it ends."""
-    main = model("main", 1_000, lambda _: [ContextWindowExceeded("Too long.")])
+    main = model("main", 1_000, lambda _: [ContextWindowExceeded(verbatim("Too long."))])
     result = await SummarizerRig(main).ask(brief(20))
     assert result.value is None
     assert result.calls <= 12
@@ -293,7 +296,7 @@ async def test_no_model_succeeds() -> None:
 
 async def test_unreachable_models_are_tried_once() -> None:
     """Where size is not the problem, parts would fail as well."""
-    main = model("main", 8_000, lambda _: [ModelUnreachable("The server does not answer.")])
+    main = model("main", 8_000, lambda _: [ModelUnreachable(verbatim("The server does not answer."))])
     result = await SummarizerRig(main).ask(brief(3))
     assert (result.value, result.calls) == (None, 1)
     assert result.fallback_reason == "No model could write it: test/main: The server does not answer."

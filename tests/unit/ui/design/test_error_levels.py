@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from helix_desktop.domain import errors
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.rewrite_kinds import SummaryProblem
+from helix_desktop.domain.user_text import verbatim
 from helix_desktop.ui.design.window_state import error_banner, error_level
 
 ANSWERS = {
@@ -45,9 +46,9 @@ def kinds(base: type[HelixError] = HelixError) -> Iterator[type[HelixError]]:
 def error_of(kind: type[HelixError]) -> HelixError:
     """Return an error of a kind, whatever else it needs."""
     if kind is errors.SummaryRefused:
-        return errors.SummaryRefused(SummaryProblem.SHORT, "Done.", "It is short.")
+        return errors.SummaryRefused(SummaryProblem.SHORT, "Done.", verbatim("It is short."))
     error = kind.__new__(kind)
-    HelixError.__init__(error, "It did not work.")
+    HelixError.__init__(error, verbatim("It did not work."))
     return error
 
 
@@ -62,5 +63,5 @@ def test_each_error_has_an_explicit_level() -> None:
 
 def test_the_banner_has_the_level() -> None:
     """Nothing to compact is an answer; a full disk is not."""
-    assert error_banner(errors.CompactionRefused("Nothing to compact yet.")).level == "info"
-    assert error_banner(errors.StoreWriteFailed("Couldn't save to disk.")).level == "error"
+    assert error_banner(errors.CompactionRefused(verbatim("Nothing to compact yet."))).level == "info"
+    assert error_banner(errors.StoreWriteFailed(verbatim("Couldn't save to disk."))).level == "error"

@@ -17,6 +17,7 @@ from helix_desktop.domain.errors import (
     WorkspaceUntrusted,
 )
 from helix_desktop.domain.events.session import TurnEnded
+from helix_desktop.domain.user_text import verbatim
 from helix_desktop.ui.chat.rows.from_events import rows_from_log
 from helix_desktop.ui.chat.rows.row_types import NoticeRow
 from helix_desktop.ui.design.window_state import error_banner
@@ -44,12 +45,12 @@ def test_an_error_names_known_remedies(kind: type[HelixError]) -> None:
 @pytest.mark.parametrize(
     ("error", "labels"),
     [
-        (AuthenticationFailed("box refused the key."), ["Open provider settings"]),
-        (ContextWindowExceeded("It does not fit."), ["Compact…", "Open provider settings"]),
-        (WorkspaceUntrusted("This folder is not trusted yet."), ["Trust folder…"]),
-        (ImagesRejected("box refused an image."), ["Send without images", "Choose model…"]),
-        (HelixError("It broke.", remedies=("open_log",)), ["Open log"]),
-        (HelixError("It broke."), []),
+        (AuthenticationFailed(verbatim("box refused the key.")), ["Open provider settings"]),
+        (ContextWindowExceeded(verbatim("It does not fit.")), ["Compact…", "Open provider settings"]),
+        (WorkspaceUntrusted(verbatim("This folder is not trusted yet.")), ["Trust folder…"]),
+        (ImagesRejected(verbatim("box refused an image.")), ["Send without images", "Choose model…"]),
+        (HelixError(verbatim("It broke."), remedies=("open_log",)), ["Open log"]),
+        (HelixError(verbatim("It broke.")), []),
     ],
 )
 def test_the_buttons_of_an_error(error: HelixError, labels: list[str]) -> None:
