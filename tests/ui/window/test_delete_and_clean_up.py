@@ -179,10 +179,10 @@ async def test_failed_redactions_are_reported_in_the_dialog(qapp: QApplication, 
         dialog = await forget_dialog(rig)
         dialog.text_input.setPlainText("abc")
         press(dialog, "search")
-        await until(lambda: "fewer than 4 characters" in labels(dialog), "the refusal")
+        await until(lambda: "at least 4 characters" in labels(dialog), "the refusal")
         assert dialog.step == "ask"
         dialog.text_input.setPlainText("nowhere at all")
-        assert "fewer than" not in labels(dialog)
+        assert "at least" not in labels(dialog)
         press(dialog, "search")
         await until(lambda: dialog.step == "found", "nothing")
         assert "No occurrences found." in labels(dialog)
@@ -338,14 +338,14 @@ async def test_the_data_page_displays_the_size_and_saves_the_rule(
         await settings.show("data")
         page = settings.dialog.data
         assert page.stored.text().startswith("3 entries, ")
-        assert page.removable.text() == "Nothing of it could go now"
+        assert page.removable.text() == "Nothing can be removed now"
         advance_clock(keep, 2 * DAY_MS)
         page.quota.setCurrentIndex(2)
         page.quota.activated.emit(2)
         await until(
             lambda: rig.wiring.services.registry.get(identity).quota == 500 << 20, "the rule on record"
         )
-        await until(lambda: page.removable.text().startswith("3 of them could go"), "the new plan")
+        await until(lambda: page.removable.text().startswith("3 can be removed"), "the new plan")
         press(page, "clean_up")
         tidying = rig.wiring.cleanup
         await until(lambda: tidying.cleanup_dialog, "the dialog")
