@@ -22,6 +22,7 @@ from helix_desktop.config.settings import (
 from helix_desktop.domain.errors import HelixError, SettingsDamaged
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.domain.model_spec import ModelSpec
+from helix_desktop.domain.user_text import TextContext
 
 LOCAL = Provider(
     name="local",
@@ -153,6 +154,17 @@ def test_settings_of_an_earlier_version_keep_their_meaning(file: Path) -> None:
     text = file.read_text()
     assert "8192" not in text, "a figure that was taken back does not stay"
     assert "mine = 1" in text, "what this version does not know does"
+
+
+def test_a_text_is_saved_in_its_english_words(file: Path) -> None:
+    """Where a server's figures come from is a text of the catalog until it is stored."""
+    source = TextContext("Tests")("Ollama: {tokens} tokens", tokens=4_096)
+    entry = ModelEntry(name="small", told=ModelSpec(window=4_096), told_by=source)
+    settings_file = SettingsFile(file)
+    settings_file.save_now(Settings(providers=(Provider(name="local", base_url="x", models=(entry,)),)))
+    loaded, damaged = settings_file.load()
+    assert damaged is None
+    assert loaded.providers[0].models[0].told_by == "Ollama: 4,096 tokens"
 
 
 class TestProviders:

@@ -9,7 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.domain.user_text import ByteSize, TextContext, UserText, join_sentences, plain_text
+from helix_desktop.domain.user_text import (
+    ByteSize,
+    TextContext,
+    UserText,
+    join_sentences,
+    plain_text,
+    system_reason,
+    verbatim,
+)
 
 text = TextContext("Tests")
 
@@ -72,9 +80,23 @@ def test_facts_are_never_read_as_templates(fact: str) -> None:
     assert text.plural(2, "%n {fact}", "%n {fact}s", fact=fact) == f"2 {fact}s"
 
 
+@given(st.text())
+def test_what_others_say_stays_as_it_is(words: str) -> None:
+    """Marks and braces in it are never read as a template, and a text of the catalog stays one."""
+    assert verbatim(words) == words
+    entry = text("Restore")
+    assert verbatim(entry) is entry
+
+
+def test_a_reason_of_the_system_is_a_sentence() -> None:
+    """In the system's own words; an error of ours has only its message."""
+    assert system_reason(OSError(28, "No space left on device")) == "No space left on device."
+    assert system_reason(OSError("it was cut off")) == "it was cut off."
+
+
 @given(st.lists(st.sampled_from(["", "One.", "Two."])))
 def test_sentences_follow_one_another(sentences: list[str]) -> None:
     """Empty sentences leave no gap."""
     joined = join_sentences(*sentences)
     assert joined == " ".join(filter(None, sentences))
-    assert isinstance(joined, UserText) or len(list(filter(None, sentences))) < 2
+    assert isinstance(joined, UserText)
