@@ -70,10 +70,10 @@ async def search(args: argparse.Namespace, _: AppServices, workspace: OpenWorksp
     return 0
 
 
-def _shown_text(shown: int, entries: int) -> str:
-    if shown == entries:
+def _shown_text(listed: int, entries: int) -> str:
+    if listed == entries:
         return tr.plural(entries, "%n entry", "%n entries")
-    return tr.plural(entries, "{shown} of %n entry", "{shown} of %n entries", shown=shown)
+    return tr.plural(entries, "{listed} of %n entry", "{listed} of %n entries", listed=listed)
 
 
 def _found_text(results: SearchResults, handovers: int) -> str:

@@ -154,14 +154,14 @@ def _noted_line(fold: FoldMade) -> str:
     )
 
 
-def _form_line(chosen: FormChosen) -> str:
-    event = f"e{chosen.target}"
-    match chosen.form:
+def _form_line(choice: FormChosen) -> str:
+    event = f"e{choice.target}"
+    match choice.form:
         case "full":
-            return tr("output {event} sent in full: {tokens} tokens", event=event, tokens=chosen.tokens)
+            return tr("output {event} sent in full: {tokens} tokens", event=event, tokens=choice.tokens)
         case "preview":
-            return tr("output {event} sent as a preview: {tokens} tokens", event=event, tokens=chosen.tokens)
-    return tr("output {event} sent as an extract: {tokens} tokens", event=event, tokens=chosen.tokens)
+            return tr("output {event} sent as a preview: {tokens} tokens", event=event, tokens=choice.tokens)
+    return tr("output {event} sent as an extract: {tokens} tokens", event=event, tokens=choice.tokens)
 
 
 def _target_line(event: Pinned | Unpinned | Undone | Redone) -> str:

@@ -63,10 +63,10 @@ def parse_link(link: str) -> Link:
         )
     match = _LINK.fullmatch(link[len(SCHEME) :]) if is_link(link) else None
     if match is None:
-        shown = escape_hidden_name(link[:_SHOWN_CHARS]) + ("…" if len(link) > _SHOWN_CHARS else "")
+        short_link = escape_hidden_name(link[:_SHOWN_CHARS]) + ("…" if len(link) > _SHOWN_CHARS else "")
         raise InvalidInput(
             text("This link can't be opened."),
-            text("It must name a workspace, a session or a cache entry (got {link}).", link=shown),
+            text("It must name a workspace, a session or a cache entry (got {link}).", link=short_link),
             _FIX,
         )
     return Link(match["workspace"], match["digest"] or "", match["session"] or "")

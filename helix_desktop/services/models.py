@@ -155,11 +155,11 @@ class ModelService:
         name = label.partition("/")[0].strip()
         if not name or label == DEMO_LABEL or self._settings().provider(name) is not None:
             return
-        known = tuple(provider.name for provider in self._settings().providers)
+        names = tuple(provider.name for provider in self._settings().providers)
         raise InvalidInput(
             text("Unknown provider: {name}.", name=name),
-            text("The known providers are {providers}.", providers=known)
-            if known
+            text("The known providers are {providers}.", providers=names)
+            if names
             else text("No provider is set up yet."),
             text(
                 "Add it in Settings, Providers, or add --base-url URL and set {variables}.",

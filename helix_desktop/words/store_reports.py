@@ -111,8 +111,8 @@ def _advice(report: RepairReport) -> list[UserText]:
 
 def _first_few(names: Sequence[str]) -> tuple[str, ...]:
     more = len(names) - _MAX_LISTED
-    shown = tuple(names[:_MAX_LISTED])
-    return (*shown, text.plural(more, "%n more", "%n more", "things in a list")) if more > 0 else shown
+    listed = tuple(names[:_MAX_LISTED])
+    return (*listed, text.plural(more, "%n more", "%n more", "things in a list")) if more > 0 else listed
 
 
 def export_summary(result: ExportResult) -> str:
@@ -173,7 +173,7 @@ def shortfall_text(plan: CleanupPlan) -> str:
     """Return why the maximum size cannot be met, to be translated; empty if it can, or none was set."""
     if not plan.short:
         return ""
-    kept = (
+    totals_by_reason = (
         (plan.referenced, text("{size} used by sessions", size=ByteSize(plan.referenced.stored_size))),
         (plan.indexed, text("{size} used by notes and summaries", size=ByteSize(plan.indexed.stored_size))),
         (plan.pinned, text("{size} pinned", size=ByteSize(plan.pinned.stored_size))),
@@ -185,7 +185,10 @@ def shortfall_text(plan: CleanupPlan) -> str:
             size=ByteSize(plan.short),
             quota=ByteSize(plan.quota),
         ),
-        text("Always kept: {reasons}.", reasons=tuple(reason for totals, reason in kept if totals.entries)),
+        text(
+            "Always kept: {reasons}.",
+            reasons=tuple(reason for totals, reason in totals_by_reason if totals.entries),
+        ),
         text("Delete sessions, unpin entries or raise the maximum size."),
     )
 

@@ -98,8 +98,8 @@ def _english_environ() -> dict[str, str]:
 
 def _end_of(child: asyncio.subprocess.Process, errors: bytes) -> str:
     """Return what a failed child wrote to standard error, else its exit code."""
-    written = " ".join(errors.decode(errors="replace").split())
-    return written or text("It exited with code {code}.", code=str(child.returncode))
+    message = " ".join(errors.decode(errors="replace").split())
+    return message or text("It exited with code {code}.", code=str(child.returncode))
 
 
 async def mcp(*, in_english: bool = False) -> str:

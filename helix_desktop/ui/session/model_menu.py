@@ -40,7 +40,11 @@ def model_menu(
     if session_model not in ("", DEMO_LABEL, *listed):
         listed.insert(0, session_model)
     for label in ("", *listed, DEMO_LABEL):
-        text = _shown(label) if label else tr("Workspace default ({model})", model=_shown(default_model))
+        text = (
+            _display_label(label)
+            if label
+            else tr("Workspace default ({model})", model=_display_label(default_model))
+        )
         action = QAction(text, menu)
         action.setObjectName(f"model:{label}")
         action.setCheckable(True)
@@ -57,5 +61,5 @@ def model_menu(
     return menu
 
 
-def _shown(label: str) -> str:
+def _display_label(label: str) -> str:
     return model_name(label, demo=True) if label == DEMO_LABEL else label

@@ -89,7 +89,7 @@ class PolicyField:
             return f"{value * 100:g}"
         return f"{value:g}" if isinstance(value, float) else f"{value:,}"
 
-    def shown(self, value: PolicyValue) -> str:
+    def format_value(self, value: PolicyValue) -> str:
         """Return a value as a text has it."""
         if isinstance(value, bool):
             return policy_tr("On") if value else policy_tr("Off")
@@ -220,7 +220,7 @@ def validate_policy_value(field: PolicyField, text: str) -> str:
         return policy_tr("Enter a whole number.")
     scale = 100 if field.is_percent else 1
     if not field.minimum * scale <= number <= field.maximum * scale:
-        low, high = field.shown(field.minimum), field.shown(field.maximum)
+        low, high = field.format_value(field.minimum), field.format_value(field.maximum)
         return policy_tr("Enter a number from {low} to {high}.", low=low, high=high)
     return ""
 

@@ -127,8 +127,8 @@ class _CardReducer:
     def _manual_action(self, recorded: RecordedEvent) -> ManualActionCard | None:
         seq, at = recorded.seq, recorded.at
         match recorded.event:
-            case FormChosen(target=target) as chosen:
-                text = form_text(chosen, self._transcript)
+            case FormChosen(target=target) as choice:
+                text = form_text(choice, self._transcript)
                 return ManualActionCard(seq, at, "form", text, target, self._undone(seq))
             case Pinned(target=target) as pin:
                 return ManualActionCard(seq, at, "pin", pin_text(pin, self._transcript), target)

@@ -108,10 +108,10 @@ class RedactionPresenter:
         quoted = [tr("“{title}”", title=titles[session]) for session in matches.sessions if session in titles]
         notes = []
         if quoted:
-            named = tuple(quoted[:_MAX_NAMED])
-            if more := len(quoted) - len(named):
-                named += (tr.plural(more, "%n more", "%n more", "sessions in a list"),)
-            notes.append(tr("In {sessions}.", sessions=named))
+            sessions = tuple(quoted[:_MAX_NAMED])
+            if more := len(quoted) - len(sessions):
+                sessions += (tr.plural(more, "%n more", "%n more", "sessions in a list"),)
+            notes.append(tr("In {sessions}.", sessions=sessions))
         if matches.unreadable:
             notes.append(
                 tr.plural(

@@ -103,6 +103,6 @@ def test_policy_numbers(text: str, fault: str) -> None:
 def test_policy_shares_are_typed_as_percent(text: str, fault: str) -> None:
     field = PolicyField("k", "K", 0.38, maximum=0.9, is_percent=True)
     assert validate_policy_value(field, text) == fault
-    assert (field.typed(0.38), field.shown(0.38)) == ("38", "38 %")
+    assert (field.typed(0.38), field.format_value(0.38)) == ("38", "38 %")
     if not fault:
         assert field.parse(text) == pytest.approx(float(text.removesuffix("%")) / 100)

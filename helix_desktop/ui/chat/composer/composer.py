@@ -257,8 +257,8 @@ class Composer(Themed, QWidget):
             button.setVisible(self._running and ready)
         keys = tr("Enter", "key") if self.editor.enter_sends else tr("Ctrl+Enter", "keys")
         hint = tr("{keys} to queue", keys=keys) if self._running else tr("{keys} to send", keys=keys)
-        shown = [part for part in (self._estimate, hint if ready or not self._running else "") if part]
-        self._status.set_full_text(" · ".join(shown), *shown[:1])
+        parts = [part for part in (self._estimate, hint if ready or not self._running else "") if part]
+        self._status.set_full_text(" · ".join(parts), *parts[:1])
         name = tr("Stop") if self._running else tr("Send")
         self._send.setAccessibleName(name)
         self._send.setToolTip(name)

@@ -78,8 +78,8 @@ class QueueLine(QWidget):
         self.up = IconButton("chevron-up", tr("Move up"), px=14, edge=_BUTTON_SIZE)
         self.down = IconButton("chevron-down", tr("Move down"), px=14, edge=_BUTTON_SIZE)
         self._remove = IconButton("x", tr("Remove from queue"), px=14, edge=_BUTTON_SIZE)
-        named = {"steer": self._steer, "edit": self._edit, "earlier": self.up, "later": self.down}
-        for name, button in {**named, "remove": self._remove}.items():
+        buttons = {"steer": self._steer, "edit": self._edit, "earlier": self.up, "later": self.down}
+        for name, button in {**buttons, "remove": self._remove}.items():
             button.setObjectName(name)
         self._buttons = (self._steer, self._edit, self.up, self.down, self._remove)
         line = row(

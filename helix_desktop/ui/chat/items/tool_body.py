@@ -51,12 +51,12 @@ def form_choice_text(row: ToolRow) -> str:
     if row.form == "full" and row.chosen_by == "rule":
         return ""
     if row.form == "preview" and row.instructions:
-        chosen = tr("Preview instead of the requested extract.")
+        chooser = tr("Preview instead of the requested extract.")
     else:
-        chosen = translate(_CHOOSER_SENTENCES[row.chosen_by])
-    asked = tr("Instructions: “{instructions}”.", instructions=row.instructions) if row.instructions else ""
+        chooser = translate(_CHOOSER_SENTENCES[row.chosen_by])
+    instructions = row.instructions and tr("Instructions: “{instructions}”.", instructions=row.instructions)
     cost = tr("Cost: {cost}.", cost=row.form_cost) if row.form_cost else ""
-    return translate(join_sentences(chosen, row.form_note, asked, cost))
+    return translate(join_sentences(chooser, row.form_note, instructions, cost))
 
 
 def can_show_all_lines(row: ToolRow) -> bool:

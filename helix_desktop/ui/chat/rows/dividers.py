@@ -85,8 +85,8 @@ def _divider(recorded: RecordedEvent, transcript: Transcript) -> DividerRow | No
                 True,
                 (ShowInTimeline(seq),),
             )
-        case FormChosen(target=about) as chosen:
-            kind, text, quiet = "form", form_text(chosen, transcript), True
+        case FormChosen(target=about) as choice:
+            kind, text, quiet = "form", form_text(choice, transcript), True
             actions = (ShowInChat(about), Undo(seq))
         case Pinned(target=about) | Unpinned(target=about) as pin:
             kind, text, quiet, actions = "pin", pin_text(pin, transcript), True, (ShowInChat(about),)

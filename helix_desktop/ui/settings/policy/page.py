@@ -120,7 +120,7 @@ class PolicyFieldInput(FormField):
         control.blockSignals(True)
         if isinstance(control, Switch):
             control.setChecked(bool(field.value))
-            control.setText(field.shown(field.value))
+            control.setText(field.format_value(field.value))
         elif isinstance(control, Combo):
             control.setCurrentIndex(control.findData(field.value))
         elif isinstance(control, QLineEdit) and not isinstance(field.value, str):
@@ -130,7 +130,7 @@ class PolicyFieldInput(FormField):
         control.blockSignals(False)
         self._reset_button.setVisible(field.is_changed)
         if field.default is not None:
-            default = field.shown(field.default)
+            default = field.format_value(field.default)
             self._reset_button.setText(f" {default}")
             self._reset_button.setToolTip(tr("Reset to profile default ({value})", value=default))
             self._reset_button.setAccessibleName(
@@ -140,7 +140,7 @@ class PolicyFieldInput(FormField):
 
     def _create_control(self, field: PolicyField) -> QWidget:
         if isinstance(field.value, bool):
-            switch = Switch(field.shown(field.value), on=field.value)
+            switch = Switch(field.format_value(field.value), on=field.value)
             switch.setAccessibleName(field.label)
             switch.setMaximumWidth(_NUMBER_PX)
             switch.toggled.connect(self._emit)

@@ -159,9 +159,11 @@ class ProviderCheckView(Themed, QWidget):
             parts.setStretch(1, 1)
             line_widget = QWidget()
             line_widget.setLayout(parts)
-            spoken = tr("{name}: {detail}", name=line.name, detail=line.detail) if line.detail else line.name
-            failed = tr("Failed: {notice}", notice=spoken)
-            line_widget.setAccessibleName(failed if line.state == "failed" else spoken)
+            accessible = (
+                tr("{name}: {detail}", name=line.name, detail=line.detail) if line.detail else line.name
+            )
+            failed = tr("Failed: {notice}", notice=accessible)
+            line_widget.setAccessibleName(failed if line.state == "failed" else accessible)
             self._notices.addWidget(line_widget)
         self.setVisible(bool(notices))
         self._fit()
