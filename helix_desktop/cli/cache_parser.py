@@ -86,14 +86,14 @@ def _add_filters(command: argparse.ArgumentParser) -> None:
         type=argument_types.duration_ms,
         default=None,
         metavar="TIME",
-        help=tr("only entries stored in the last 12h, 7d or 4w"),
+        help=tr("only entries stored within this time, such as 12h, 7d or 4w"),
     )
     command.add_argument(
         "--older",
         type=argument_types.duration_ms,
         default=None,
         metavar="TIME",
-        help=tr("only entries stored more than 12h, 7d or 4w ago"),
+        help=tr("only entries stored longer ago than this, such as 12h, 7d or 4w"),
     )
     command.add_argument("--unused", action="store_true", help=tr("only entries that were never recalled"))
     command.add_argument("--orphan", action="store_true", help=tr("only unreferenced entries"))
@@ -132,7 +132,7 @@ def add_cleanup_commands(add_command: AddCommand) -> None:
     forget.add_argument(
         "--stdin", action="store_true", help=tr("also remove the text on standard input, wherever it occurs")
     )
-    forget.add_argument("--yes", action="store_true", help=tr("remove it; this cannot be undone"))
+    forget.add_argument("--yes", action="store_true", help=tr("remove it; this can't be undone"))
     forget.add_argument(
         "--lift", action="store_true", help=tr("allow removed outputs to be stored again instead")
     )

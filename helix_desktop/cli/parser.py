@@ -281,7 +281,7 @@ def _add_replay(commands: Commands, common: argparse.ArgumentParser) -> None:
         type=argument_types.fraction,
         default=None,
         metavar="SHARE",
-        help=tr("share of model calls with a simulated recall, besides files that are read again"),
+        help=tr("share of model calls with a simulated recall, in addition to files that are read again"),
     )
     replay.add_argument(
         "--reach-every",

@@ -117,7 +117,7 @@ class ScreenTour:
                 if dialog.isVisible():
                     return dialog
             await asyncio.sleep(_SETTLE_S)
-        raise HelixError(text("The dialog of {name} did not open.", name=name))
+        raise HelixError(text("The dialog of {name} didn't open.", name=name))
 
     async def _capture_missing_folder(self, folder: Path) -> None:
         workspace_id = self._controllers.active_workspace.id

@@ -139,7 +139,7 @@ def _check_window(conversation: Conversation) -> DemoCheck:
     used = conversation.window.measure()[1].used
     peak = max(item.event.estimate for item in items if isinstance(item.event, AssistantSpoke))
     parts = (
-        tr("{tokens} tokens if nothing were managed", tokens=unmanaged),
+        tr("{tokens} tokens unmanaged", tokens=unmanaged),
         tr("{tokens} in the largest request", tokens=peak),
         tr("{tokens} now", tokens=used),
     )

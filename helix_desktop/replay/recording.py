@@ -89,7 +89,7 @@ def find_recordings(paths: Iterable[Path]) -> list[Path]:
         if not in_folder:
             raise InvalidRecording(
                 text("No recordings in {folder}.", folder=path),
-                text("Their names have one of these endings: {suffixes}.", suffixes=SUFFIXES),
+                text("Recordings end in {plain} or {compressed}.", plain=SUFFIXES[0], compressed=SUFFIXES[1]),
                 _FIX,
             )
         recordings += in_folder
