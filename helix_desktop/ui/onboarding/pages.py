@@ -163,8 +163,9 @@ class WelcomePage(QWidget):
         button = PushButton(translate(action), kind)
         words = label(translate(description), "muted", wrap=True)
         words.setAlignment(Qt.AlignmentFlag.AlignTop)
+        heading = label(translate(title), "title", wrap=True)
         body = column(
-            _left_aligned(IconTile(icon_name)), 4, label(translate(title), "title"), words, 6, None, gap=6,
+            _left_aligned(IconTile(icon_name)), 4, heading, words, 6, None, gap=6,
             margins=(18, 18, 18, 18),
         )  # fmt: skip
         for part in (more, button):

@@ -145,4 +145,4 @@ class SettingsDialog(Themed, QDialog):
         for name, _, icon_name in _NAV:
             self._buttons[name].setIcon(icon(icon_name, theme.muted, 16))
             self._buttons[name].setIconSize(QSize(16 + ICON_GAP_PX, 16))
-        self._nav.setFixedWidth(fonts.scaled(_NAV_PX))
+        self._nav.setFixedWidth(max(fonts.scaled(_NAV_PX), self._nav.sizeHint().width()))

@@ -18,7 +18,7 @@ from helix_desktop.workspaces.auto_run_files import AutoRunFile
 tr = Translator("Trust")
 text = TextContext("Trust")
 
-_WIDTH_PX = 540
+_WIDTH_PX, _MARGIN_PX = 540, 22
 _MAX_LIST_PX = 168
 _CONSEQUENCES = (
     ("folder-open", text("The agent can read the files and send them to your model.")),
@@ -42,6 +42,7 @@ class TrustDialog(QDialog):
         self.decline_button.clicked.connect(self.reject)
         self.trust_button = PushButton(tr("Trust this folder"), "primary", "shield-check", name="trust")
         self.trust_button.clicked.connect(self.accept)
+        self._buttons = row(None, self.decline_button, self.trust_button)
         place = label(path, "mono", wrap=True)
         place.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         head = row(
@@ -61,21 +62,22 @@ class TrustDialog(QDialog):
         self.setLayout(
             column(
                 head,
-                label(tr("Trust the folder if you know what is in it:"), "muted"),
+                label(tr("Trust the folder if you know what is in it:"), "muted", wrap=True),
                 means,
                 _auto_run_card(auto_run_files),
                 label(restricted_note, "note", wrap=True),
                 4,
-                row(None, self.decline_button, self.trust_button),
-                margins=(22, 20, 22, 18),
+                self._buttons,
+                margins=(_MARGIN_PX, 20, _MARGIN_PX, 18),
                 gap=12,
             )
         )
         self.decline_button.setFocus()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Be as high as the wrapped words need."""
+        """Be as wide as the buttons need, and as high as the wrapped words."""
         super().showEvent(event)
+        self.setFixedWidth(max(_WIDTH_PX, self._buttons.sizeHint().width() + 2 * _MARGIN_PX))
         self.setFixedHeight(self.heightForWidth(self.width()))
 
 

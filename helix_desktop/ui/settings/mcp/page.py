@@ -67,10 +67,11 @@ class AddServerBox(Themed, QFrame):
         other = PushButton(tr("Cancel"), name="cancel_add")
         other.clicked.connect(self.cancelled)
         self._empty.setLayout(row(None, other))
-        what = tr("Paste a command line, a URL, or the JSON configuration of another program.")
+        advice = tr("Paste a command line, a URL, or the JSON configuration of another program.")
+        what = label(advice, "note", wrap=True)
         self.setLayout(
             column(
-                label(what, "note"), self.paste, self._error, self.editor, self._multiple, self._empty,
+                what, self.paste, self._error, self.editor, self._multiple, self._empty,
                 margins=(16, 12, 16, 14), gap=9,
             )
         )  # fmt: skip

@@ -147,9 +147,9 @@ class PolicyFieldInput(FormField):
             return switch
         if isinstance(field.value, str):
             choice = Combo()
-            choice.setMaximumWidth(_CHOICE_PX)
             for value, title in field.choices:
                 choice.addItem(title, value)
+            choice.setMaximumWidth(max(_CHOICE_PX, choice.sizeHint().width()))
             choice.activated.connect(lambda _: self._emit(choice.currentData()))
             return choice
         entry = QLineEdit(field.typed(field.value))

@@ -110,7 +110,7 @@ class ModelChecklist(Themed, QWidget):
         head.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         for place, width in enumerate(_WIDTHS[1:], 1):
             head.setSectionResizeMode(place, QHeaderView.ResizeMode.Fixed)
-            self.list.setColumnWidth(place, width)
+            self.list.setColumnWidth(place, max(width, head.sectionSizeHint(place)))
         self._no_match = label(tr("No matching models"), "muted")
         self.add, self._all, self._close = (
             PushButton("", "primary"),

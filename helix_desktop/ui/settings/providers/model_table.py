@@ -107,8 +107,6 @@ class ModelTable(Themed, QTableView):
         head.setSectionsClickable(False)
         head.setMinimumSectionSize(40)
         head.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        for column, width in enumerate(_WIDTHS):
-            self.setColumnWidth(column, width)
         self._fit()
         self.selectionModel().currentRowChanged.connect(
             lambda now, _: self.model_selected.emit(self._name(now))
@@ -161,7 +159,11 @@ class ModelTable(Themed, QTableView):
         count = self._model.rowCount()
         upright, flat = self.verticalScrollBar(), self.horizontalScrollBar()
         scroll_bar_width = upright.sizeHint().width() if count > _MAX_ROWS else 0
-        left = self.width() - scroll_bar_width - 2 * self.frameWidth() - sum(_WIDTHS)
+        head = self.horizontalHeader()
+        widths = [max(width, head.sectionSizeHint(place)) for place, width in enumerate(_WIDTHS)][1:]
+        for place, width in enumerate(widths, 1):
+            self.setColumnWidth(place, width)
+        left = self.width() - scroll_bar_width - 2 * self.frameWidth() - sum(widths)
         narrow = left < _MIN_NAME_PX
         self.setVerticalScrollBarPolicy(_ON if scroll_bar_width else _OFF)
         self.setHorizontalScrollBarPolicy(_ON if narrow else _OFF)
