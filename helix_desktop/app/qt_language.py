@@ -54,6 +54,11 @@ class QtLanguage:
         """Return a number with `digits` digits after the decimal point."""
         return self._locale.toString(number, "f", digits)
 
+    def read_decimal(self, text: str) -> float:
+        """Return a number that a user typed, as the locale or as English writes it. Raises ValueError."""
+        number, is_valid = self._locale.toDouble(text)
+        return number if is_valid else float(text)
+
     def show_day(self, moment: datetime, *, with_year: bool) -> str:
         """Return a day in the short form of the locale; without its year as day and month."""
         date = QDate(moment.year, moment.month, moment.day)

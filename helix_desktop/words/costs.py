@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from helix_desktop.domain.cost import WARNING_SHARE, Budget, CostEstimate, Spending
 from helix_desktop.words.numbers import format_tokens, format_usd, format_whole_percent
-from helix_desktop.words.translation import Translator
+from helix_desktop.words.translation import Translator, current_language
 
 tr = Translator("Costs")
 
@@ -86,7 +86,7 @@ def cost_text(tokens: int, cost: float, demo: bool = False) -> str:
 
 def parse_tokens(text: str) -> int:
     """Return a typed number of tokens, empty being 0; ValueError that says what is wrong."""
-    plain = text.strip().replace(",", "").replace("_", "").replace(" ", "").lower()
+    plain = text.strip().replace("_", "").replace(" ", "").lower()
     scale = {"k": 1_000, "m": 1_000_000}.get(plain[-1:], 1)
     number = _parse_number(plain[:-1] if scale > 1 else plain) * scale
     if not 0 <= number <= _MAX_AMOUNT or number != int(number):
@@ -96,7 +96,7 @@ def parse_tokens(text: str) -> int:
 
 def parse_usd(text: str) -> float:
     """Return a typed amount of US dollars, empty being 0; ValueError that says what is wrong."""
-    number = _parse_number(text.strip().replace(",", "").removeprefix("$").strip())
+    number = _parse_number(text.strip().removeprefix("$").strip())
     if not 0 <= number <= _MAX_AMOUNT:
         raise ValueError(tr("Enter an amount, for example 2.50."))
     return number
@@ -104,6 +104,6 @@ def parse_usd(text: str) -> float:
 
 def _parse_number(text: str) -> float:
     try:
-        return float(text or "0")
+        return current_language().read_decimal(text or "0")
     except ValueError:
         raise ValueError(tr("Enter a number.")) from None

@@ -27,6 +27,10 @@ class English:
         """Return a number with `digits` digits after the decimal point."""
         return f"{number:,.{digits}f}"
 
+    def read_decimal(self, text: str) -> float:
+        """Return a number that a user typed, with or without groups of digits. Raises ValueError."""
+        return float(text.replace(",", ""))
+
     def show_day(self, moment: datetime, *, with_year: bool) -> str:
         """Return a day: `3 Nov`, `3 Nov 2026`."""
         day = f"{moment.day} {_MONTHS[moment.month - 1]}"

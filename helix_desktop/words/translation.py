@@ -33,6 +33,10 @@ class Language(Protocol):
         """Return a number with `digits` digits after the decimal point."""
         ...
 
+    def read_decimal(self, text: str) -> float:
+        """Return a number that a user typed. Raises ValueError."""
+        ...
+
     def show_day(self, moment: datetime, *, with_year: bool) -> str:
         """Return a day: `3 Nov`, `3 Nov 2026`."""
         ...

@@ -18,6 +18,7 @@ from helix_desktop.app.qt_language import QtLanguage, load_language
 from helix_desktop.config.languages import find_catalog
 from helix_desktop.domain.errors import SettingsDamaged
 from helix_desktop.domain.user_text import TextContext
+from helix_desktop.words.costs import parse_tokens, parse_usd
 from helix_desktop.words.english import English
 from helix_desktop.words.numbers import format_percent, format_size, format_tokens, format_usd
 from helix_desktop.words.times import format_date_and_time, local_time
@@ -92,6 +93,14 @@ def test_names_are_sorted_as_the_locale_sorts_them(german: QtLanguage) -> None:
     """An umlaut stands with its letter, and small letters beside large ones."""
     assert sorted(["Zoo", "apfel", "Öl", "Rad"], key=german.sort_key) == ["apfel", "Öl", "Rad", "Zoo"]
     assert sorted(["Zoo", "apple", "Rad"], key=English().sort_key) == ["apple", "Rad", "Zoo"]
+
+
+def test_typed_amounts_follow_the_locale_and_english(german: QtLanguage) -> None:
+    """A comma is a decimal point in German, and a price that was copied in English is read as such."""
+    assert [parse_usd(text) for text in ("2,50", "$1.200,5", "2.50", "")] == [2.5, 1200.5, 2.5, 0]
+    assert [parse_tokens(text) for text in ("200.000", "1,5k", "2 M")] == [200_000, 1_500, 2_000_000]
+    with pytest.raises(ValueError, match="Enter a number"):
+        parse_usd("2,5,0")
 
 
 def test_an_unreadable_catalog_is_an_error(tmp_path: Path) -> None:
