@@ -72,7 +72,7 @@ def _joined(root: Path, runtime: Path, packed: Path) -> Path:
     except OSError as error:
         raise SetupFailed(f"{RUNTIME_VARIABLE}={runtime}: {error.strerror}.") from None
     if not head.startswith(_ELF) or head[_TYPE_AT : _TYPE_AT + len(_TYPE_2)] != _TYPE_2:
-        raise SetupFailed(f"{RUNTIME_VARIABLE}={runtime} is no runtime of AppImages of type 2.")
+        raise SetupFailed(f"{RUNTIME_VARIABLE}={runtime} must be an AppImage runtime of type 2.")
     appimage = root / "dist" / f"Helix_Desktop-{build_identity.version(root)}-{platform.machine()}.AppImage"
     appimage.parent.mkdir(exist_ok=True)
     with appimage.open("wb") as target, packed.open("rb") as files:

@@ -44,7 +44,7 @@ def verify(program: Path) -> None:
         for who in ("command", "server"):
             report_file = project / f"seen-by-{who}"
             if not report_file.is_file():
-                raise SetupFailed(f"the frozen app did not start the {who} that it was told to start.")
+                raise SetupFailed(f"the frozen app didn't start the {who} that it should start.")
             lines = [line.partition("=") for line in report_file.read_text(encoding="utf-8").splitlines()]
             _judge(who, {name: value for name, _, value in lines}, program)
 

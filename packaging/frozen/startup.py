@@ -51,7 +51,7 @@ def framed(command: Sequence[str]) -> None:
         try:
             while not trace.exists():
                 if window.poll() is not None or time.perf_counter() - begin > _PATIENCE_S:
-                    raise SetupFailed(f"`{' '.join(command)}` showed no window.")
+                    raise SetupFailed(f"`{' '.join(command)}` didn't show a window.")
                 time.sleep(0.001)
         finally:
             window.kill()

@@ -53,7 +53,7 @@ def build(root: Path, words: Sequence[str]) -> int:
         raise NotHere("the disk image can be made on macOS only; the release workflow does it.")
     app, machine = root / APP, bundle.target_arch()
     if not app.is_dir():
-        raise SetupFailed(f"there is no {APP}. Freeze the app first:  ./helix package frozen")
+        raise SetupFailed(f"{APP} is missing. Freeze the app first:  ./helix package frozen")
     if wrong := complaints(app, machine):
         raise SetupFailed("\n  ".join([f"{APP} is not as it must be:", *wrong]))
     write_identity(root, app / RESOURCES, "macos", platform.python_version())

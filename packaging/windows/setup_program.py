@@ -43,7 +43,7 @@ def make(
     target.unlink(missing_ok=True)
     defined = [f"-D{name}={value}" for name, value in words.items()]
     if call("makensis", "-V2", "-WX", "-INPUTCHARSET", "UTF8", *defined, str(_SCRIPT)):
-        raise SetupFailed("makensis could not make the set-up (see above).")
+        raise SetupFailed("makensis couldn't make the installer (see above).")
 
 
 def installation_of(tree: Path) -> str:

@@ -120,7 +120,7 @@ def test_the_copyright_file_names_every_part(tmp_path: Path) -> None:
 def test_only_an_appimage_runtime_is_prepended(tmp_path: Path) -> None:
     """Anything else would be a file that does not start."""
     (tmp_path / "runtime").write_bytes(b"\x7fELF" + bytes(60))
-    with pytest.raises(SetupFailed, match="no runtime of AppImages"):
+    with pytest.raises(SetupFailed, match="must be an AppImage runtime"):
         _joined(tmp_path, tmp_path / "runtime", tmp_path / "squashfs")
 
 

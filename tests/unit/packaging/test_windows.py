@@ -104,7 +104,7 @@ def test_an_archive_with_another_layout_is_no_cpython(
     with zipfile.ZipFile(archive, "w") as packed:
         packed.writestr(inside, "x")
     monkeypatch.setenv(embed.FILE_VARIABLE, str(archive))
-    with pytest.raises(SetupFailed, match=r"no embeddable CPython 3\.12"):
+    with pytest.raises(SetupFailed, match=r"must be an embeddable CPython 3\.12"):
         embed.unpack(tmp_path)
     assert not (tmp_path / "out.dll").exists()
 
