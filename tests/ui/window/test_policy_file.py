@@ -47,7 +47,7 @@ async def test_a_bad_policy_file_is_reported_with_its_line_and_not_overwritten(
         await rig.wiring.settings.show("policy")
         page, bad = rig.wiring.settings.dialog.policy, 'profile = "balanced"\nprotect_steps = "many"\n'
         _file(rig).write_text(bad, encoding="utf-8")
-        error = "Line 2: protect_steps must be a whole number (got a text)."
+        error = "Line 2: protect_steps must be a whole number (got text)."
         await until(lambda: error in rig.banner_text(), "the error with its line")
         card = page.findChild(QFrame, "policy_file_error")
         assert isinstance(card, QFrame)
