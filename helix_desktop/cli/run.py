@@ -62,7 +62,7 @@ def require_model(conversation: Conversation) -> None:
     try:
         conversation.model_choice.require()
     except ModelNotChosen as error:
-        fix = text("Set it up in Settings, Providers, or choose another with {model}.", model="--model")
+        fix = text("Set it up in Settings → Providers, or choose another with {model}.", model="--model")
         raise ModelNotChosen(error.label, fix, is_chosen=error.is_chosen) from None
 
 

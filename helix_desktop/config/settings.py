@@ -93,7 +93,7 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
     def resolved_spec(self, model: str, catalog: ModelCatalog = _EMPTY_CATALOG) -> ResolvedModelSpec:
         """Return a model's figures, each with its source: the user, else the server, else the catalog."""
         entry = self.entry(model)
-        specs = [SourcedSpec("you", text("entered in Settings, Providers"), entry.user_spec)]
+        specs = [SourcedSpec("you", text("entered in Settings → Providers"), entry.user_spec)]
         if entry.told is not None:
             specs.append(
                 SourcedSpec(
@@ -110,7 +110,7 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
             raise HelixError(
                 text("No model from {provider} is selected.", provider=self.name),
                 text("None is listed for it."),
-                text("Add one in Settings, Providers, or enter it as {provider}/MODEL.", provider=self.name),
+                text("Add one in Settings → Providers, or enter it as {provider}/MODEL.", provider=self.name),
                 remedies=("provider_settings",),
             )
         return name
@@ -161,7 +161,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
                 text("Your providers: {providers}.", providers=names)
                 if names
                 else text("No provider is set up yet."),
-                text("Add it in Settings, Providers."),
+                text("Add it in Settings → Providers."),
                 remedies=("provider_settings",),
             )
         return provider, provider.model_info(model, catalog)

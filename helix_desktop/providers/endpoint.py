@@ -42,7 +42,7 @@ _BROKEN_OFF_TEXTS: Mapping[HttpErrorKind, UserText] = {
     "idle": _text("The server kept the connection open but sent nothing"),
 }
 
-KEY_ADVICE = _text("Enter a valid API key in Settings, Providers.")
+KEY_ADVICE = _text("Enter a valid API key in Settings → Providers.")
 """Default advice for a key that is rejected or missing."""
 
 _ADDRESS_REMEDIES: tuple[Remedy, ...] = ("provider_settings",)
@@ -121,7 +121,7 @@ class Endpoint:
         why: OptionalText = self.redact_text(http_error.why) if http_error.why else ""
         what = _text("Can't reach {provider} at {url}.", provider=self.provider, url=self.base_url)
         if http_error.kind == "address":
-            fix = http_error.fix or _text("Enter the base URL as https://host/v1 in Settings, Providers.")
+            fix = http_error.fix or _text("Enter the base URL as https://host/v1 in Settings → Providers.")
             return ModelUnreachable(what, why or verbatim(detail), fix, remedies=_ADDRESS_REMEDIES)
         if http_error.kind == "tls":
             fix = http_error.fix or _text("Check http:// or https:// in the base URL.")
@@ -170,7 +170,7 @@ class Endpoint:
                 if model
                 else _text("The request exceeds the model's context window."),
                 message,
-                _text("Compact the conversation, or correct the context window in Settings, Providers."),
+                _text("Compact the conversation, or correct the context window in Settings → Providers."),
                 request_tokens=tokens,
                 window=window,
             )
@@ -222,7 +222,7 @@ class Endpoint:
                 if place
                 else _text("{url} redirects to another address.", url=self.base_url),
                 _text("API keys are never sent on to another address."),
-                _text("Enter the new base URL in Settings, Providers."),
+                _text("Enter the new base URL in Settings → Providers."),
                 remedies=_ADDRESS_REMEDIES,
             )
         what = _text(

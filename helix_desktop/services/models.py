@@ -162,7 +162,7 @@ class ModelService:
             if names
             else text("No provider is set up yet."),
             text(
-                "Add it in Settings, Providers, or add --base-url URL and set {variables}.",
+                "Add it in Settings → Providers, or add --base-url URL and set {variables}.",
                 variables=_any_of(self._key_variables(name)),
             ),
         )
@@ -259,7 +259,7 @@ def _split_label(label: str) -> tuple[str, str]:
 
 
 def _key_advice(provider: str) -> UserText:
-    return text("Enter the key in Settings, Providers, or set {variable}.", variable=key_variable(provider))
+    return text("Enter the key in Settings → Providers, or set {variable}.", variable=key_variable(provider))
 
 
 def _any_of(variables: tuple[str, ...]) -> str:

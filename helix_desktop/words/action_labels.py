@@ -27,19 +27,19 @@ ActionName: TypeAlias = (
     ]
 )
 
-_TRY_AGAIN = text("Try again")
+_RETRY = text("Retry")
 _LABELS: dict[ActionName, UserText] = {
     "choose_model": text("Choose model…"),
     "compact": text("Compact…"),
-    "compact_again": _TRY_AGAIN,
+    "compact_again": _RETRY,
     "continue": text("Continue"),
     "new_session": text("New session"),
-    "observe_again": _TRY_AGAIN,
+    "observe_again": _RETRY,
     "open_log": text("Open log"),
     "policy_settings": text("Open policy settings"),
     "provider_settings": text("Open provider settings"),
     "redo": text("Redo"),
-    "retry": text("Retry"),
+    "retry": _RETRY,
     "send_without_images": text("Send without images"),
     "set_budget": text("Set budget…"),
     "show": text("Show", "button: show this in the chat"),
@@ -48,7 +48,7 @@ _LABELS: dict[ActionName, UserText] = {
     "try_now": text("Retry now"),
     "undo": text("Undo"),
     "undo_compaction": text("Undo compaction"),
-    "view": text("View", "button: view this in the timeline"),
+    "view": text("Show in timeline"),
 }
 
 

@@ -28,4 +28,4 @@ def writer_name(label: str, demo: bool) -> str:
     """Return who wrote a summary, from the label of its model; empty: no model did."""
     if demo:
         return model_name(label, demo)
-    return label or tr("No model (ledger and extracts)")
+    return label or tr("Without a model")

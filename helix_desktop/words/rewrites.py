@@ -20,11 +20,11 @@ def mode_text(mode: PermissionMode) -> str:
     """Return what a mode that was chosen for a session means."""
     match mode:
         case "ask":
-            return tr("Ask mode: the agent asks before it changes or runs anything")
+            return tr("Ask mode: the agent asks before it edits files or runs commands")
         case "plan":
             return tr("Plan mode: the agent only reads and plans")
         case "auto":
-            return tr("Auto mode: edits and sandboxed commands run without asking")
+            return tr("Auto mode: the agent edits files and runs sandboxed commands without asking")
 
 
 def model_text(label: str) -> str:

@@ -48,7 +48,7 @@ WindowItemState = Literal[
 
 _FOLD_NAMES: dict[FoldKind, UserText] = {
     "fold": text("Noted steps"),
-    "condense": text("Combined notes"),
+    "condense": text("Merged notes"),
     "truncate": text("Removed steps"),
 }
 
@@ -119,8 +119,8 @@ def _entry_item(entry: WindowEntry, tokens: int, transcript: Transcript) -> Wind
         case SummaryBlock(covers=covers):
             why = text.plural(
                 sum(len(getattr(cover.event, "observations", ())) for cover in covers),
-                "%n observation, of messages up to e{last}",
-                "%n observations, of messages up to e{last}",
+                "%n observation about messages up to e{last}",
+                "%n observations about messages up to e{last}",
                 last=str(entry.upto),
             )
             return WindowItem(entry.seq, "observations", text("Observations"), tokens, "noted", why)

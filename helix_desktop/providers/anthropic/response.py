@@ -200,7 +200,7 @@ class MessagesAssembler:
             return ContextWindowExceeded(
                 _text("The request leaves {provider} no room to answer.", provider=self._provider),
                 _text("The context window was full before the first word."),
-                _text("Compact the conversation, or correct the context window in Settings, Providers."),
+                _text("Compact the conversation, or correct the context window in Settings → Providers."),
             )
         return empty_answer_error(self._provider, stop, self._refusal_text)
 

@@ -218,7 +218,7 @@ class Preview(Themed, QWidget):
     def _recall_texts(self) -> tuple[str, str]:
         """Return what would be recalled, and what it costs, as text."""
         tokens, (first, last) = self._state.row.tokens if self._state else 0, self._lines
-        words = tr("Recall into chat")
+        words = tr("Recall into message")
         if last:
             tokens = max(1, round(tokens * self.content.text.content.byte_share(first, last)))
             words = tr("Recall line {line}", line=first)

@@ -157,7 +157,7 @@ class CacheBrowser(Themed, QWidget):
         self._notice = QWidget()
         row = QHBoxLayout(self._notice)
         row.setContentsMargins(18, 0, 18, 10)
-        retry = PushButton(tr("Try again"), name="try_again")
+        retry = PushButton(tr("Retry"), name="try_again")
         retry.clicked.connect(self.refresh)
         row.addWidget(self._error, 1)
         row.addWidget(retry, 0, Qt.AlignmentFlag.AlignTop)

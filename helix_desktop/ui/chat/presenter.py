@@ -278,7 +278,7 @@ def _number_approvals(model: ChatModel) -> None:
     approvals = [candidate for candidate in model.raw_rows() if isinstance(candidate, ApprovalRow)]
     for number, row in enumerate(approvals, 1):
         total = len(approvals)
-        place = tr("{number} of {total}", number=number, total=total) if total > 1 else ""
+        place = tr("{place} of {total}", place=number, total=total) if total > 1 else ""
         if row.position != place:
             model.replace(row.key, replace(row, position=place))
 

@@ -97,7 +97,11 @@ class QuickPicker(Themed, QFrame):
         self.list_view.clicked.connect(self.accept_item)
         self._empty = label(empty_text, "muted", wrap=True)
         self.footer = row(gap=6)
-        for key, meaning in (("↑ ↓", tr("move")), ("Enter", enter_hint), ("Esc", tr("close"))):
+        for key, meaning in (
+            ("↑ ↓", tr("move", "what the arrow keys do")),
+            ("Enter", enter_hint),
+            ("Esc", tr("close", "what the Esc key does")),
+        ):
             for part in (key_label(key), label(meaning, "faint")):
                 self.footer.addWidget(part)
             self.footer.addSpacing(6)

@@ -151,7 +151,7 @@ class HandoverDialog(Themed, QDialog):
         """Show what the model wrote that is not used; it can be asked again."""
         self.rejected_text.setPlainText(text)
         self.rejected_text.show()
-        self.draft_button.setText(tr("Try again"))
+        self.draft_button.setText(tr("Retry"))
         if self.height() < _SIZE[1]:
             self.resize(self.width(), _SIZE[1])
 
@@ -176,7 +176,7 @@ class HandoverDialog(Themed, QDialog):
         if self.step == "writing":
             self.cancel_requested.emit()
         elif self.is_changed and not self._warned:
-            self.show_problem(tr("Your changes are not saved. Press Esc again to discard them."))
+            self.show_problem(tr("Your changes aren't saved. Press Esc again to discard them."))
             self._warned = True
         else:
             super().reject()

@@ -40,7 +40,7 @@ _LEADS: dict[Topic, UserText] = {
     "cached": text("An output is replaced by a marker. The whole output stays in the cache."),
     "noted": text("Old steps and messages are replaced by a short note of what happened."),
     "summarized": text("Older messages are replaced by a handover: one document that sums them up."),
-    "undo": text("Every change to the context can be undone, at any time and in any depth."),
+    "undo": text("You can undo every change to the context, at any time and in any order."),
     "policy": text("The policy decides when something is cached, noted or summarized."),
     "keys": text("Every command is also in the command palette."),
 }
@@ -76,8 +76,8 @@ def _context() -> tuple[Section, ...]:
             (
                 tr(
                     "With every request a model reads the whole context again: your messages, its own "
-                    "answers, files and command output. Its context window has a limit, and what does not "
-                    "fit is not read."
+                    "answers, files and command output. Its context window has a limit, and it doesn't see "
+                    "what doesn't fit."
                 ),
                 tr(
                     "Everything is stored on this computer as it arrives. The context is a view of it that "
@@ -115,7 +115,7 @@ def _cached() -> tuple[Section, ...]:
             (
                 tr(
                     "A new output over {tokens} tokens is shown to the model as a preview or an extract. "
-                    "Later, outputs that the last steps no longer need are replaced by markers.",
+                    "Later, the outputs of older steps are replaced by markers.",
                     tokens=format_integer(policy.intake_above),
                 ),
                 tr(
@@ -128,7 +128,7 @@ def _cached() -> tuple[Section, ...]:
             tr("How to get it back"),
             (
                 tr("The agent recalls a cached output itself when it needs it, byte for byte."),
-                tr("You can open it under Cache, search it, and recall it into the chat."),
+                tr("You can open it under Cache, search it, and recall it into your next message."),
                 tr("Pin an output to keep it in the context."),
             ),
         ),
@@ -160,8 +160,8 @@ def _noted() -> tuple[Section, ...]:
                     place=format_whole_percent(policy.observe_place_at),
                 ),
                 tr(
-                    "When the observations pass {share} of the window, they are merged, and what is out of "
-                    "date is dropped from them.",
+                    "When the observations pass {share} of the window, they are merged, and outdated facts "
+                    "are dropped.",
                     share=format_whole_percent(policy.reflect_at),
                 ),
             ),
@@ -209,8 +209,8 @@ def _undo() -> tuple[Section, ...]:
             (
                 tr("Each change is a card in the timeline. Choose Undo on it, and Redo to apply it again."),
                 tr(
-                    "An older change can be undone while newer ones stay. Messages that a newer change "
-                    "covers as well return when that one is undone too; the card says so."
+                    "You can undo an older change and keep newer ones. If a newer change covers the same "
+                    "messages, they return only when you undo that one too. The card says so."
                 ),
                 tr("Undo changes what the model sees next. It doesn't change files or messages."),
             ),
@@ -241,7 +241,7 @@ def _policy() -> tuple[Section, ...]:
         Section(
             tr("Change it"),
             (
-                tr("Settings, Context policy: choose a profile, or change single numbers for a workspace."),
+                tr("Settings → Context policy: choose a profile, or change single numbers for a workspace."),
                 tr(
                     "Background work over {tokens} tokens asks you first.",
                     tokens=format_integer(policy.ask_above),

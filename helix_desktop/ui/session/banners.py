@@ -124,7 +124,7 @@ def spend_banner(ask: SpendRequest) -> Banner:
             "Otherwise, the context stays as it is. Once it is full, it is compacted without a model."
         )
         allow = BannerAction("allow", tr("Compact"))
-        actions = (allow, BannerAction(_NO_MODEL, tr("Compact without model")), refuse)
+        actions = (allow, BannerAction(_NO_MODEL, tr("Compact without a model")), refuse)
     else:
         what = tr("Update observations? {estimate}.", estimate=estimate_text(estimate))
         unless = tr("Otherwise, the context stays as it is.")

@@ -220,7 +220,7 @@ class ComposerController(QObject):
                 raise InvalidInput(
                     _text("Couldn't read {file}.", file=image.label),
                     _text("{reason}.", reason=error.strerror or str(error)),
-                    _text("Check the file."),
+                    _text("Choose another image."),
                 ) from error
             attachment = await workspace.contents.attach_image(conversation.session.id, data, image.label)
             self._add_attachment(conversation, attachment)

@@ -60,7 +60,8 @@ class MissingKeyBanner(QObject):
             self._strip.show_text(
                 tr("API key for {provider} is missing", provider=self._provider),
                 tr(
-                    "It was entered for an earlier run only. Enter it again, or start with {variable} set.",
+                    "It was kept only until Helix closed. Enter it again, or set {variable} before you "
+                    "start Helix.",
                     variable=variable,
                 ),
             )

@@ -88,10 +88,12 @@ def _banner(change: ModelChange, now: ModelInfo) -> Banner:
         what = tr("{model} is chosen for this session, but isn't set up.", model=last)
     else:
         what = tr("{model} answered in this session, but isn't set up.", model=last)
-    why = tr("Nothing is sent until you choose. The model you choose receives the whole conversation.")
+    why = tr("Nothing is sent until you choose. The model you choose receives this conversation.")
     go_on = BannerAction(
         _CONTINUE,
-        tr("Continue with demo model") if now.demo else _continue_label(model_name(now.label, demo=False)),
+        tr("Continue with the demo model")
+        if now.demo
+        else _continue_label(model_name(now.label, demo=False)),
     )
     return Banner(_BANNER, "warning", what, why, actions=(first, go_on), dismissable=False)
 

@@ -21,7 +21,7 @@ tr = Translator("Window")
 
 _NAMES = {"ask": text("Ask", "mode"), "plan": text("Plan", "mode"), "auto": text("Auto", "mode")}
 _TIPS = {
-    "ask": text("Ask: the agent asks before it changes files or runs commands (Ctrl+.)"),
+    "ask": text("Ask: the agent asks before it edits files or runs commands (Ctrl+.)"),
     "plan": text("Plan: the agent only reads and plans (Ctrl+.)"),
     "auto": text("Auto: the agent edits files and runs sandboxed commands without asking (Ctrl+.)"),
 }

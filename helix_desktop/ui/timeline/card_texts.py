@@ -55,8 +55,8 @@ def _observations_title(card: ObservationsCard) -> str:
 
 def _placed_title(card: PlacedCard) -> str:
     if not card.number:
-        return tr("Noted: observations")
-    return tr("Noted: observations {number}", number=card.number)
+        return tr("Noted as observations")
+    return tr("Noted as observations {number}", number=card.number)
 
 
 def _fold_title(card: FoldCard) -> str:
@@ -124,7 +124,7 @@ def explain_group(group: Group | None) -> str:
     texts: dict[Group | None, str] = {
         "handovers": explain_summarized(),
         "observations": tr("Facts about older messages, written in the background for later use."),
-        "reflections": tr("Observations that were too long, in a shorter form."),
+        "reflections": tr("Observations merged into fewer, without outdated facts."),
         "placements": explain_noted(),
         "notes": explain_noted(),
         "sweeps": explain_cached(),

@@ -80,7 +80,7 @@ def model_pill(card: HandoverCard | ObservationsCard) -> Pill:
         parts.append(tr.plural(card.calls, "%n call", "%n calls"))
     is_written = bool(card.model or card.demo)
     pill = Pill(" · ".join(parts), "warn" if card.fallback else "neutral", "bot" if is_written else "list")
-    version = tr("Instructions: {version}", version=card.prompt) if card.prompt else ""
+    version = tr("Prompt version: {version}", version=card.prompt) if card.prompt else ""
     pill.setToolTip("\n".join(filter(None, (translate(card.fallback), version))))
     return pill
 
@@ -100,12 +100,12 @@ def index_pill(digest: str, entries: int, signals: CardSignals) -> Pill:
     pill = Pill(digest[:8], icon_name="database", mono=True, clickable=True)
     name = tr.plural(
         entries,
-        "Index {digest} of %n cached output",
-        "Index {digest} of %n cached outputs",
+        "Index of %n cached output: {digest}",
+        "Index of %n cached outputs: {digest}",
         digest=digest[:8],
     )
     pill.setAccessibleName(name)
-    pill.setToolTip(f"{name}\n{tr('Click to show it in the cache browser')}")
+    pill.setToolTip(f"{name}\n{tr('Open in cache')}")
     pill.clicked.connect(lambda: signals.digest.emit(digest))
     return pill
 
@@ -170,7 +170,7 @@ class SweepView(Card):
             pills: list[QWidget] = []
             for digest in self._digests[:_MAX_DIGESTS]:
                 pill = Pill(digest[:8], icon_name="database", mono=True, clickable=True)
-                pill.setToolTip(tr("Show in cache browser"))
+                pill.setToolTip(tr("Open in cache"))
                 pill.clicked.connect(
                     lambda _=False, clicked_digest=digest: self._signals.digest.emit(clicked_digest)
                 )
@@ -208,7 +208,7 @@ class FailureView(Card):
         if card.refused:
             below.addWidget(refused_disclosure(card.refused, "muted"))
         if card.retry is not None:
-            again = PushButton(tr("Try again"))
+            again = PushButton(tr("Retry"))
             again.setObjectName(f"timeline-try-again-{card.seq}")
             again.setFocusPolicy(Qt.FocusPolicy.TabFocus)
             again.clicked.connect(lambda: signals.retry.emit(card.retry))

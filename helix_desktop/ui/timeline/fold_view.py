@@ -61,7 +61,7 @@ class FoldView(Card):
         card = self._card
         change = format_token_change(card.before, card.after)
         covers = Pill(f"e{card.first_seq}–e{card.last_seq}", mono=True, clickable=True)
-        covers.setToolTip(tr("Show the first of these in chat"))
+        covers.setToolTip(tr("Show first step in chat"))
         covers.clicked.connect(lambda: self._signals.source.emit(card.first_seq))
         pills: list[QWidget] = [Pill(change, "neutral" if card.is_undone else "accent", "gauge"), covers]
         if card.index:

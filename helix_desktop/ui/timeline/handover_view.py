@@ -91,7 +91,7 @@ class HandoverView(Card):
         sections = tr.plural(len(card.sections), "%n section", "%n sections")
         points = sum(len(section.bullets) for section in card.sections)
         note = f"{sections} · {tr.plural(points, '%n point', '%n points')}"
-        self.opener = DisclosureHead(tr("Sections and ledger"), note, "muted")
+        self.opener = DisclosureHead(tr("Full handover"), note, "muted")
         self.body.addWidget(self.opener)
         self.opener.toggled.connect(self._unfold)
         if unfolded:

@@ -68,9 +68,9 @@ class DeleteSessionController(QObject):
         answer = await dialogs.ask(
             self._window,
             self._window.theme,
-            tr("Stop the agent and delete this session?"),
-            tr("The session moves to the trash. You can restore it."),
-            (Choice("", tr("Cancel")), Choice("delete", tr("Stop and delete"), "danger")),
+            tr("Stop the agent and move this session to the trash?"),
+            tr("You can restore the session."),
+            (Choice("", tr("Cancel")), Choice("delete", tr("Stop and move to trash"), "danger")),
         )
         return answer == "delete"
 

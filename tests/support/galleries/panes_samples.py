@@ -339,7 +339,7 @@ def window_rows(count: int) -> tuple[WindowRow, ...]:
         WindowRow(0, "tools", "7 tools", 980, "fixed", "What the agent can do"),
         WindowRow(210, "handover", "Handover", 2_300, "summarized", "Replaces 46 messages, up to e92"),
         WindowRow(
-            211, "observations", "Observations", 1_240, "noted", "12 observations, of messages up to e205"
+            211, "observations", "Observations", 1_240, "noted", "12 observations about messages up to e205"
         ),
         WindowRow(212, "fold", "Noted steps", 790, "noted", "Replaces 28 steps, e12 to e148"),
     )

@@ -114,7 +114,7 @@ def test_escape_confirms_before_it_drops_changes(qtbot: QtBot, dialog: HandoverD
     dialog.editor.appendPlainText("- Mine.")
     QTest.keyClick(dialog, Qt.Key.Key_Escape)
     assert dialog.isVisible()
-    assert "not saved" in dialog.problem
+    assert "aren't saved" in dialog.problem
     dialog.editor.appendPlainText("- More.")
     assert dialog.problem == ""
     QTest.keyClick(dialog, Qt.Key.Key_Escape)

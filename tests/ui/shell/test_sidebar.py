@@ -193,7 +193,7 @@ def test_a_click_opens_and_the_menu_renames(qtbot: QtBot, sidebar: Sidebar) -> N
         "Rename…\tF2",
         "Copy link",
         "",
-        "Delete\tDel",
+        "Move to trash\tDel",
     ]
     menu.deleteLater()
 

@@ -105,7 +105,7 @@ def test_the_newest_handover_is_open_and_sources_link_to_events(qtbot: QtBot, pa
     """Six sections with source chips; a sentence without source is flagged; the index links to the cache."""
     view = card(pane, 492)
     assert isinstance(view, HandoverView)
-    assert [fold.head.text() for fold in view.parts][-1] == "Ledger"
+    assert [fold.head.text() for fold in view.parts][-1] == "Files, commands and errors"
     assert len(view.parts) == 7
     with qtbot.waitSignal(pane.source_clicked) as source:
         chip(view, "e31").click()
@@ -324,7 +324,7 @@ def test_observations_show_facts_by_day_with_priority_and_sources(qtbot: QtBot, 
     assert [label.text() for label in view.findChildren(SelectableText)] == [
         observations_card(3, 498).quotes[0].text
     ]
-    assert [part.head.text() for part in view.parts][-1] == "Ledger"
+    assert [part.head.text() for part in view.parts][-1] == "Files, commands and errors"
 
 
 @pytest.mark.parametrize(
@@ -463,10 +463,10 @@ def test_the_author_pill_states_calls_and_prompt(pane: Timeline) -> None:
     card_9 = observations_card(1, 9, calls=2, prompt="observe 1", fallback="The first model said nothing.")
     pane.set_state(TimelineState((card_9, card_5), usage_points(), 14_600, 24_000))
     pills = {pill.text(): pill.toolTip() for pill in card(pane, 5).findChildren(Pill)}
-    assert pills["gpt-oss:20b · 3 calls"] == "Instructions: handover 2"
+    assert pills["gpt-oss:20b · 3 calls"] == "Prompt version: handover 2"
     assert "Edited by you" in pills
     pills = {pill.text(): pill.toolTip() for pill in card(pane, 9).findChildren(Pill)}
-    assert pills["gpt-oss:20b · 2 calls"] == "The first model said nothing.\nInstructions: observe 1"
+    assert pills["gpt-oss:20b · 2 calls"] == "The first model said nothing.\nPrompt version: observe 1"
 
 
 @pytest.mark.parametrize("seq", [498, 497, 496, 495, 494, 468, 460])

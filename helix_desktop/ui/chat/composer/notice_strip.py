@@ -53,8 +53,7 @@ class TrustStrip(ComposerStrip):
     """Shown while the folder is not trusted."""
 
     def __init__(self) -> None:
-        super().__init__("shield-question-mark", "accent_text", tr("Trust…"))
-        self.button.setAccessibleName(tr("Trust this folder…"))
+        super().__init__("shield-question-mark", "accent_text", tr("Trust folder…"))
         self.show_text(
             tr("This folder isn't trusted"),
             tr("Restricted mode: nothing runs or is sent. You can view sessions and cache."),

@@ -39,18 +39,18 @@ _MARK = 22.0  # of an offer, with the gap behind it
 _LINES: tuple[tuple[tuple[Answer, UserText], ...], ...] = (
     (
         ("once", text("Allow once")),
-        ("session", text("For this session")),
-        ("always", text("Always in this workspace")),
+        ("session", text("Allow for this session")),
+        ("always", text("Always allow in workspace")),
     ),
     (
         ("deny", text("Deny")),
         ("words", text("Deny with reason…")),
-        ("never", text("Never in this workspace")),
+        ("never", text("Never allow in workspace")),
     ),
 )
 _MAX_DETAIL_LINES = 60
-_ONE_RULE = text("“Session”, “Always” and “Never” save this rule:")
-_CHOICE = text("“Session”, “Always” and “Never” save the selected rule:")
+_ONE_RULE = text("Answers for the session or workspace save this rule:")
+_CHOICE = text("Answers for the session or workspace save the selected rule:")
 
 
 class ApprovalItem(RowItem):

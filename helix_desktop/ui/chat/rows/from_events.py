@@ -150,7 +150,7 @@ def _budget_notice(recorded: RecordedEvent, event: BudgetNeared) -> NoticeRow:
     return NoticeRow(
         RowKey(recorded.seq),
         "info",
-        tr("Session budget almost used."),
+        tr("The session budget is almost used up."),
         " · ".join(usage),
         tr("The turn stops when the budget runs out."),
         (ApplyRemedy("set_budget"),),

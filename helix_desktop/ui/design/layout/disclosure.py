@@ -100,7 +100,7 @@ def refused_disclosure(text: str, role: TextRole) -> Disclosure:
 
 
 def ledger_disclosure(ledger: str, role: TextRole) -> Disclosure:
-    """Return the ledger, word for word, on a code surface."""
+    """Return the list of files, commands and errors, word for word, on a code surface."""
 
     def build() -> QWidget:
         card = Card((12, 9, 12, 10), 0)
@@ -109,6 +109,6 @@ def ledger_disclosure(ledger: str, role: TextRole) -> Disclosure:
         return card
 
     lines = ledger.count("\n") + 1
-    head = DisclosureHead(tr("Ledger"), tr.plural(lines, "%n line", "%n lines"), role)
+    head = DisclosureHead(tr("Files, commands and errors"), tr.plural(lines, "%n line", "%n lines"), role)
     head.setObjectName("ledger")
     return Disclosure(head, build)

@@ -84,7 +84,7 @@ class SessionList(Themed, QListView):
         item = index.data(ITEM_ROLE)
         if isinstance(item, SessionItem) and not item.parent:  # a subagent's goes with the one it works for
             menu.addSeparator()
-            menu.addAction(f"{tr('Delete')}\t{_DELETE_KEY}", lambda: self._delete(index))
+            menu.addAction(f"{tr('Move to trash')}\t{_DELETE_KEY}", lambda: self._delete(index))
         return menu
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
