@@ -10,6 +10,10 @@ from typing import Any, Literal
 
 import msgspec
 
+from helix_desktop.domain.user_text import TextContext
+
+_text = TextContext("Settings: Policy")
+
 SweepMode = Literal["rent", "fixed", "at once"]
 REFERENCE_WINDOW = 128_000  # tokens of the window that the numbers below were measured for
 _MIN_SCALE = 0.125
@@ -66,14 +70,19 @@ class ContextPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         """Raise ValueError if the numbers cannot work together."""
         for name, low, high in _SHARES:
             if not low <= getattr(self, name) <= high:
-                raise ValueError(f"{name} must lie between {low} and {high}")
+                why = _text(
+                    "{field} must be between {low} and {high}", field=name, low=str(low), high=str(high)
+                )
+                raise ValueError(why)
         for name in _COUNTS:
             if getattr(self, name) < 0:
-                raise ValueError(f"{name} must not be negative")
+                raise ValueError(_text("{field} must be at least 0", field=name))
         conflict = conflicting_fields(msgspec.structs.asdict(self))
         if conflict is not None:
-            relation = "be below" if self.panic_to == self.panic_at else "not be above"
-            raise ValueError(f"{conflict[0]} must {relation} {conflict[1]}")
+            lower, upper = conflict
+            if self.panic_to == self.panic_at:
+                raise ValueError(_text("{lower} must be below {upper}", lower=lower, upper=upper))
+            raise ValueError(_text("{lower} must not be above {upper}", lower=lower, upper=upper))
 
     def unattended_tokens(self, window: int) -> int:
         """Return the tokens background work may read without asking in such a window; 0: unlimited."""
@@ -182,16 +191,19 @@ PROFILES: Mapping[str, ContextPolicy] = {
 def policy_from(fields: Mapping[str, Any]) -> ContextPolicy:
     """Return the policy of a mapping (one TOML file): its profile's numbers, then its own.
 
-    Raise ValueError naming the field that is unknown or wrong.
+    Raise ValueError that says, mostly as a UserText, which field is unknown or wrong.
     """
     profile = fields.get("profile", "balanced")
     if not isinstance(profile, str) or profile not in PROFILES:
-        raise ValueError(f"profile must be one of {', '.join(PROFILES)}, not {profile!r}")
+        names = ", ".join(PROFILES)
+        raise ValueError(
+            _text("profile must be one of {names} (got {given})", names=names, given=repr(profile))
+        )
     merged = {**msgspec.structs.asdict(PROFILES[profile]), **fields}
     try:
         return msgspec.convert(merged, ContextPolicy)
     except msgspec.ValidationError as error:
-        raise ValueError(str(error)) from error
+        raise ValueError(*(error.__cause__ or error).args) from error
 
 
 def policy_from_event(fields: Mapping[str, Any]) -> ContextPolicy | None:

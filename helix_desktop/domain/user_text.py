@@ -86,6 +86,12 @@ def verbatim(words: str) -> UserText:
     return words if isinstance(words, UserText) else UserText.of("", "{words}", {"words": words})
 
 
+def error_reason(error: Exception) -> str:
+    """Return why an error was raised: its text for the user if it has one, else its own words."""
+    reason = error.args[0] if error.args else ""
+    return reason if isinstance(reason, UserText) else str(error)
+
+
 def system_reason(error: OSError) -> UserText:
     """Return why the system refused something, as a sentence in its own words."""
     return verbatim(f"{error.strerror or error}.")

@@ -10,7 +10,7 @@ from typing import Any
 
 from helix_desktop.context.policy import ContextPolicy, policy_fields, policy_from
 from helix_desktop.domain.errors import HelixError, SettingsDamaged
-from helix_desktop.domain.user_text import TextContext, UserText, verbatim
+from helix_desktop.domain.user_text import TextContext, UserText, error_reason
 from helix_desktop.workspaces.toml_storage import TomlStorage, save_error
 
 text = TextContext("Workspaces")
@@ -42,7 +42,7 @@ class PolicyFile:
         try:
             return policy_from(self._files.read(self.path, back_up=False))
         except ValueError as error:
-            why, field = _explain(str(error))
+            why, field = _explain(error)
             line = self._line_of(field)
             raise SettingsDamaged(
                 text("The policy file {file} is invalid.", file=self.path),
@@ -127,8 +127,10 @@ def _is_valid_policy(profile: str, fields: Mapping[str, Any]) -> bool:
         return False
 
 
-def _explain(message: str) -> tuple[UserText, str]:
+def _explain(error: ValueError) -> tuple[UserText, str]:
     """Explain an error of a policy's fields; return a sentence and the field's name, or the first word."""
+    reason = error_reason(error)
+    message = str(reason)
     if match := _WRONG_TYPE.match(message):
         expected, got, field = match.groups()
         types = _TYPES.get(expected, expected), _TYPES.get(got, got)
@@ -138,4 +140,4 @@ def _explain(message: str) -> tuple[UserText, str]:
         return why, field
     if match := _UNKNOWN.match(message):
         return text("Unknown field {field}.", field=match[1]), match[1]
-    return verbatim(f"{message}."), message.partition(" ")[0]
+    return text("{reason}.", reason=reason), message.partition(" ")[0]

@@ -179,7 +179,7 @@ def test_a_bad_policy_is_refused(folder: Path, tmp_path: Path, refuse: Callable[
         ("profile = ", "isn't valid"),
         ("protect_stepz = 3", "unknown field `protect_stepz`"),
         ('protect_steps = "3"', "Expected `int`"),
-        ("handover_at = 7.0", "handover_at must lie between"),
+        ("handover_at = 7.0", "handover_at must be between"),
         ('profile = "frugal"', "profile must be one of"),
     ):
         own.write_text(text, encoding="utf-8")
