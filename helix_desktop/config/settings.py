@@ -21,7 +21,7 @@ from helix_desktop.domain.model_spec import (
     SourcedSpec,
     resolve_spec,
 )
-from helix_desktop.domain.user_text import TextContext, join_sentences, plain_text, verbatim
+from helix_desktop.domain.user_text import TextContext, join_sentences, plain_text, system_reason, verbatim
 
 text = TextContext("Settings")
 
@@ -248,7 +248,7 @@ class SettingsFile:
         except OSError as error:
             raise HelixError(
                 text("The settings couldn't be saved."),
-                verbatim(f"{error}."),
+                system_reason(error),
                 text("Check that {folder} is writable and has free space.", folder=self._path.parent),
             ) from error
 

@@ -107,7 +107,9 @@ def suggest_name(text: str, used_names: tuple[str, ...] = ()) -> str:
 
 def _name_fault(name: str, used_names: tuple[str, ...]) -> OptionalText:
     if not _NAME.fullmatch(name) or "__" in name:
-        return _text("Use 1 to 32 lowercase letters, digits, - and single _; no - or _ at the ends.")
+        return _text(
+            "Use 1 to 32 lowercase letters, digits, - and single _. Start and end with a letter or digit."
+        )
     return _text("A server named {name} already exists.", name=name) if name in used_names else ""
 
 

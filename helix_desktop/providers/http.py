@@ -245,7 +245,7 @@ def _explain_tls_error(error: BaseException, host: str) -> tuple[OptionalText, O
         _text(
             "The certificate for {host} isn't trusted by this system ({detail}).", host=host, detail=message
         ),
-        _text("For your own server or a company proxy, add its authority to the system's trust store."),
+        _text("For your own server or company proxy, add its authority to the system's trust store."),
     )
 
 

@@ -45,7 +45,7 @@ def refused(call: pytest.ExceptionInfo[HelixError]) -> None:
     error = call.value
     assert "saved" in error.what
     assert "No space left" in error.why
-    assert "room" in error.fix
+    assert "space" in error.fix
 
 
 async def test_settings_workspaces_and_policies_stay_unchanged(disk: Path) -> None:

@@ -50,11 +50,12 @@ def request_too_large(size: int, max_bytes: int) -> ContentTooLarge:
     )
 
 
-def _sizes(size: int, max_bytes: int) -> tuple[str, str]:
-    """Return both sizes as text; to the byte if they would round to the same."""
-    if str(ByteSize(size)) == str(ByteSize(max_bytes)):
-        return text.plural(size, "%n byte", "%n bytes"), text.plural(max_bytes, "%n byte", "%n bytes")
-    return text("{size}", size=ByteSize(size)), text("{size}", size=ByteSize(max_bytes))
+def _sizes(size: int, max_bytes: int) -> tuple[object, object]:
+    """Return both sizes as facts of a text; to the byte if they would round to the same."""
+    sizes = ByteSize(size), ByteSize(max_bytes)
+    if str(sizes[0]) != str(sizes[1]):
+        return sizes
+    return text.plural(size, "%n byte", "%n bytes"), text.plural(max_bytes, "%n byte", "%n bytes")
 
 
 def digest_unknown(digest: str, find_digests: Callable[[str, int], list[str]]) -> DigestUnknown:

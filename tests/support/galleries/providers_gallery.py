@@ -32,13 +32,12 @@ OLLAMA_MODELS = (
     ModelEntry(
         name="qwen3-coder:30b",
         told=ModelSpec(window=32_768, tools=True, images=False),
-        told_by="Ollama: loaded with it",
+        told_by="Ollama: loaded with this size",
     ),
     ModelEntry(
         name="gemma4:latest",
         told=ModelSpec(window=4_096, tools=True, images=True),
-        told_by="Ollama's smallest default, for it is not loaded; the model could hold 131,072. "
-        "Test loads it and finds out",
+        told_by="Ollama's smallest default; the model supports 131,072. Test the model to detect the size",
     ),
     ModelEntry(name="a-model-with-a-name-that-is-longer-than-any-column:70b-instruct-q4_K_M", window=64_000),
 )
@@ -99,11 +98,10 @@ UNTRUSTED_STEPS = (
     CheckStep(
         "tls",
         "failed",
-        "gateway cannot be reached at https://models.corp.example/v1.",
-        "No secure connection could be made: no authority that this system trusts has signed the certificate "
-        "of models.corp.example (self-signed certificate in certificate chain).",
-        "If it is your own server's or a company proxy's, add its authority to the system's trust store; "
-        "Helix Desktop asks that store and no other.",
+        "Can't reach gateway at https://models.corp.example/v1.",
+        "The certificate for models.corp.example isn't trusted by this system "
+        "(self-signed certificate in certificate chain).",
+        "For your own server or company proxy, add its authority to the system's trust store.",
     ),
     *(CheckStep(tick.name, "skipped", "an earlier step failed") for tick in UNTESTED_STEPS[2:]),
 )
@@ -119,7 +117,11 @@ DETECTED_SERVERS = (
     LocalServer(
         "lm-studio",
         "http://127.0.0.1:1234/v1",
-        (LocalModel("qwen/qwen3-coder-30b", ModelSpec(window=65_536), "LM Studio: loaded with it", True),),
+        (
+            LocalModel(
+                "qwen/qwen3-coder-30b", ModelSpec(window=65_536), "LM Studio: loaded with this size", True
+            ),
+        ),
     ),
     LocalServer("vllm", "http://127.0.0.1:8000/v1", ()),
 )

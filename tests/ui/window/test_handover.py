@@ -169,7 +169,7 @@ async def test_an_invalid_text_is_reported_in_place(qapp: QApplication, tmp_path
         dialog.editor.setPlainText("## Something else\n- Words.")
         press(dialog, "hand_over")
         await until(lambda: dialog.problem, "the problem")
-        assert "none of the six headings" in dialog.problem
+        assert "not one of the six headings" in dialog.problem
         assert rig.events(HandoverMade) == []
         dialog.editor.setPlainText(text)
         await until(dialog.commit_button.isEnabled, "ready again")
@@ -256,7 +256,7 @@ async def test_older_messages_are_observed_on_request(qapp: QApplication, tmp_pa
         await rig.use_server(server)
         await rig.change_policy(**BY_HAND)
         rig.window.commands.observe_now.trigger()
-        await until(lambda: "Nothing to observe yet" in rig.banner_text(), "the reason")
+        await until(lambda: "The observations are up to date" in rig.banner_text(), "the reason")
         for text in ("Read everything", "And now?", "And again?"):
             await rig.run_turn(text)
         before = rig.conversation.window.measure()[0]

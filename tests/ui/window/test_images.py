@@ -165,7 +165,7 @@ async def test_a_refused_image_is_named_and_left_out_with_a_click(qapp: QApplica
         await until(lambda: rig.rows(NoticeRow), "it was refused")
         await rig.wait_for_turn_end()
         (notice,) = rig.rows(NoticeRow)
-        assert notice.what == "box refused an image: lamp.png."
+        assert notice.what == "box rejected an image: lamp.png."
         assert action_names(notice)[0] == "send_without_images"
         press_action(rig.chat.view, notice, "send_without_images")
         await until(lambda: len(server.requests) == 2, "it was sent again")

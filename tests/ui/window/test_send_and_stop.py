@@ -188,7 +188,7 @@ async def test_a_message_larger_than_the_window_is_refused_and_kept(
         huge = "some words and 42 numbers; " * 4_000
         rig.composer.set_text(huge)
         rig.type_message("")
-        await until(lambda: "too large" in rig.banner_text(), "the refusal")
+        await until(lambda: "too long" in rig.banner_text(), "the refusal")
         assert rig.composer.text() == huge
         assert not rig.events(UserSpoke)
         rig.composer.set_text("")
