@@ -44,13 +44,13 @@ _WINDOW, _RESERVE = 25_000, 1_500
 _CHUNK = re.compile(r"(?:\S+\s*){1,3}")
 _CONTINUE_REQUEST = re.compile(r"\s*(go on|continue|carry on|weiter|继续|继续吧)\s*[.!。]?\s*", re.IGNORECASE)
 _SPECIAL = re.compile(r"[.+*?()\[\]{}|^$\\]")
-_NOT_IN_WINDOW = "(not in my window)"
+_NOT_IN_WINDOW = "(not in my context)"
 _LOOK_AROUND_NOTE = re.compile(r"\(demo: looking around, step (\d) of 3\)")
 _README = re.compile(r"^ *(readme(?:\.\w+)?) ", re.IGNORECASE | re.MULTILINE)
 _ADD_MODEL_HELP = """\
-**To bring a real model**, open *Settings → Providers* and choose a server: one on this machine \
+**To use a real model**, open *Settings → Providers* and add a server: one on this computer \
 (Ollama, LM Studio, llama.cpp, vLLM) needs only its address, a hosted one its address and a key. \
-Then pick it below the message field."""
+Then choose it below the message box."""
 
 
 Calls = tuple[tuple[str, dict[str, object]], ...]
@@ -156,16 +156,18 @@ def _plan_recall(reader: RequestReader, target: Recall) -> _RecallPlan:
     if digest:
         return _RecallPlan("", _recall_call(digest, target.pattern))
     if reader.has_full_output(target) and not needs_older_index:
-        return _RecallPlan("It still stands whole in my window, so I need not recall it.")
+        return _RecallPlan("It is still whole in my context, so I don't need to recall it.")
     if index:
-        text = "Its hash is not in my window any more. An index there names what was covered; I look there."
+        text = (
+            "Its digest is no longer in my context. An index there lists what was covered, so I look there."
+        )
         if reader.has_searched(search):
-            text = "That index does not have it all. There is another one; I look there as well."
+            text = "That index doesn't have all of it. There is another one, so I look there too."
         return _RecallPlan(text, _recall_call(index, search), in_index=True)
     prefix = reader.ledger_digest(target)
     if prefix:
-        return _RecallPlan("The ledger in my window gives its hash.", _recall_call(prefix, target.pattern))
-    return _RecallPlan("I find no hash of it in my window, so I go on without it.")
+        return _RecallPlan("The ledger in my context gives its digest.", _recall_call(prefix, target.pattern))
+    return _RecallPlan("I can't find its digest in my context, so I continue without it.")
 
 
 def _recall_call(digest: str, pattern: str) -> Calls:
@@ -236,7 +238,9 @@ def _folder_report(reader: RequestReader, listing: str) -> str:
     paragraphs = _error_texts(reader.newest_outputs)
     match = re.search(r"\(([\d,]+) entr(?:y|ies)\)", listing)
     if match:
-        paragraphs.append(f"**This folder** has {match[1]} entries to a depth of two.")
+        paragraphs.append(
+            f"**This folder** has {match[1]} {'entry' if match[1] == '1' else 'entries'}, two levels deep."
+        )
     readme_output = next(
         (output for output in reader.outputs if output.tool == "read_file" and not output.error_line), None
     )
@@ -244,7 +248,7 @@ def _folder_report(reader: RequestReader, listing: str) -> str:
         paragraphs.append(_describe_readme(str(readme_output.arguments.get("path")), readme_output.text))
     paragraphs.append(
         "**What I can do:** follow the script of the sample project *tidewatch* (reading, searching, finding "
-        "and fixing a bug, running its tests), recall cached outputs by their hash, and write handovers. "
+        "and fixing a bug, running its tests), recall cached outputs by their digest, and write handovers. "
         "Free questions need a real model."
     )
     return "\n\n".join([*paragraphs, _ADD_MODEL_HELP])

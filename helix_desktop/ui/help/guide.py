@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDialog, QFrame, QGridLayout, QScrollArea, QWidget
+from PySide6.QtWidgets import QDialog, QGridLayout, QWidget
 
+from helix_desktop.ui.design.focus import FocusableScrollArea
 from helix_desktop.ui.design.labels import key_label, label
 from helix_desktop.ui.design.layout.boxes import LayoutItem, column, row
 from helix_desktop.ui.design.page_stack import PageStack, StackedPage
@@ -78,12 +79,11 @@ def _topic_page(topic: Topic, shortcuts: Sequence[tuple[str, str]]) -> QWidget:
     across = row(text, None, margins=(28, 24, 28, 24))
     across.setStretch(0, 100)
     inner.setLayout(across)
-    scroll = QScrollArea()
+    scroll = FocusableScrollArea()
     scroll.setWidget(inner)
     scroll.setWidgetResizable(True)
-    scroll.setFrameShape(QFrame.Shape.NoFrame)
     scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-    scroll.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+    scroll.setAccessibleName(topic_title(topic))
     return scroll
 
 

@@ -80,7 +80,7 @@ def recalled_what_it_wrote(log: list[Event]) -> bool:
     assert any(
         "`test_the_gale_of_the_14th_raises_amber_in_the_evening` failed" in text for text in texts[-12:]
     )
-    return not [text for text in texts if "(not in my window)" in text]
+    return not [text for text in texts if "(not in my context)" in text]
 
 
 async def test_facts_from_two_handovers_ago_are_recalled(tmp_path: Path) -> None:

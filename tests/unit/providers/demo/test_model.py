@@ -21,7 +21,7 @@ from helix_desktop.providers.demo.script import Recall, read_scripts
 from tests.support.demo_loop import DEMO_DIR, DemoLoop, copy_sample_project
 
 (TIDEWATCH,) = read_scripts(DEMO_DIR)
-UNSEEN = "(not in my window)"
+UNSEEN = "(not in my context)"
 
 
 def suite(root: Path) -> str:
