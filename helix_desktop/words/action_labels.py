@@ -30,24 +30,24 @@ ActionName: TypeAlias = (
 _RETRY = text("Retry")
 _LABELS: dict[ActionName, UserText] = {
     "choose_model": text("Choose model…"),
-    "compact": text("Compact…"),
+    "compact": text("Compact conversation…"),
     "compact_again": _RETRY,
     "continue": text("Continue"),
     "new_session": text("New session"),
     "observe_again": _RETRY,
-    "open_log": text("Open log"),
+    "open_log": text("Open log folder"),
     "policy_settings": text("Open policy settings"),
     "provider_settings": text("Open provider settings"),
     "redo": text("Redo"),
     "retry": _RETRY,
     "send_without_images": text("Send without images"),
-    "set_budget": text("Set budget…"),
+    "set_budget": text("Set session budget…"),
     "show": text("Show", "button: show this in the chat"),
     "stop": text("Stop"),
     "trust_folder": text("Trust folder…"),
     "try_now": text("Retry now"),
     "undo": text("Undo"),
-    "undo_compaction": text("Undo compaction"),
+    "undo_compaction": text("Undo last compaction"),
     "view": text("Show in timeline"),
 }
 

@@ -142,7 +142,7 @@ def _noted() -> tuple[Section, ...]:
             tr("Old steps"),
             (
                 tr(
-                    "Steps older than {count} model calls are replaced by a note: what was said stays, "
+                    "Steps more than {count} model calls back are replaced by a note: what was said stays, "
                     "tool calls become one line each. No model is needed for this.",
                     count=policy.fold_after_steps,
                 ),
@@ -225,9 +225,9 @@ def _policy() -> tuple[Section, ...]:
             tr("In plain words"),
             (
                 tr(
-                    "The default policy keeps the newest steps word for word ({steps} steps or {tokens} "
-                    "tokens). It caches older outputs in batches when that saves more than it costs, notes "
-                    "old steps, and compacts at {share} of the context window.",
+                    "The default policy keeps the newest steps word for word: at most {steps} steps and "
+                    "{tokens} tokens. It caches older outputs in batches when that saves more than it "
+                    "costs, notes old steps, and compacts at {share} of the context window.",
                     steps=policy.protect_steps,
                     tokens=format_integer(policy.protect_tokens),
                     share=format_whole_percent(policy.handover_at),

@@ -140,7 +140,7 @@ def point_kind_text(kind: PointKind) -> str:
         "fold": tr("after steps were noted"),
         "observations": tr("after messages were noted as observations"),
         "handover": tr("after messages were summarized"),
-        "form": tr("after an output changed its form"),
+        "form": tr("after you sent an output in another form"),
         "undo": tr("after an undo"),
         "redo": tr("after a redo"),
         "failure": tr("after a failed attempt"),

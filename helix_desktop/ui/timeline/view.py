@@ -126,7 +126,7 @@ class Timeline(Themed, QWidget):
         if not state.is_managed:
             return translate(join_sentences(used, tr("Context management is off.")))
         share = format_whole_percent(state.threshold)
-        return translate(join_sentences(used, tr("It is compacted at {share}.", share=share)))
+        return translate(join_sentences(used, tr("Compaction starts at {share}.", share=share)))
 
     @property
     def first_visible_seq(self) -> int:

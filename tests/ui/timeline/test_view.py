@@ -212,7 +212,7 @@ def test_the_empty_state_predicts_the_first_handover(qtbot: QtBot, pane: Timelin
     """One sentence with true numbers and one button."""
     pane.set_state(TimelineState((), (), 14_640, 24_000))
     assert pane.empty.isVisible()
-    assert pane.empty.sentence.endswith("The context is 61 % full. It is compacted at 85 %.")
+    assert pane.empty.sentence.endswith("The context is 61 % full. Compaction starts at 85 %.")
     pane.set_state(TimelineState((), (), 14_640, 24_000, is_managed=False))
     assert pane.empty.sentence.endswith("The context is 61 % full. Context management is off.")
     with qtbot.waitSignal(pane.compact_requested):

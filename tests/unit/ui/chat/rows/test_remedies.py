@@ -46,10 +46,13 @@ def test_an_error_names_known_remedies(kind: type[HelixError]) -> None:
     ("error", "labels"),
     [
         (AuthenticationFailed(verbatim("box refused the key.")), ["Open provider settings"]),
-        (ContextWindowExceeded(verbatim("It does not fit.")), ["Compact…", "Open provider settings"]),
+        (
+            ContextWindowExceeded(verbatim("It does not fit.")),
+            ["Compact conversation…", "Open provider settings"],
+        ),
         (WorkspaceUntrusted(verbatim("This folder is not trusted yet.")), ["Trust folder…"]),
         (ImagesRejected(verbatim("box refused an image.")), ["Send without images", "Choose model…"]),
-        (HelixError(verbatim("It broke."), remedies=("open_log",)), ["Open log"]),
+        (HelixError(verbatim("It broke."), remedies=("open_log",)), ["Open log folder"]),
         (HelixError(verbatim("It broke.")), []),
     ],
 )
