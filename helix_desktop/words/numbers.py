@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 from helix_desktop.words.translation import Translator, current_language
 
 tr = Translator("Numbers")
 
+_BEFORE_UNIT = re.compile(r"(?<=\d) (?=%|[KMG]?B\b)|(?<=≈) (?=\d)")
+_NO_BREAK = "\N{NO-BREAK SPACE}"
 _THOUSAND, _MILLION = 1_000, 1_000_000
 _KILO = 1024
 
@@ -63,6 +67,11 @@ def format_usd(amount: float) -> str:
         return tr("< ${amount}", amount=show(0.0001, 4))
     is_small = 0 < amount < 0.1  # noqa: PLR2004 - ten cents
     return tr("${amount}", amount=show(amount, 4 if is_small else 2))
+
+
+def keep_units(text: str) -> str:
+    """Return a text to be laid out in lines in which no number is parted from its unit."""
+    return _BEFORE_UNIT.sub(_NO_BREAK, text)
 
 
 def _localized(number: str) -> str:

@@ -12,7 +12,8 @@ from helix_desktop.domain.cost import Budget
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.form_field import FormField
 from helix_desktop.ui.design.labels import label
-from helix_desktop.ui.design.layout.boxes import column, row
+from helix_desktop.ui.design.layout.boxes import column
+from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.words.costs import CostState, parse_tokens, parse_usd
 from helix_desktop.words.translation import Translator
 
@@ -45,7 +46,7 @@ class BudgetDialog(QDialog):
         self._ok.clicked.connect(self.accept)
         cancel = PushButton(tr("Cancel"), name="cancel")
         cancel.clicked.connect(self.reject)
-        buttons = row(None, cancel, self._ok)
+        buttons = FlowBox([cancel, self._ok], right_from=0)
         words = _explanation(state)
         self.setLayout(column(words, 6, *self._fields, 8, buttons, margins=(20, 18, 20, 16), gap=8))
         self._parse()

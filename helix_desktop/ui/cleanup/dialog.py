@@ -11,7 +11,8 @@ from helix_desktop.ui.design.buttons import PushButton, Switch
 from helix_desktop.ui.design.fields import Combo
 from helix_desktop.ui.design.form_field import FormField
 from helix_desktop.ui.design.labels import label
-from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, row
+from helix_desktop.ui.design.layout.boxes import card, clear_layout, column
+from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.store_reports import kept_lines, shortfall_text
 from helix_desktop.words.translation import Translator, translate
@@ -133,7 +134,7 @@ class CleanupDialog(QDialog):
             )
         )  # fmt: skip
         results = column(self.summary, self._reasons, self.shortfall, gap=6)
-        buttons = row(self.trash_button, None, self.cancel_button, self.collect_button, gap=8)
+        buttons = FlowBox([self.trash_button, self.cancel_button, self.collect_button], right_from=1)
         layout = column(
             words, choice, results, self.entry_list, None, buttons, margins=(22, 20, 22, 16), gap=12
         )

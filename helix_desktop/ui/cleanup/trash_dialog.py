@@ -9,7 +9,8 @@ from helix_desktop.domain.store.retention import TRASH_DAYS, TrashContents
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import label
-from helix_desktop.ui.design.layout.boxes import column, row
+from helix_desktop.ui.design.layout.boxes import column
+from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.times import format_date
 from helix_desktop.words.translation import Translator
@@ -53,7 +54,7 @@ class TrashDialog(QDialog):
             days=TRASH_DAYS,
         )
         words = column(label(tr("Trash"), "title"), label(lead, "muted", wrap=True), gap=5)
-        buttons = row(self.empty_button, None, self.close_button, self.restore_button, gap=8)
+        buttons = FlowBox([self.empty_button, self.close_button, self.restore_button], right_from=1)
         listed = (self.entry_list, None)  # without a list the room stays empty, and the words at the top
         layout = column(
             words, self.summary, *listed, self.confirm_note, buttons, margins=(22, 20, 22, 16), gap=12

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtCore import QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QAccessible, QColor, QKeyEvent, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QAbstractButton, QAccessibleWidget, QFrame, QPushButton, QToolButton
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAccessibleWidget,
+    QFrame,
+    QPushButton,
+    QSizePolicy,
+    QToolButton,
+)
 
 from helix_desktop.ui.design.accessibility import TabInterface
 from helix_desktop.ui.design.style.icons import icon
@@ -15,6 +22,7 @@ from helix_desktop.ui.design.themed import Themed
 
 ICON_GAP_PX = 4
 """Added to the width of an icon that stands before words: Qt's own gap is too tight for Inter."""
+_SWITCH_TEXT_X, _SWITCH_MIN_PX = 44, 160  # where a switch's text begins, and the least width it wraps at
 
 if TYPE_CHECKING:
     _Button = QAbstractButton
@@ -123,11 +131,27 @@ class Switch(Themed, QAbstractButton):
         self.setChecked(on)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
+        policy = QSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
+        policy.setHeightForWidth(True)
+        self.setSizePolicy(policy)
 
     def sizeHint(self) -> QSize:
         """Return the size of the switch and its text."""
-        metrics = self.fontMetrics()
-        return QSize(48 + metrics.horizontalAdvance(self.text()), max(26, metrics.height() + 6))
+        width = _SWITCH_TEXT_X + self.fontMetrics().horizontalAdvance(self.text()) + 4
+        return QSize(width, self.heightForWidth(width))
+
+    def minimumSizeHint(self) -> QSize:
+        """Return the size that it needs beside its text in lines of a few words."""
+        return QSize(min(self.sizeHint().width(), _SWITCH_MIN_PX), self.sizeHint().height())
+
+    def hasHeightForWidth(self) -> bool:
+        """Return True: its text wraps."""
+        return True
+
+    def heightForWidth(self, width: int) -> int:
+        """Return the height that its text needs."""
+        metrics, room = self.fontMetrics(), QRect(0, 0, max(1, width - _SWITCH_TEXT_X), 10_000)
+        return max(26, metrics.boundingRect(room, Qt.TextFlag.TextWordWrap, self.text()).height() + 6)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint track, knob, focus ring and text."""
@@ -146,5 +170,7 @@ class Switch(Themed, QAbstractButton):
         )
         painter.setPen(QColor(self._theme.text))
         painter.drawText(
-            QRectF(44, 0, self.width() - 44, self.height()), Qt.AlignmentFlag.AlignVCenter, self.text()
+            QRect(_SWITCH_TEXT_X, 0, self.width() - _SWITCH_TEXT_X, self.height()),
+            Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextWordWrap,
+            self.text(),
         )

@@ -17,6 +17,7 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import IconLabel, label
 from helix_desktop.ui.design.layout.boxes import column, row
+from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import retint
@@ -51,11 +52,11 @@ class QuestionDialog(QDialog):
         self.setModal(True)
         self.setFixedWidth(_WIDTH_PX)
         self.answer = ""
-        buttons = row(None)
+        buttons = []
         for choice in choices:
             button = PushButton(choice.text, choice.kind, name=choice.id or "cancel")
             button.clicked.connect(lambda _=False, choice_id=choice.id: self._choose(choice_id))
-            buttons.addWidget(button)
+            buttons.append(button)
         words = column(label(what, "title", wrap=True), gap=6)
         if why:
             words.addWidget(label(why, "muted", wrap=True))
@@ -65,7 +66,7 @@ class QuestionDialog(QDialog):
         first = face.itemAt(0)
         if first is not None:
             first.setAlignment(Qt.AlignmentFlag.AlignTop)
-        self.setLayout(column(face, 10, buttons, margins=(20, 18, 20, 16)))
+        self.setLayout(column(face, 10, FlowBox(buttons, right_from=0), margins=(20, 18, 20, 16)))
 
     def showEvent(self, event: QShowEvent) -> None:
         """Set the height that the wrapped words need."""
@@ -118,7 +119,14 @@ class TextInputDialog(QDialog):
         if why:
             words.addWidget(label(why, "muted", wrap=True))
         self.setLayout(
-            column(words, self.field, 8, row(None, cancel, self._ok), margins=(20, 18, 20, 16), gap=10)
+            column(
+                words,
+                self.field,
+                8,
+                FlowBox([cancel, self._ok], right_from=0),
+                margins=(20, 18, 20, 16),
+                gap=10,
+            )
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QAction, QColor, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QComboBox, QLineEdit
+from PySide6.QtWidgets import QComboBox, QLineEdit, QSizePolicy
 
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
@@ -16,6 +16,14 @@ tr = Translator("Controls")
 
 class Combo(Themed, QComboBox):
     """A combo box whose chevron is painted, because a style sheet cannot tint one."""
+
+    def __init__(self, min_px: int = 0) -> None:
+        """Be as wide as the longest choice; with `min_px`, at least so wide, and no wider than needed."""
+        super().__init__()
+        self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
+        if min_px:
+            self.setMinimumWidth(min_px)
+            self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint the box, then the chevron."""

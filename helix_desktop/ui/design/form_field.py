@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import column, row
@@ -32,7 +32,8 @@ class FormField(QWidget):
         if not control.accessibleName():
             control.setAccessibleName(name)
         line = row(control, gap=6)
-        narrow = control.maximumWidth() < _UNLIMITED_PX
+        horizontal = control.sizePolicy().horizontalPolicy()
+        narrow = control.maximumWidth() < _UNLIMITED_PX or horizontal == QSizePolicy.Policy.Maximum
         line.setStretch(0, 0 if narrow else 1)
         if trailing is not None:
             line.addWidget(trailing)

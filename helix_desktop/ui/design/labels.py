@@ -21,6 +21,7 @@ from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed import TextRole, Themed, role_color
+from helix_desktop.words.numbers import keep_units
 
 _LONG_WORD = re.compile(r"[!-,.0-~]{25,}")  # ASCII without the signs after which Qt breaks a line anyway
 _MAY_BREAK = "\N{ZERO WIDTH SPACE}"
@@ -56,7 +57,7 @@ class WrappedLabel(QLabel):
         """Show another text."""
         self._full_text = text
         broken = _LONG_WORD.sub(lambda word: _MAY_BREAK.join(word[0]), text)
-        super().setText(broken)
+        super().setText(keep_units(broken))
         self.setAccessibleName(text if broken != text else "")
 
     def clear(self) -> None:
@@ -187,13 +188,24 @@ class SelectableText(Themed, QLabel):
     def __init__(
         self, text: str = "", px: int = 13, role: TextRole = "text", mono: bool = False, weight: int = 400
     ) -> None:
-        super().__init__(text)
+        super().__init__()
+        self._full_text = ""
+        self.setText(text)
         self._px, self._role, self._mono, self._weight = px, role, mono, weight
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setWordWrap(True)
         self.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self._styled: object = None
         self.tint(LIGHT)
+
+    def text(self) -> str:
+        """Return the text as it was given."""
+        return self._full_text
+
+    def setText(self, text: str) -> None:
+        """Show another text."""
+        self._full_text = text
+        super().setText(keep_units(text))
 
     def tint(self, theme: Theme) -> None:
         """Paint with these tokens from now on."""

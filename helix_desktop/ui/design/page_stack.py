@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QButtonGroup, QStackedWidget, QWidget
+from PySide6.QtWidgets import QButtonGroup, QSizePolicy, QStackedWidget, QWidget
 
 from helix_desktop.ui.design.buttons import ICON_GAP_PX, TabButton, TabList
 from helix_desktop.ui.design.labels import label
@@ -20,7 +20,7 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Controls")
 
-_NAV_PX = 196
+_NAV_PX = 196  # at 100 %, or what the longest name needs
 
 
 class StackedPage(NamedTuple):
@@ -71,6 +71,7 @@ class PageStack(Themed, QWidget):
             self._stack.addWidget(page.widget)
         names.addStretch(1)
         self._nav.setLayout(names)
+        self._nav.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Preferred)
         across = row(self._nav, self._stack, gap=0)
         across.setStretch(1, 1)
         self.setLayout(across)
@@ -102,4 +103,4 @@ class PageStack(Themed, QWidget):
         for page in self._pages.values():
             self._buttons[page.key].setIcon(icon(page.icon, theme.muted, 16))
             self._buttons[page.key].setIconSize(QSize(16 + ICON_GAP_PX, 16))
-        self._nav.setFixedWidth(fonts.scaled(_NAV_PX))
+        self._nav.setMinimumWidth(fonts.scaled(_NAV_PX))

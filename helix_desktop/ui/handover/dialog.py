@@ -13,7 +13,7 @@ from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import Combo
 from helix_desktop.ui.design.form_field import FormField
 from helix_desktop.ui.design.labels import label
-from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, row
+from helix_desktop.ui.design.layout.boxes import card, clear_layout, column
 from helix_desktop.ui.design.layout.disclosure import ledger_disclosure
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.pill import Pill
@@ -191,8 +191,8 @@ class HandoverDialog(Themed, QDialog):
             )
         )
         choice.setMinimumHeight(_CHOICE_PX)
-        buttons = row(
-            self.estimate_label, None, self.cancel_button, self.draft_button, self.commit_button, gap=8
+        buttons = FlowBox(
+            [self.estimate_label, self.cancel_button, self.draft_button, self.commit_button], right_from=1
         )
         lead = tr(
             "A handover, a summary in six sections, replaces older messages. You can undo this at any time, "

@@ -107,6 +107,7 @@ class Inspector(Themed, QWidget):
         column.setContentsMargins(*_MARGINS)
         column.setSpacing(12)
         column.addLayout(self._title())
+        column.addWidget(WhatIsThis("context"))
         column.addWidget(self._window_card())
         column.addWidget(self._cache_card())
         column.addWidget(self._request_card())
@@ -129,7 +130,6 @@ class Inspector(Themed, QWidget):
         row = QHBoxLayout()
         self.share = Pill("", "accent")
         row.addWidget(TextLine(tr("Context"), 15, 600))
-        row.addWidget(WhatIsThis("context"))
         row.addStretch(1)
         row.addWidget(self.share)
         return row

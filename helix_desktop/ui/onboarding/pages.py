@@ -10,7 +10,8 @@ from helix_desktop.domain.user_text import TextContext
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.drops import dropped_folder
 from helix_desktop.ui.design.labels import IconLabel, key_label, label
-from helix_desktop.ui.design.layout.boxes import LayoutItem, card, column, row
+from helix_desktop.ui.design.layout.boxes import card, column, row
+from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.onboarding.found_servers import FoundServerList
@@ -147,7 +148,7 @@ class WelcomePage(QWidget):
         head = column(
             _left_aligned(IconLabel("helix", px=60, color_token="text")),
             4,
-            label(tr("Welcome to Helix Desktop"), "display"),
+            label(tr("Welcome to Helix Desktop"), "display", wrap=True),
             lead,
             gap=8,
         )
@@ -255,7 +256,7 @@ class MissingFolderPage(QWidget):
             "muted",
             wrap=True,
         )
-        parts: list[LayoutItem] = []
+        parts: list[QWidget] = []
         for name, title, kind, icon_name, signal in (
             ("locate", tr("Locate…"), "primary", "folder-search", self.locate_requested),
             ("open_read_only", tr("Open read-only"), "", "eye", self.read_only_requested),
@@ -267,7 +268,7 @@ class MissingFolderPage(QWidget):
         note = label(tr("Removing only hides it here. Its data is kept."), "faint", wrap=True)
         tile = IconTile("folder-x", color_token="warn", background_token="warn_soft")
         body = column(
-            _left_aligned(tile), 6, self._title, self._path, safe, 8, row(*parts, None), 4, note, gap=7
+            _left_aligned(tile), 6, self._title, self._path, safe, 8, FlowBox(parts), 4, note, gap=7
         )
         _centered(self, body, _NARROW_PX + 40)
 

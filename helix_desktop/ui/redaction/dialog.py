@@ -12,6 +12,7 @@ from helix_desktop.domain.redaction.text_variants import MIN_BASE64_BYTES
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import IconLabel, label
 from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, row
+from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.words.translation import Translator
 
@@ -67,7 +68,7 @@ class RedactDialog(Themed, QDialog):
         self.confirm_input.setPlaceholderText(prompt)
         self._progress_bar = QProgressBar()
         self._progress_bar.setTextVisible(False)
-        self._progress_label = label("", "muted")
+        self._progress_label = label("", "muted", wrap=True)
         self._lines = column(gap=6)
         self._problem = label("", "error", wrap=True)
         self.search_button = PushButton(tr("Find occurrences"), "primary", name="search")
@@ -164,7 +165,7 @@ class RedactDialog(Themed, QDialog):
         self._warning.setLayout(face)
         self._progress_area = QWidget()
         self._progress_area.setLayout(column(self._progress_label, self._progress_bar, gap=6))
-        buttons = row(None, self.cancel_button, self.search_button, self.redact_button, gap=8)
+        buttons = FlowBox([self.cancel_button, self.search_button, self.redact_button], right_from=0)
         self.setLayout(
             column(
                 words,

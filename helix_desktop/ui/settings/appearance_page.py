@@ -46,8 +46,7 @@ class AppearancePage(QWidget):
         holder = QFrame()  # a group of its own for screen readers
         holder.setLayout(row(segments, None))
         holder.setAccessibleName(tr("Theme"))
-        self._text_size = Combo()
-        self._text_size.setMaximumWidth(_TEXT_SIZE_LIST_PX)
+        self._text_size = Combo(_TEXT_SIZE_LIST_PX)
         for px in TEXT_PX:
             self._text_size.addItem(tr("{size} px", size=px), px)
         self._text_size.activated.connect(lambda _: self.text_px_chosen.emit(self._text_size.currentData()))

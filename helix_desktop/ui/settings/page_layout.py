@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFrame, QLabel, QLayout, QScrollArea, QWidget
+from PySide6.QtWidgets import QLabel, QLayout, QWidget
 
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import column
+from helix_desktop.ui.design.layout.scrolling import VerticalScrollArea
 
 
 def scrolling_page(title: str, lead: str, body: QLayout) -> tuple[QWidget, QLabel]:
@@ -16,10 +17,6 @@ def scrolling_page(title: str, lead: str, body: QLayout) -> tuple[QWidget, QLabe
     inner = QWidget()
     inner.setObjectName("page")
     inner.setLayout(column(label(title, "heading"), words, 10, body, None, margins=(28, 24, 28, 24), gap=6))
-    scroll = QScrollArea()
-    scroll.setWidget(inner)
-    scroll.setWidgetResizable(True)
-    scroll.setFrameShape(QFrame.Shape.NoFrame)
-    scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    scroll = VerticalScrollArea(inner)
     scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
     return scroll, words

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QPoint, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
     QPainter,
@@ -43,6 +43,7 @@ class BulletView(Themed, QWidget):
         self._layout = QTextLayout()
         self._size_cache = (-1, 0)  # width, height
         self._chips: list[Pill] = []
+        self._places: list[QPoint] = []  # of the chips, at the width that was asked for last
         for seq in bullet.sources:
             chip = Pill(f"e{seq}", mono=True, clickable=True)
             chip.setToolTip(tr("Show source in chat"))
@@ -84,11 +85,11 @@ class BulletView(Themed, QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Wrap again."""
         super().resizeEvent(event)
-        self._reflow(self.width())
+        self._move_chips()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw the dot and the words."""
-        self._reflow(self.width())
+        self._move_chips()
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(Qt.PenStyle.NoPen)
@@ -129,16 +130,22 @@ class BulletView(Themed, QWidget):
             line.setPosition(QPointF(0, y + max(0.0, (height - line.height()) / 2)))
             y, end = y + height, line.naturalTextWidth()
         self._layout.endLayout()
-        self._size_cache = (width, self._place_chips(room, round(y) - height, round(end) + 8, height))
+        self._size_cache = (width, self._chip_rows(room, round(y) - height, round(end) + 8, height))
         return self._size_cache[1]
 
-    def _place_chips(self, available_width: int, y: int, x: int, height: int) -> int:
+    def _chip_rows(self, available_width: int, y: int, x: int, height: int) -> int:
+        self._places = []
         for chip in self._chips:
             if x + chip.width() > available_width and x > 0:
                 x, y = 0, y + height + 2
-            chip.move(_INDENT + x, y + (height - chip.height()) // 2)
+            self._places.append(QPoint(_INDENT + x, y + (height - chip.height()) // 2))
             x += chip.width() + 4
         return y + height + 2
+
+    def _move_chips(self) -> None:
+        self._reflow(self.width())
+        for chip, place in zip(self._chips, self._places, strict=True):
+            chip.move(place)
 
 
 def _strip_markup(text: str) -> tuple[str, list[tuple[int, int, bool]]]:

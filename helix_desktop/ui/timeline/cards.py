@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.cards import Card
 from helix_desktop.ui.design.labels import IconLabel, SelectableText, TextLine
+from helix_desktop.ui.design.layout.beside import BesideOrBelow
 from helix_desktop.ui.design.layout.boxes import column
 from helix_desktop.ui.design.layout.disclosure import refused_disclosure
 from helix_desktop.ui.design.layout.flow import FlowBox
@@ -129,15 +132,17 @@ def rewrite_line(
     signals: CardSignals,
     now_ms: int,
 ) -> QHBoxLayout:
-    """Return what a rewrite did, when it was, and its undo, in one line."""
+    """Return what a rewrite did, when it was, and its undo, in one line where there is room."""
+    end = (time_label(card.at_ms, now_ms), undo_button(signals, card.seq, card.is_undone))
+    return icon_line(icon, content, (undone_pill(), *end) if card.is_undone else end)
+
+
+def icon_line(icon: IconLabel, content: QWidget, end: Sequence[QWidget]) -> QHBoxLayout:
+    """Return an icon, words, and what stands at the end of their line, or below it where there is no room."""
     line = QHBoxLayout()
     line.setSpacing(9)
     line.addWidget(icon)
-    line.addWidget(content, 1)
-    if card.is_undone:
-        line.addWidget(undone_pill())
-    line.addWidget(time_label(card.at_ms, now_ms))
-    line.addWidget(undo_button(signals, card.seq, card.is_undone))
+    line.addWidget(BesideOrBelow(content, end), 1)
     return line
 
 
@@ -193,12 +198,9 @@ class FailureView(Card):
 
     def __init__(self, card: FailureCard, signals: CardSignals, now_ms: int) -> None:
         super().__init__((14, 10, 14, 10), 3)
-        row = QHBoxLayout()
-        row.setSpacing(9)
-        row.addWidget(IconLabel("circle-alert", px=15, color_token="error"))
-        row.addWidget(TextLine(card_title(card), 13, 500), 1)
-        row.addWidget(time_label(card.at_ms, now_ms))
-        self.body.addLayout(row)
+        icon = IconLabel("circle-alert", px=15, color_token="error")
+        words = SelectableText(card_title(card), 13, weight=500)
+        self.body.addLayout(icon_line(icon, words, (time_label(card.at_ms, now_ms),)))
         cost = cost_text(card.spent, card.cost)
         below = column(margins=(24, 0, 0, 0), gap=3)  # under the words of the first line
         if card.why:
@@ -235,22 +237,20 @@ class ManualActionView(QWidget):
 
     def __init__(self, card: ManualActionCard, signals: CardSignals, now_ms: int) -> None:
         super().__init__()
-        row = QHBoxLayout(self)
-        row.setContentsMargins(14, 2, 14, 2)
-        row.setSpacing(8)
         glyph = {"pin": "pin", "unpin": "pin-off", "form": "replace"}[card.kind]
-        row.addWidget(IconLabel(glyph, px=13, color_token="faint"))
-        row.addWidget(TextLine(card_title(card), 12, role="muted"), 1)
-        if card.is_undone:
-            row.addWidget(undone_pill())
+        end: list[QWidget] = [undone_pill()] if card.is_undone else []
         show = PushButton(tr("Show"), "link", name="show")
         show.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         show.setAccessibleName(tr("Show in chat: {title}", title=card.text))
         show.clicked.connect(lambda: signals.source.emit(card.target))
-        row.addWidget(show)
+        end.append(show)
         if card.kind == "form":
-            row.addWidget(undo_button(signals, card.seq, card.is_undone))
-        row.addWidget(time_label(card.at_ms, now_ms))
+            end.append(undo_button(signals, card.seq, card.is_undone))
+        end.append(time_label(card.at_ms, now_ms))
+        words = TextLine(card_title(card), 12, role="muted")
+        row = icon_line(IconLabel(glyph, px=13, color_token="faint"), words, end)
+        row.setContentsMargins(14, 2, 14, 2)
+        self.setLayout(row)
         self.setAccessibleName(card_title(card))
 
 
@@ -259,11 +259,9 @@ class UndoView(QWidget):
 
     def __init__(self, card: UndoCard, signals: CardSignals, now_ms: int) -> None:
         super().__init__()
-        row = QHBoxLayout(self)
+        icon = IconLabel("undo-2" if card.kind == "undo" else "redo-2", px=13, color_token="faint")
+        words = TextLine(card_title(card), 12, role="muted")
+        row = icon_line(icon, words, (time_label(card.at_ms, now_ms),))
         row.setContentsMargins(14, 2, 14, 2)
-        row.setSpacing(8)
-        row.addWidget(IconLabel("undo-2" if card.kind == "undo" else "redo-2", px=13, color_token="faint"))
-        row.addWidget(TextLine(card_title(card), 12, role="muted"))
-        row.addStretch(1)
-        row.addWidget(time_label(card.at_ms, now_ms))
+        self.setLayout(row)
         self.setAccessibleName(card_title(card))

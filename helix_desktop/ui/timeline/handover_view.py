@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QMenu, QVBoxLayout, QWidget
 
 from helix_desktop.domain.events.summary import SECTIONS
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.ui.design.buttons import IconButton
 from helix_desktop.ui.design.cards import Card
 from helix_desktop.ui.design.labels import TextLine
+from helix_desktop.ui.design.layout.beside import BesideOrBelow
 from helix_desktop.ui.design.layout.boxes import line
 from helix_desktop.ui.design.layout.disclosure import (
     Disclosure,
@@ -84,7 +85,7 @@ class HandoverView(Card):
         if card.is_undone:
             parts.append(tr("Undone"))
         self.setAccessibleName(" · ".join(parts))
-        self.body.addLayout(self._heading(now_ms))
+        self.body.addWidget(self._heading(now_ms))
         self._gist = self._summary()
         self.body.addWidget(self._gist)
         self.body.addWidget(FlowBox(self._pills()))
@@ -97,19 +98,14 @@ class HandoverView(Card):
         if unfolded:
             self.opener.setChecked(True)
 
-    def _heading(self, now_ms: int) -> QHBoxLayout:
-        card, row = self._card, QHBoxLayout()
-        row.setSpacing(8)
-        row.addWidget(TextLine(card_title(card), 14, 600, self._text_role))
-        if card.is_undone:
-            row.addWidget(undone_pill())
-        row.addStretch(1)
-        row.addWidget(time_label(card.at_ms, now_ms))
-        row.addWidget(undo_button(self._signals, card.seq, card.is_undone))
+    def _heading(self, now_ms: int) -> QWidget:
+        card = self._card
+        title = TextLine(card_title(card), 14, 600, self._text_role)
+        end = [time_label(card.at_ms, now_ms), undo_button(self._signals, card.seq, card.is_undone)]
         more = IconButton("ellipsis", tr("More"), px=15, edge=28)
         more.clicked.connect(lambda: self._menu().popup(more.mapToGlobal(QPoint(0, more.height() + 4))))
-        row.addWidget(more)
-        return row
+        words = FlowBox([title, undone_pill()]) if card.is_undone else title
+        return BesideOrBelow(words, [*end, more])
 
     def _summary(self) -> QWidget:
         gist, column = QWidget(), QVBoxLayout()

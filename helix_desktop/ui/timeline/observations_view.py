@@ -26,6 +26,7 @@ from helix_desktop.ui.timeline.card_texts import card_title
 from helix_desktop.ui.timeline.cards import (
     CardSignals,
     cost_pills,
+    icon_line,
     index_pill,
     inside_pill,
     model_pill,
@@ -77,19 +78,16 @@ class ObservationsView(Card):
         self.parts[0].head.setChecked(unfolded)
 
     def _heading(self, now_ms: int) -> QHBoxLayout:
-        card, row = self._card, QHBoxLayout()
-        row.setSpacing(9)
-        row.addWidget(IconLabel("sparkles" if card.is_reflection else "eye", px=15, color_token="muted"))
-        row.addWidget(TextLine(card_title(card), 14, 600, self._text_role))
+        card = self._card
+        icon = IconLabel("sparkles" if card.is_reflection else "eye", px=15, color_token="muted")
+        title = TextLine(card_title(card), 14, 600, self._text_role)
         state = Pill(*observations_state(card))
         if card.placed_seq and not card.is_undone:
             state.setToolTip(explain_noted())
-        row.addWidget(state)
-        row.addStretch(1)
-        row.addWidget(time_label(card.at_ms, now_ms))
+        end: list[QWidget] = [time_label(card.at_ms, now_ms)]
         if card.placed_seq:
-            row.addWidget(undo_button(self._signals, card.placed_seq, card.is_undone))
-        return row
+            end.append(undo_button(self._signals, card.placed_seq, card.is_undone))
+        return icon_line(icon, FlowBox([title, state]), end)
 
     def _pills(self) -> list[QWidget]:
         card = self._card

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.cards import Card
 from helix_desktop.ui.design.labels import SelectableText, TextLine
+from helix_desktop.ui.design.layout.beside import BesideOrBelow
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.style.theme import Theme
@@ -114,17 +115,13 @@ class RunningView(Card):
         cancel.setToolTip(tr("Cancel without changing anything"))
         cancel.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         cancel.clicked.connect(signals.cancel)
-        head = QHBoxLayout()
-        head.addWidget(self._title)
-        head.addStretch(1)
-        head.addWidget(cancel)
         below = QVBoxLayout()
         below.setContentsMargins(0, 0, 4, 0)
         below.setSpacing(9)
         below.addWidget(self.steps)
         below.addWidget(self._usage)
         below.addWidget(self.text)
-        self.body.addLayout(head)
+        self.body.addWidget(BesideOrBelow(self._title, [cancel]))
         self.body.addLayout(below)
 
     def show_card(self, card: RunningCard) -> None:

@@ -12,6 +12,8 @@ from helix_desktop.ui.design.cards import Card as CardFrame
 from helix_desktop.ui.design.cards import EmptyState
 from helix_desktop.ui.design.focus import FocusableScrollArea
 from helix_desktop.ui.design.labels import TextLine
+from helix_desktop.ui.design.layout.beside import BesideOrBelow
+from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed import Themed, retint
@@ -184,17 +186,11 @@ class Timeline(Themed, QWidget):
 
     def _spark_card(self) -> QWidget:
         card = CardFrame((16, 11, 12, 8), 4)
-        head = QHBoxLayout()
-        head.setSpacing(8)
         self._used = TextLine("", 13, 600)
         self._window_text = TextLine("", 12, role="muted")
         self._share = Pill("", "accent")
-        head.addWidget(self._used)
-        head.addWidget(self._window_text)
-        head.addStretch(1)
-        head.addWidget(WhatIsThis("undo"))
-        head.addWidget(self._share)
-        card.body.addLayout(head)
+        numbers = FlowBox([self._used, self._window_text])
+        card.body.addWidget(BesideOrBelow(numbers, [WhatIsThis("undo"), self._share]))
         card.body.addWidget(self.spark)
         return card
 

@@ -2,39 +2,181 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QAbstractButton, QLabel, QLineEdit, QWidget
+from collections.abc import Iterator
 
-from helix_desktop.ui.design.labels import ElidedLabel
+from PySide6.QtCore import QRect, QSize, Qt
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QComboBox,
+    QHeaderView,
+    QLabel,
+    QLineEdit,
+    QMenuBar,
+    QPlainTextEdit,
+    QScrollArea,
+    QScrollBar,
+    QSizeGrip,
+    QSplitterHandle,
+    QStyle,
+    QStyleOptionComboBox,
+    QToolButton,
+    QWidget,
+)
+
+from helix_desktop.ui.design.labels import ElidedLabel, TextLine
+from helix_desktop.ui.design.layout.disclosure import DisclosureHead
+from helix_desktop.ui.design.quick_picker import QuickPicker
 
 _TOLERANCE_PX = 2  # rounding of fractional text sizes
+_MIN_SHORTENED_PX = 44  # of a shortened text: a word, not a letter and three dots
+_LINE_EDIT_GAP_PX = 4  # that Qt leaves at both ends of a line edit
+_FLOATING = (QScrollBar, QSizeGrip, QSplitterHandle, QuickPicker)
+"""Widgets that lie over others on purpose."""
 
 
 def cut_texts(root: QWidget) -> list[str]:
-    """Return each visible text below `root` that is cut, with the pixels it has and those it needs."""
+    """Return what does not fit below `root`, with the pixels it has and those it needs."""
     found = []
-    for widget in root.findChildren(QWidget):
-        if not widget.isVisibleTo(root) or widget.visibleRegion().isEmpty():
+    for widget in (root, *root.findChildren(QWidget)):
+        if widget is not root and (widget.isWindow() or not widget.isVisibleTo(root)):
             continue
-        needed, room, text = _size_of_text(widget)
-        if needed > room + _TOLERANCE_PX:
-            found.append(
-                f"{type(widget).__name__} {widget.objectName()}: {text!r} needs {needed} px, has {room}"
-            )
+        found += [f"{_path(widget, root)}: {problem}" for problem in _problems(widget)]
+        found += [f"{_path(widget, root)}: {problem}" for problem in _clipped_children(widget)]
     return found
 
 
-def _size_of_text(widget: QWidget) -> tuple[int, int, str]:
+def _path(widget: QWidget, root: QWidget) -> str:
+    """Return the way to a widget, by classes and names."""
+    names: list[str] = []
+    step: QWidget | None = widget
+    while step is not None and len(names) < 4:
+        names.append(type(step).__name__ + (f"#{step.objectName()}" if step.objectName() else ""))
+        step = None if step is root else step.parentWidget()
+    return " < ".join(names)
+
+
+def _problems(widget: QWidget) -> Iterator[str]:
+    """Yield what is wrong with a widget's own text."""
     match widget:
-        case ElidedLabel():
-            return 0, 0, ""  # it shortens its text on purpose, and has the whole as tooltip
-        case QLabel() if widget.wordWrap():
-            return widget.heightForWidth(widget.width()), widget.height(), widget.text()
-        case QLabel() if widget.text() and widget.textFormat() != Qt.TextFormat.RichText:
-            return widget.sizeHint().width(), widget.width(), widget.text()
-        case QAbstractButton() if widget.text():
-            return widget.minimumSizeHint().width(), widget.width(), widget.text()
-        case QLineEdit() if not widget.text():
-            text = widget.placeholderText()
-            return widget.fontMetrics().horizontalAdvance(text), widget.width() - 8, text
-    return 0, 0, ""
+        case ElidedLabel() | DisclosureHead():
+            yield from _shortened(widget, widget.full_text(), widget.full_width())
+        case TextLine():
+            yield from _shortened(widget, widget.text, widget.sizeHint().width())
+        case QHeaderView():
+            yield from _cut_sections(widget)
+        case QMenuBar():
+            for action in widget.actions():
+                if action.isVisible() and not widget.rect().contains(widget.actionGeometry(action)):
+                    yield f"no room for {action.text()!r}"
+        case QScrollArea():
+            content = widget.widget() or widget.viewport()
+            yield from _too_wide("content", content.width(), widget.viewport().width())
+        case _:
+            text, needed, room = _size_of_text(widget)
+            over = max(needed.width() - room.width(), needed.height() - room.height())
+            if text and over > _TOLERANCE_PX:
+                yield f"{text!r} needs {_pair(needed)} px, has {_pair(room)}"
+
+
+def _pair(size: QSize) -> str:
+    return f"{size.width()} x {size.height()}"
+
+
+def _too_wide(text: str, needed: int, room: int) -> Iterator[str]:
+    if needed > room + _TOLERANCE_PX:
+        yield f"{text!r} needs {needed} px, has {room}"
+
+
+def _shortened(widget: QWidget, text: str, needed: int) -> Iterator[str]:
+    """Yield what is wrong with a text that may be shortened: its tooltip has it, and a word is left of it."""
+    if needed <= widget.width() + _TOLERANCE_PX:
+        return
+    if text not in widget.toolTip():
+        yield f"{text!r} is shortened, and no tooltip has it"
+    if widget.width() < min(needed, _MIN_SHORTENED_PX):
+        yield f"{text!r} is shortened to {widget.width()} px"
+
+
+def _cut_sections(header: QHeaderView) -> Iterator[str]:
+    if header.orientation() == Qt.Orientation.Vertical:
+        return
+    role, model = Qt.ItemDataRole, header.model()
+    for at in range(header.count()):
+        text = str(model.headerData(at, header.orientation(), role.DisplayRole) or "")
+        tooltip = str(model.headerData(at, header.orientation(), role.ToolTipRole) or "")
+        if text and not header.isSectionHidden(at) and text not in tooltip:
+            yield from _too_wide(text, header.sectionSizeHint(at), header.sectionSize(at))
+
+
+def _size_of_text(widget: QWidget) -> tuple[str, QSize, QSize]:
+    """Return a widget's text, the size that it needs and the size it has."""
+    text, needed, room = "", widget.sizeHint(), widget.size()
+    match widget:
+        case QLabel() if widget.textFormat() != Qt.TextFormat.RichText:
+            text = widget.text()
+        case QToolButton() if widget.toolButtonStyle() == Qt.ToolButtonStyle.ToolButtonIconOnly:
+            pass
+        case QAbstractButton():
+            text = widget.text()
+        case QComboBox():
+            text = widget.currentText()
+            needed = QSize(widget.fontMetrics().horizontalAdvance(text), 0)
+            room = QSize(_combo_room_px(widget), 0)
+        case QLineEdit() if not isinstance(widget.parentWidget(), QComboBox):
+            return _placeholder_size(widget)
+        case QPlainTextEdit() if not widget.toPlainText():
+            return _placeholder_block_size(widget)
+    if widget.hasHeightForWidth():
+        needed = QSize(widget.minimumSizeHint().width(), widget.heightForWidth(widget.width()))
+    return text, needed, room
+
+
+def _combo_room_px(combo: QComboBox) -> int:
+    option = QStyleOptionComboBox()
+    option.initFrom(combo)
+    option.editable = combo.isEditable()
+    field = combo.style().subControlRect(
+        QStyle.ComplexControl.CC_ComboBox, option, QStyle.SubControl.SC_ComboBoxEditField, combo
+    )
+    return field.width()
+
+
+def _placeholder_size(field: QLineEdit) -> tuple[str, QSize, QSize]:
+    text = "" if field.text() else field.placeholderText()
+    buttons = [button for button in field.findChildren(QToolButton) if button.isVisibleTo(field)]
+    room = field.contentsRect().width() - sum(button.width() for button in buttons) - 2 * _LINE_EDIT_GAP_PX
+    return text, QSize(field.fontMetrics().horizontalAdvance(text), 0), QSize(room, 0)
+
+
+def _placeholder_block_size(field: QPlainTextEdit) -> tuple[str, QSize, QSize]:
+    margin, text = round(field.document().documentMargin()), field.placeholderText()
+    area = field.viewport().rect().adjusted(margin, margin, -margin, -margin)
+    block = QRect(0, 0, area.width(), 10_000)
+    needed = field.fontMetrics().boundingRect(block, Qt.TextFlag.TextWordWrap, text)
+    return text, needed.size(), area.size()
+
+
+def _clipped_children(parent: QWidget) -> Iterator[str]:
+    """Yield children that stand outside their parent or on one another, unless it scrolls them."""
+    if parent.objectName() == "qt_scrollarea_viewport":
+        return
+    children = [
+        child
+        for child in parent.findChildren(QWidget, options=Qt.FindChildOption.FindDirectChildrenOnly)
+        if not child.isWindow() and child.isVisibleTo(parent) and not isinstance(child, _FLOATING)
+    ]
+    around = parent.rect().adjusted(-_TOLERANCE_PX, -_TOLERANCE_PX, _TOLERANCE_PX, _TOLERANCE_PX)
+    for number, child in enumerate(children):
+        box = child.geometry()
+        if box.isEmpty():
+            continue
+        if not around.contains(box):
+            yield f"{_label(child)} at {box.getRect()} stands outside {parent.rect().getRect()}"
+        for other in children[:number]:
+            common = box & other.geometry()
+            if common.width() > _TOLERANCE_PX and common.height() > _TOLERANCE_PX:
+                yield f"{_label(child)} at {box.getRect()} covers {_label(other)}"
+
+
+def _label(widget: QWidget) -> str:
+    return f"{type(widget).__name__} {widget.objectName() or widget.accessibleName()!r}"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QPoint, QSize, Qt
-from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
+from PySide6.QtCore import QPoint, QRect, QSize, Qt
+from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QAbstractButton, QVBoxLayout, QWidget
 
 from helix_desktop.ui.design.buttons import EnterActivates
@@ -18,6 +18,8 @@ from helix_desktop.ui.design.themed import TextRole, Themed, retint
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Controls")
+
+_TITLE_X, _NOTE_GAP = 20, 8  # pixels: where the title begins, and from its end to the note
 
 
 class DisclosureHead(EnterActivates, Themed, QAbstractButton):
@@ -42,8 +44,22 @@ class DisclosureHead(EnterActivates, Themed, QAbstractButton):
         """Return the height of one line; the width is what there is."""
         return QSize(240, scaled(26))
 
+    def full_text(self) -> str:
+        """Return title and note before shortening."""
+        return f"{self.text()} · {self._note}" if self._note else self.text()
+
+    def full_width(self) -> int:
+        """Return the width in pixels at which nothing is shortened."""
+        title = QFontMetrics(ui_font(13, 600)).horizontalAdvance(self.text())
+        return _TITLE_X + title + (_NOTE_GAP + QFontMetrics(ui_font(12)).horizontalAdvance(self._note))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Update the tooltip for the new width."""
+        super().resizeEvent(event)
+        self.setToolTip(self.full_text() if self.full_width() > self.width() else "")
+
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw chevron, title and note."""
+        """Draw chevron, title and note, shortened to the room there is."""
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         if self.hasFocus():
@@ -54,14 +70,18 @@ class DisclosureHead(EnterActivates, Themed, QAbstractButton):
         painter.drawPixmap(
             QPoint(0, (self.height() - 14) // 2), pixmap(name, color, 14, self.devicePixelRatioF())
         )
-        room = self.rect().adjusted(20, 0, 0, 0)
+        room = self.rect().adjusted(_TITLE_X, 0, 0, 0)
         painter.setFont(ui_font(13, 600))
         painter.setPen(QColor(str(getattr(self._theme, self._role))))
-        painter.drawText(room, Qt.AlignmentFlag.AlignVCenter, self.text())
-        room.setLeft(room.left() + painter.fontMetrics().horizontalAdvance(self.text()) + 8)
+        self._draw_shortened(painter, room, self.text())
+        room.setLeft(room.left() + painter.fontMetrics().horizontalAdvance(self.text()) + _NOTE_GAP)
         painter.setFont(ui_font(12))
         painter.setPen(QColor(self._theme.faint))
-        painter.drawText(room, Qt.AlignmentFlag.AlignVCenter, self._note)
+        self._draw_shortened(painter, room, self._note)
+
+    def _draw_shortened(self, painter: QPainter, room: QRect, text: str) -> None:
+        fitting = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, max(room.width(), 0))
+        painter.drawText(room, Qt.AlignmentFlag.AlignVCenter, fitting)
 
 
 class Disclosure(Themed, QWidget):

@@ -4,34 +4,62 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QPoint, QRect, QSize
+from PySide6.QtCore import QEvent, QPoint, QRect, QSize
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 FLOW_GAP = 6  # pixels between two parts of a row, and between rows
 
 
-def flow_height(parts: Sequence[QWidget], width: int, *, place: bool = False) -> int:
-    """Return the height in pixels of all rows of the parts that are not hidden; `place` moves them there."""
-    x = y = row = 0
-    for part in parts:
+def flow_height(
+    parts: Sequence[QWidget], width: int, *, place: bool = False, right_from: int | None = None
+) -> int:
+    """Return the height in pixels of all rows of the parts that are not hidden; `place` moves them there.
+
+    The parts from number `right_from` on stand at the right end of their row.
+    """
+    rows: list[list[tuple[int, QWidget, QSize]]] = [[]]
+    x = 0
+    for number, part in enumerate(parts):
         if part.isHidden():
             continue
         size = part.sizeHint().expandedTo(part.minimumSize())
         if x and x + size.width() > width:
-            x, y, row = 0, y + row + FLOW_GAP, 0
+            x, rows = 0, [*rows, []]
+        rows[-1].append((number, part, size.boundedTo(QSize(max(width, 1), size.height()))))
+        x += size.width() + FLOW_GAP
+    y = 0
+    for line in rows:
+        height = max((size.height() for _, _, size in line), default=0)
         if place:
-            part.setGeometry(QRect(QPoint(x, y), size.boundedTo(QSize(max(width, 1), size.height()))))
-        x, row = x + size.width() + FLOW_GAP, max(row, size.height())
-    return y + row
+            _place_row(line, QRect(0, y, width, height), len(parts) if right_from is None else right_from)
+        y += height + FLOW_GAP
+    return max(0, y - FLOW_GAP)
+
+
+def _place_row(line: Sequence[tuple[int, QWidget, QSize]], room: QRect, right_from: int) -> None:
+    missing = room.width() - sum(size.width() + FLOW_GAP for _, _, size in line) + FLOW_GAP
+    x, is_left = 0, True
+    for number, part, size in line:
+        if is_left and number >= right_from:
+            x, is_left = x + max(0, missing), False
+        part.setGeometry(QRect(QPoint(x, room.y() + (room.height() - size.height()) // 2), size))
+        x += size.width() + FLOW_GAP
+
+
+def _least_width(part: QWidget) -> int:
+    can_shrink = QSizePolicy.PolicyFlag.ShrinkFlag.value & part.sizePolicy().horizontalPolicy().value
+    hint = part.minimumSizeHint() if can_shrink else part.sizeHint()
+    return hint.expandedTo(part.minimumSize()).width()
 
 
 class FlowBox(QWidget):
     """Widgets side by side, in as many rows as they need."""
 
-    def __init__(self, parts: Sequence[QWidget]) -> None:
+    def __init__(self, parts: Sequence[QWidget], right_from: int | None = None) -> None:
+        """Place parts from the left; those from number `right_from` on at the right end of their row."""
         super().__init__()
-        self._parts = list(parts)
+        self._parts, self._right_from = list(parts), right_from
         for part in self._parts:
             part.setParent(self)
         policy = QSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
@@ -48,19 +76,33 @@ class FlowBox(QWidget):
 
     def sizeHint(self) -> QSize:
         """Return all in one row."""
-        width = sum(part.sizeHint().width() + FLOW_GAP for part in self._parts)
+        widths = [
+            part.sizeHint().expandedTo(part.minimumSize()).width() + FLOW_GAP
+            for part in self._parts
+            if not part.isHidden()
+        ]
+        width = max(0, sum(widths) - FLOW_GAP)
         return QSize(width, flow_height(self._parts, max(width, 1)))
 
     def minimumSizeHint(self) -> QSize:
-        """Return the widest part."""
-        return QSize(max((part.sizeHint().width() for part in self._parts), default=0), 0)
+        """Return the least width of the part that needs most."""
+        return QSize(max((_least_width(part) for part in self._parts if not part.isHidden()), default=0), 0)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Place all parts again."""
         super().resizeEvent(event)
-        flow_height(self._parts, self.width(), place=True)
+        self._place()
+
+    def event(self, event: QEvent) -> bool:
+        """Place all parts again when one of them has changed its size, also while this was hidden."""
+        if event.type() in {QEvent.Type.LayoutRequest, QEvent.Type.Show}:
+            self.rearrange()
+        return super().event(event)
 
     def rearrange(self) -> None:
         """Place all parts again, after some were hidden, shown or changed."""
         self.updateGeometry()
-        flow_height(self._parts, self.width(), place=True)
+        self._place()
+
+    def _place(self) -> None:
+        flow_height(self._parts, self.width(), place=True, right_from=self._right_from)

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QLabel, QWidget
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import column, line, row
+from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.settings.about.licenses_card import LicensesCard
 from helix_desktop.ui.settings.forms import AboutInfo
 from helix_desktop.ui.settings.page_layout import scrolling_page
@@ -52,10 +53,10 @@ class AboutPage(QWidget):
         self._report = self._path = self._release_url = ""
         self._can_check_updates = True
         body = column(
-            self._build, self._versions, self._error, row(self._copy, self._check_updates, None),
+            self._build, self._versions, self._error, FlowBox([self._copy, self._check_updates]),
             self._release,
             row(self._open_release, None), 8, line(), 8,
-            label(tr("Data"), "strong"), self._folder, row(self._show_folder, self._move, None),
+            label(tr("Data"), "strong"), self._folder, FlowBox([self._show_folder, self._move]),
             self._data_status,
             8, line(), 8, label(tr("Open-source licenses"), "strong"), self.licenses,
             gap=6,

@@ -13,6 +13,7 @@ from helix_desktop.ui.design.fields import Combo
 from helix_desktop.ui.design.form_field import FormField
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import card, column, row
+from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.settings.page_layout import scrolling_page
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.store_reports import shortfall_text
@@ -61,8 +62,7 @@ class DataPage(QWidget):
             PushButton(tr("Trash…"), "", "trash-2", name="trash"),
         )
         forget = PushButton(tr("Remove a secret…"), "danger", name="forget")
-        self._action_row = QWidget()
-        self._action_row.setLayout(row(clean, trash, None, forget))
+        self._action_row = FlowBox([clean, trash, forget], right_from=2)
         self.backup = PushButton(tr("Back up all workspaces…"), "", "save", name="back_up")
         for part in (self._totals_card, self._rule_card, self._action_row, self._backup_card()):
             body.addWidget(part)

@@ -11,6 +11,7 @@ from helix_desktop.services.mcp.status import McpServerStatus
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import clear_layout, column, row
+from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.settings.mcp.server_card import ServerCard
 from helix_desktop.ui.settings.mcp.server_form import ServerEditor
@@ -62,7 +63,7 @@ class AddServerBox(Themed, QFrame):
         )
         self._add_all.clicked.connect(lambda: self.added.emit(list(self._drafts)))
         cancel.clicked.connect(self.cancelled)
-        self._multiple.setLayout(column(self._list, row(None, cancel, self._add_all)))
+        self._multiple.setLayout(column(self._list, FlowBox([cancel, self._add_all], right_from=0)))
         self._empty = QWidget()
         other = PushButton(tr("Cancel"), name="cancel_add")
         other.clicked.connect(self.cancelled)
@@ -140,18 +141,19 @@ class McpPage(Themed, QWidget):
         self._empty = label("", "muted", wrap=True)
         self._error = label("", "error", wrap=True)
         self._undo_text, undo = (
-            label("", "note"),
+            label("", "note", wrap=True),
             PushButton(tr("Undo"), "link", "undo-2", px=13, name="undo"),
         )
         undo.clicked.connect(self.undo_requested)
         self._undo = QFrame()
         self._undo.setProperty("role", "well")
-        self._undo.setLayout(row(self._undo_text, None, undo, margins=(14, 5, 8, 5)))
+        said = row(self._undo_text, undo, margins=(14, 5, 8, 5))
+        said.setStretch(0, 1)
+        self._undo.setLayout(said)
         self._list = QVBoxLayout()
         self._list.setSpacing(10)
         self.sharing = SharingCard()
-        self._head = QWidget()
-        self._head.setLayout(row(self._add_button, None, self._total))
+        self._head = FlowBox([self._add_button, self._total], right_from=1)
         body = column(
             self._head, self.add_box, self._error, self._undo, self._empty, self._list, self.sharing, gap=10
         )

@@ -13,6 +13,7 @@ from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.form_field import FormField
 from helix_desktop.ui.design.labels import IconLabel, label
 from helix_desktop.ui.design.layout.boxes import clear_layout, column, row
+from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.settings.mcp.text import (
     cost_text,
@@ -177,7 +178,9 @@ class ServerEditor(QWidget):
         self.test.clicked.connect(lambda: self._emit_draft(self.test_requested))
         self.save.clicked.connect(lambda: self._emit_draft(self.saved))
         self.form.edited.connect(lambda: self.status.show_status("ok", ""))
-        self.setLayout(column(self.form, self.status, row(None, cancel, self.test, self.save), gap=10))
+        self.setLayout(
+            column(self.form, self.status, FlowBox([cancel, self.test, self.save], right_from=0), gap=10)
+        )
 
     def edit(self, entry: McpServerConfig, secrets: dict[str, str], missing: tuple[str, ...]) -> None:
         """Fill the form from a server's configuration."""

@@ -14,6 +14,7 @@ from helix_desktop.services.cache_server.config_snippets import (
 )
 from helix_desktop.ui.design.buttons import PushButton, Switch
 from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.layout.beside import BesideOrBelow
 from helix_desktop.ui.design.layout.boxes import column, line, row
 from helix_desktop.words.translation import Translator, translate
 
@@ -44,12 +45,12 @@ class SharingCard(QFrame):
             PushButton(tr("New token"), name="renew_token"),
         )
         self._endpoint_row = QFrame()
-        self._endpoint_row.setLayout(row(self._url, None, renew, self._copy_http))
+        self._endpoint_row.setLayout(row(BesideOrBelow(self._url, [renew, self._copy_http])))
         http_note = tr("For programs that can't start commands. Only on this computer, with the token.")
         self.setLayout(
             column(
                 label(tr("Share this cache over MCP"), "strong"), self._lead, self._command, row(copy, None),
-                line(), row(self.http, None), label(http_note, "note", wrap=True),
+                line(), self.http, label(http_note, "note", wrap=True),
                 self._error, self._endpoint_row,
                 margins=(16, 12, 16, 14), gap=9,
             )

@@ -13,7 +13,9 @@ from helix_desktop.domain.user_text import TextContext, join_sentences
 from helix_desktop.ui.design.buttons import PushButton, Switch
 from helix_desktop.ui.design.fields import Combo
 from helix_desktop.ui.design.labels import IconLabel, label
+from helix_desktop.ui.design.layout.beside import BesideOrBelow
 from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, row
+from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.pill import Badge
 from helix_desktop.ui.design.safe_text import escape_invisible
 from helix_desktop.ui.settings.forms import PermissionRow
@@ -74,7 +76,7 @@ class RuleForm(QWidget):
         self._error.hide()
         line = row(self.pattern, self.add)
         line.setStretch(0, 1)
-        self.setLayout(column(row(self.effect, self.kind, None), line, self._error, gap=6))
+        self.setLayout(column(FlowBox([self.effect, self.kind]), line, self._error, gap=6))
         self._update_placeholder()
 
     def show_error(self, message: str) -> None:
@@ -166,10 +168,12 @@ class PermissionsPage(QWidget):
             name="change_trust",
         )
         change.clicked.connect(lambda: self.trust_requested.emit(not trusted))
-        words = column(label(status, wrap=True), label(path, "faint", wrap=True), gap=3)
+        words = QWidget()
+        words.setLayout(column(label(status, wrap=True), label(path, "faint", wrap=True), gap=3))
         parts = row(
-            IconLabel(icon, px=18, color_token=color), words, change, margins=(14, 10, 10, 10), gap=12
-        )
+            IconLabel(icon, px=18, color_token=color), BesideOrBelow(words, [change]),
+            margins=(14, 10, 10, 10), gap=12,
+        )  # fmt: skip
         parts.setStretch(1, 1)
         self._trust.addWidget(card(parts))
 
@@ -199,12 +203,14 @@ class PermissionsPage(QWidget):
         revoke.clicked.connect(lambda: self.revoke_requested.emit(rule.id))
         icon, color = _ICONS[rule.effect]
         about = " · ".join(part for part in (rule.saved, rule.used) if part)
-        words = column(_rule_label(translate(rule.rule)), label(about, "faint", wrap=True), gap=3)
-        parts = row(IconLabel(icon, px=18, color_token=color), words, margins=(14, 10, 10, 10), gap=12)
+        words = QWidget()
+        words.setLayout(column(_rule_label(translate(rule.rule)), label(about, "faint", wrap=True), gap=3))
+        end = [Badge(tr("This session"), "accent"), revoke] if rule.session else [revoke]
+        parts = row(
+            IconLabel(icon, px=18, color_token=color), BesideOrBelow(words, end),
+            margins=(14, 10, 10, 10), gap=12,
+        )  # fmt: skip
         parts.setStretch(1, 1)
-        if rule.session:
-            parts.addWidget(Badge(tr("This session"), "accent"))
-        parts.addWidget(revoke)
         return card(parts)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QButtonGroup, QFrame, QLineEdit, QRadioButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QButtonGroup, QFrame, QLineEdit, QRadioButton, QSizePolicy, QVBoxLayout, QWidget
 
 from helix_desktop.domain.user_text import join_sentences
 from helix_desktop.ui.design.buttons import PushButton, Switch
@@ -13,6 +13,7 @@ from helix_desktop.ui.design.fields import Combo
 from helix_desktop.ui.design.form_field import FormField
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, row
+from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.design.what_is_this import WhatIsThis
 from helix_desktop.ui.settings.forms import (
@@ -142,14 +143,13 @@ class PolicyFieldInput(FormField):
         if isinstance(field.value, bool):
             switch = Switch(field.format_value(field.value), on=field.value)
             switch.setAccessibleName(field.label)
-            switch.setMaximumWidth(_NUMBER_PX)
+            switch.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)  # its text is one word
             switch.toggled.connect(self._emit)
             return switch
         if isinstance(field.value, str):
-            choice = Combo()
+            choice = Combo(_CHOICE_PX)
             for value, title in field.choices:
                 choice.addItem(title, value)
-            choice.setMaximumWidth(max(_CHOICE_PX, choice.sizeHint().width()))
             choice.activated.connect(lambda _: self._emit(choice.currentData()))
             return choice
         entry = QLineEdit(field.typed(field.value))
@@ -214,7 +214,7 @@ class PolicyPage(Themed, QWidget):
         replace.clicked.connect(self.replace_requested)
         replace.setToolTip(tr("Overwrite the file with the policy in use. A copy of the file is kept."))
         note = label(tr("The previous policy stays in use until you fix the file."), "note", wrap=True)
-        parts = (self._file_error, note, row(open_file, replace, None, gap=6))
+        parts = (self._file_error, note, FlowBox([open_file, replace]))
         framed = card(column(*parts, margins=(16, 13, 16, 14), gap=7))
         framed.setObjectName("policy_file_error")
         framed.hide()

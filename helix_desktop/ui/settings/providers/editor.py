@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFrame, QLineEdit, QSizePolicy, QWidget
+from PySide6.QtWidgets import QFrame, QLineEdit, QWidget
 
 from helix_desktop.config.model_catalog import ModelCatalog, Vendor
 from helix_desktop.config.settings import ModelEntry, Provider
@@ -15,6 +15,7 @@ from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.fields import Combo
 from helix_desktop.ui.design.form_field import FormField
 from helix_desktop.ui.design.layout.boxes import column, row
+from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.settings.forms import CheckNotice, ProviderForm, ProviderStatus, validate_provider
 from helix_desktop.ui.settings.providers.check_view import ProviderCheckView
 from helix_desktop.ui.settings.providers.models import ProviderModels
@@ -59,7 +60,6 @@ class ProviderEditor(QWidget):
         self._reveal_button.setCheckable(True)
         self._reveal_button.toggled.connect(self._show_key)
         self._dialect = Combo()
-        self._dialect.setSizeAdjustPolicy(Combo.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         for dialect, words in DIALECTS:
             self._dialect.addItem(words, dialect)
         self._fields = {
@@ -89,9 +89,8 @@ class ProviderEditor(QWidget):
         self._remove.clicked.connect(lambda: self.remove_requested.emit(self._id))
         self.footer = QFrame()
         self.footer.setObjectName("settings_footer")
-        self.footer.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
-        buttons = row(self._remove, None, self._use, self._test, self._save, margins=(28, 10, 28, 12), gap=8)
-        self.footer.setLayout(column(self._check_view, buttons, gap=0))
+        buttons = FlowBox([self._remove, self._use, self._test, self._save], right_from=1)
+        self.footer.setLayout(column(self._check_view, row(buttons, margins=(28, 10, 28, 12)), gap=0))
         self.setLayout(column(*self._fields.values(), 6, self.models, None, gap=8))
         self.show_provider(EMPTY_FORM, ProviderStatus("", False, "none"))
 

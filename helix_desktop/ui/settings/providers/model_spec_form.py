@@ -29,7 +29,7 @@ _NUMBERS = (
     ("price_out", text("Output price"), text("$ / million")),
 )
 _ABILITIES = (("tools", text("Supports tools")), ("images", text("Supports images")))
-_FIELD_PX = 132
+_FIELD_PX, _MIN_SOURCE_PX = 132, 64
 
 
 class ModelSpecForm(QWidget):
@@ -67,6 +67,7 @@ class ModelSpecForm(QWidget):
         grid.setHorizontalSpacing(10)
         grid.setVerticalSpacing(5)
         grid.setColumnStretch(3, 1)
+        grid.setColumnMinimumWidth(3, _MIN_SOURCE_PX)
         for name, words, unit in _NUMBERS:
             field = QLineEdit()
             field.setFixedWidth(_FIELD_PX)

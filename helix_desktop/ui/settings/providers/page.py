@@ -14,6 +14,7 @@ from helix_desktop.config.settings import ModelEntry
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import column, row
+from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.pill import Badge
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Theme
@@ -66,7 +67,7 @@ class ProvidersPage(Themed, QWidget):
             tr("A key is sent only to its own server. Proxy and certificates are those of the system."),
             column(
                 self.list,
-                row(self._add_button, self._scan_button, None),
+                FlowBox([self._add_button, self._scan_button]),
                 self.found_servers,
                 8,
                 self._stack,
