@@ -31,7 +31,7 @@ class CostLine(EnterActivates, Themed, QAbstractButton):
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         tips = (
-            tr("Tokens sent and received in this session, by subagents and summaries too."),
+            tr("Tokens sent and received in this session, including subagents and summaries."),
             tr("The context gauge counts only the next request."),
             tr("Click to set a budget."),
         )

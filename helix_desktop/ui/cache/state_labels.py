@@ -26,7 +26,7 @@ STATE_TIPS: dict[CacheState, UserText] = {
     "in_part": text("The model sees a preview or an extract."),
     "marker": text("Replaced by a marker. The agent can recall it."),
     "noted": text("Replaced by a note. The agent can recall it."),
-    "handed_over": text("Replaced by a summary. The agent can recall it."),
+    "handed_over": text("Replaced by a handover. The agent can recall it."),
     "left_out": text("Removed to fit the context window. The agent can recall it."),
     "stored": text("Not part of this session."),
     "index": text("Lists what a note or summary replaced."),

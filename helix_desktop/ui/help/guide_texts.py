@@ -100,7 +100,7 @@ def _context() -> tuple[Section, ...]:
             tr("Where to look"),
             (
                 tr("Inspector: what the next request contains, part by part, in tokens."),
-                tr("Cache: every output, also those that left the context."),
+                tr("Cache: every output, including those that left the context."),
                 tr("Timeline: what was cached, noted and summarized, when and why, with Undo."),
             ),
         ),
@@ -195,7 +195,7 @@ def _summarized() -> tuple[Section, ...]:
             tr("How to get it back"),
             (
                 tr("Undo the compaction: the messages return to the context as they were."),
-                tr("The chat shows all messages at any time, also summarized ones."),
+                tr("The chat always shows all messages, including summarized ones."),
                 tr("You can read and edit a handover before it is used."),
             ),
         ),
@@ -234,7 +234,7 @@ def _policy() -> tuple[Section, ...]:
                 ),
                 tr(
                     "Why in batches: after each change the provider reads the context again at full price, "
-                    "so few large changes cost less than many small ones."
+                    "so a few large changes cost less than many small ones."
                 ),
             ),
         ),

@@ -49,7 +49,7 @@ _LABELS: dict[RowKind, UserText] = {
     "arguments": text("Agent, arguments cached"),
     "output": text("Tool outputs"),
     "recalled": text("Recalled"),
-    "difference": text("Counted by the provider"),
+    "difference": text("Provider's count differs"),
 }
 _FIXED: frozenset[RowKind] = frozenset({"system", "tools", "mcp"})
 

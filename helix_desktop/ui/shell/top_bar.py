@@ -210,7 +210,7 @@ class TopBar(QWidget):
         self.inspector.clicked.connect(actions.toggle_inspector.trigger)
         self.sidebar = IconButton("panel-left", tr("Show sidebar (Ctrl+B)"))
         self.sidebar.clicked.connect(actions.toggle_sidebar.trigger)
-        self.more = IconButton("ellipsis", tr("More"))
+        self.more = IconButton("ellipsis", tr("More actions"))
         self.more.setMenu(more_menu(self, actions))
         self._arrange()
         self.show_session(None)

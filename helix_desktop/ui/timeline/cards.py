@@ -239,7 +239,7 @@ class ManualActionView(QWidget):
         super().__init__()
         glyph = {"pin": "pin", "unpin": "pin-off", "form": "replace"}[card.kind]
         end: list[QWidget] = [undone_pill()] if card.is_undone else []
-        show = PushButton(tr("Show"), "link", name="show")
+        show = PushButton(tr("Show", "button: show this in the chat"), "link", name="show")
         show.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         show.setAccessibleName(tr("Show in chat: {title}", title=card.text))
         show.clicked.connect(lambda: signals.source.emit(card.target))

@@ -102,7 +102,7 @@ class HandoverView(Card):
         card = self._card
         title = TextLine(card_title(card), 14, 600, self._text_role)
         end = [time_label(card.at_ms, now_ms), undo_button(self._signals, card.seq, card.is_undone)]
-        more = IconButton("ellipsis", tr("More"), px=15, edge=28)
+        more = IconButton("ellipsis", tr("More actions"), px=15, edge=28)
         more.clicked.connect(lambda: self._menu().popup(more.mapToGlobal(QPoint(0, more.height() + 4))))
         words = FlowBox([title, undone_pill()]) if card.is_undone else title
         return BesideOrBelow(words, [*end, more])

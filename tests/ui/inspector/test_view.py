@@ -101,11 +101,11 @@ def test_a_provider_that_counts_less_narrows_the_parts(pane: Inspector) -> None:
     state = inspector_state()
     parts = tuple(segment for segment in state.segments if segment.kind not in ("reserve", "free"))
     counted = sum(part.tokens for part in parts)
-    less = Segment("difference", "Counted by the provider", -counted // 4)
+    less = Segment("difference", "Provider's count differs", -counted // 4)
     pane.set_state(replace(state, used=counted + less.tokens, segments=(*parts, less)))
     right = max(right for _, _, right in pane.bar._spans())
     assert right == pytest.approx(pane.bar.width() * (counted + less.tokens) / state.window, abs=1)
-    assert pane._legend["difference"].accessibleName().startswith("Counted by the provider: \N{MINUS SIGN}")
+    assert pane._legend["difference"].accessibleName().startswith("Provider's count differs: \N{MINUS SIGN}")
     assert pane._legend["system"].accessibleName().endswith(format_tokens(1_120))
 
 

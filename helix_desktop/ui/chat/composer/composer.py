@@ -67,7 +67,7 @@ class Composer(Themed, QWidget):
         self._style = ChatStyle(theme)
         self._frame = ComposerFrame(self)
         self.editor = Editor(self._frame)
-        self.editor.setAccessibleName(tr("Message", "noun"))
+        self.editor.setAccessibleName(tr("Message"))
         self._chips = AttachmentBar(self._style, self._frame)
         self.model_button = QPushButton(self._frame)
         self.model_button.setObjectName("model")
@@ -134,9 +134,7 @@ class Composer(Themed, QWidget):
         self.model_button.setToolTip(tip)
         self.model_button.setAccessibleName(tr("Model: {model}", model=name))
         self.model_button.setVisible(bool(name))
-        self.editor.setPlaceholderText(
-            tr("Message {model}", "verb: write to", model=name) if name else tr("Message", "noun")
-        )
+        self.editor.setPlaceholderText(tr("Write a message"))
 
     def set_attachments(self, chips: Sequence[ChipText]) -> None:
         """Show what goes along with the message."""

@@ -28,7 +28,7 @@ _BADGE_SENTENCES: dict[Badge, UserText] = {
     "folded": text("Replaced by a note. The agent can recall it."),
     "left_out": text("Removed to fit the context window. The agent can recall it."),
     "observed": text("Replaced by observations. The agent can recall it."),
-    "handed_over": text("Replaced by a handover summary. The agent can recall it."),
+    "handed_over": text("Replaced by a handover. The agent can recall it."),
     "pinned": text("Pinned: always kept in context."),
 }
 _ARGUMENTS_CACHED = text("The arguments of this call were replaced by markers.")

@@ -274,7 +274,7 @@ class ToolCard(RowItem):
         rect = QRectF(right - wide, middle - tall / 2, wide, tall)
         self._placed_chips.append(chip._replace(rect=rect))
         if chip.opens_cache:
-            tip = "\n".join(filter(None, (chip.tip, tr("Open in cache: {digest}", digest=self._tool.digest))))
+            tip = "\n".join(filter(None, (chip.tip, tr("Open in cache: {output}", output=self._tool.digest))))
             label = tr("Open in cache: {output}", output=chip.text)
             action, radius = OpenCacheEntry(self._tool.digest), rect.height() / 2
             self.hit_areas.append(HitArea(_CACHE_CHIP, action, label, rect, radius=radius, tip=tip))

@@ -138,6 +138,6 @@ def test_estimate_model_and_theme_are_displayed(composer: Composer) -> None:
     composer.set_model("Opus")
     composer.set_theme(DARK)
     assert composer._status.full_text() == "≈ 12 tokens · Enter to send"
-    assert composer.editor.placeholderText() == "Message Opus"
+    assert composer.editor.placeholderText() == "Write a message"
     composer.set_estimate("")
     assert composer._status.full_text() == "Enter to send"

@@ -386,7 +386,7 @@ def test_fixed_parts_keep_their_count() -> None:
         (difference,) = [row for row in rows if row.kind == "difference"]
         differences.add(difference.tokens)
         assert (difference.name, difference.tokens_text) == (
-            "Counted by the provider",
+            "Provider's count differs",
             format_token_difference(difference.tokens),
         )
         total = sum(row.tokens for row in rows)
