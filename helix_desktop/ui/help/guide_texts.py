@@ -160,8 +160,8 @@ def _noted() -> tuple[Section, ...]:
                     place=format_whole_percent(policy.observe_place_at),
                 ),
                 tr(
-                    "When the observations pass {share} of the window, they are merged, and outdated facts "
-                    "are dropped.",
+                    "When the observations pass {share} of the window, they are refined: merged into fewer, "
+                    "without outdated facts.",
                     share=format_whole_percent(policy.reflect_at),
                 ),
             ),
@@ -243,7 +243,8 @@ def _policy() -> tuple[Section, ...]:
             (
                 tr("Settings → Context policy: choose a profile, or change single numbers for a workspace."),
                 tr(
-                    "Background work over {tokens} tokens asks you first.",
+                    "Background work asks you before it reads more than {tokens} tokens or half the context "
+                    "window.",
                     tokens=format_integer(policy.ask_above),
                 ),
             ),

@@ -9,7 +9,7 @@ from helix_desktop.words.translation import translate
 text = TextContext("Window")
 
 _OUTSIDE_MENUS = (
-    (text("Send message"), "Enter"),
+    (text("Send message"), "Enter, Ctrl+Enter"),
     (text("New line in message"), "Shift+Enter"),
     (text("Rename a session"), "F2"),
     (text("Next or previous result"), "F3, Shift+F3"),
