@@ -41,12 +41,12 @@ class ApprovalController(QObject):
     async def _deny_with_reason(self, conversation: Conversation, ask: ApprovalRequest) -> None:
         words = await dialogs.get_text(
             self._window,
-            tr("Deny, and tell the agent why"),
+            tr("Deny with reason"),
             accept_label=tr("Deny"),
             why="\n".join(
                 (
                     translate(ask.summary),
-                    tr("This call won't run. The agent reads your message and continues."),
+                    tr("This call won't run. The agent reads your reason and continues."),
                 )
             ),
         )

@@ -278,5 +278,5 @@ def _estimate_text(tokens: int, free: int) -> str:
         return ""
     count = format_tokens(tokens)
     if tokens > free:
-        return tr("Message: ≈ {tokens} tokens, {free} free", tokens=count, free=format_tokens(free))
+        return tr("Message: ≈ {tokens} tokens, room for {free}", tokens=count, free=format_tokens(free))
     return tr("Message: ≈ 1 token") if tokens == 1 else tr("Message: ≈ {tokens} tokens", tokens=count)

@@ -124,7 +124,7 @@ def badge_label(badge: WorkspaceBadge) -> str:
         case "running":
             return tr("Running")
         case "waiting":
-            return tr("Waiting for your approval")
+            return tr("Waiting for approval")
         case "missing":
             return tr("Folder not found")
         case "":
