@@ -56,7 +56,7 @@ def _end_text(upto: int, transcript: Transcript) -> str:
     last = _last_text(upto, transcript)
     if not last:
         return tr("Up to e{number}", number=str(upto))
-    return tr("Up to e{number} “{excerpt}”", number=str(upto), excerpt=last)
+    return tr("Up to “{excerpt}” (e{number})", excerpt=last, number=str(upto))
 
 
 def draft_row(draft: HandoverDraft) -> DraftRow:

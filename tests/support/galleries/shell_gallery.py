@@ -238,7 +238,9 @@ def _handover_dialog(window: MainWindow, stage: str) -> HandoverDialog:
     dialog.tint(window.theme)
     reaches = [
         HandoverRange(148, "As far as possible · 46 messages · 21.3k tokens in context"),
-        HandoverRange(96, "Up to e96 “read_file src/helix/stream.…” · 31 messages · 14.2k tokens in context"),
+        HandoverRange(
+            96, "Up to “read_file src/helix/stream.…” (e96) · 31 messages · 14.2k tokens in context"
+        ),
     ]
     dialog.show_ranges(reaches)
     if stage == "writing":

@@ -150,7 +150,7 @@ def test_ranges_state_their_end_and_size() -> None:
     every = len(simulator.transcript.items)
     assert ranges[0] == HandoverRange(last, f"As far as possible · {every} messages · 4.1k tokens in context")
     assert ranges[1].upto == upto
-    assert ranges[1].text.startswith(f"Up to e{upto} “")
+    assert f"” (e{upto}) · " in ranges[1].text
     assert ranges[1].text.endswith("5 messages · 900 tokens in context")
 
 
