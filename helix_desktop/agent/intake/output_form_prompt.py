@@ -85,7 +85,7 @@ class FormPrompt:
             async with asyncio.timeout_at(deadline):
                 completion = await complete(roles.main, fork.request, self._runtime.counter)
         except TimeoutError:
-            note: str = _text("The model did not choose in time.")
+            note: str = _text("The agent didn't choose in time.")
             return FormDecision(default_choices, fork.tokens, 0, elapsed_ms(), note, timed_out=True)
         except HelixError as error:
             return FormDecision(default_choices, duration_ms=elapsed_ms(), note=error.what)

@@ -14,7 +14,7 @@ STATE_LABELS: dict[CacheState, UserText] = {
     "marker": text("Cached"),
     "noted": text("Noted"),
     "handed_over": text("Summarized"),
-    "left_out": text("Left out"),
+    "left_out": text("Removed"),
     "stored": text("Stored"),
     "index": text("Index"),
     "damaged": text("Damaged"),

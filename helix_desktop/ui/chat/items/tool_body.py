@@ -32,10 +32,11 @@ _BADGE_SENTENCES: dict[Badge, UserText] = {
     "pinned": text("Pinned: always kept in context."),
 }
 _ARGUMENTS_CACHED = text("The arguments of this call were replaced by markers.")
+_TOO_LARGE = text("Preview: over the size limit.")
 _CHOOSER_SENTENCES: dict[FormChooser, UserText] = {
-    "rule": text("Preview: over the size limit."),
+    "rule": _TOO_LARGE,
     "agent": text("The agent chose this form."),
-    "timeout": text("Preview: the agent didn't choose in time."),
+    "timeout": _TOO_LARGE,  # the note says that the agent didn't choose in time
     "user": text("You chose this form."),
 }
 
