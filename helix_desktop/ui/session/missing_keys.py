@@ -82,7 +82,7 @@ class MissingKeyBanner(QObject):
                         "%n API keys are missing: {providers}.",
                         providers=missing,
                     ),
-                    tr("Without a keychain, API keys last only until Helix closes."),
+                    tr("API keys that aren't in a keychain last only until Helix closes."),
                     actions=(BannerAction(_ENTER, tr("Enter API key…")),),
                 )
             )
