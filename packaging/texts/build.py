@@ -12,9 +12,11 @@ from texts import pseudo, rules, ts_file
 from texts.extract import Entry, Problem, extract
 from texts.ts_file import Key, Translation
 
-LANGUAGES = Path("resources", "languages")
-SOURCE_CATALOG = LANGUAGES / "helix_en.ts"
+CATALOGS = Path("packaging", "languages")
+SOURCE_CATALOG = CATALOGS / "helix_en.ts"
 """Every text with its English forms: what a new language starts from."""
+COMPILED = Path("resources", "languages")
+"""The compiled catalogs, which the app reads; they are not in the repository."""
 PSEUDO = Path("build", "languages")
 LISTING = Path("build", "texts.md")
 
@@ -62,11 +64,14 @@ def check(root: Path, places: Sequence[Path]) -> int:
 def write_catalogs(root: Path, entries: Sequence[Entry]) -> None:
     """Put every text into every catalog; a translation stays, and one whose text is gone goes."""
     write_source_catalog(root / SOURCE_CATALOG, entries)
-    for path in sorted((root / LANGUAGES).glob("helix_*.ts")):
-        if path.name != SOURCE_CATALOG.name:
-            translations = ts_file.read(path)
-            language = path.stem.removeprefix("helix_")
-            ts_file.write(path, language, entries, partial(_translation_of, translations))
+    for path in _translated_catalogs(root):
+        translations = ts_file.read(path)
+        language = path.stem.removeprefix("helix_")
+        ts_file.write(path, language, entries, partial(_translation_of, translations))
+
+
+def _translated_catalogs(root: Path) -> list[Path]:
+    return [path for path in sorted((root / CATALOGS).glob("helix_*.ts")) if path.name != SOURCE_CATALOG.name]
 
 
 def _translation_of(translations: Mapping[Key, Translation], entry: Entry) -> Translation | None:
@@ -85,8 +90,12 @@ def write_source_catalog(path: Path, entries: Sequence[Entry]) -> None:
 
 def stale_catalogs(root: Path) -> list[Path]:
     """Return the catalogs that were changed after they were compiled; English needs no compiled one."""
-    catalogs = [path for path in (root / LANGUAGES).glob("helix_*.ts") if path.name != SOURCE_CATALOG.name]
-    return [path for path in sorted(catalogs) if _changed_at(path) > _changed_at(path.with_suffix(".qm"))]
+    catalogs = _translated_catalogs(root)
+    return [path for path in catalogs if _changed_at(path) > _changed_at(_compiled(root, path))]
+
+
+def _compiled(root: Path, catalog: Path) -> Path:
+    return root / COMPILED / f"{catalog.stem}.qm"
 
 
 def _changed_at(path: Path) -> float:
@@ -94,9 +103,9 @@ def _changed_at(path: Path) -> float:
 
 
 def compile_catalogs(root: Path, lrelease: Path) -> None:
-    """Compile the catalogs that have changed, beside themselves. Raises CatalogUnusable."""
+    """Compile the catalogs that have changed into the resources. Raises CatalogUnusable."""
     for path in stale_catalogs(root):
-        ts_file.compile_catalog(lrelease, path, path.with_suffix(".qm"))
+        ts_file.compile_catalog(lrelease, path, _compiled(root, path))
 
 
 def write_pseudo(folder: Path, entries: Sequence[Entry], lrelease: Path) -> None:

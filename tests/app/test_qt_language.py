@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from texts import pseudo, ts_file
-from texts.build import LANGUAGES, compile_catalogs, stale_catalogs
+from texts.build import CATALOGS, COMPILED, compile_catalogs, stale_catalogs
 from texts.extract import Entry
 from texts.ts_file import CatalogUnusable, Translation
 from update_texts import LRELEASE
@@ -159,15 +159,15 @@ def test_the_pseudo_languages_keep_facts_and_change_every_word(tmp_path: Path) -
         use_language(English())
 
 
-def test_changed_catalogs_are_compiled_beside_themselves(tmp_path: Path) -> None:
+def test_changed_catalogs_are_compiled_into_the_resources(tmp_path: Path) -> None:
     """A language in the repository is compiled once, and again when its catalog changes; English never is."""
-    folder = tmp_path / LANGUAGES
+    catalogs, compiled = tmp_path / CATALOGS, tmp_path / COMPILED
     for code in ("en", "de"):
         ts_file.write(
-            folder / f"helix_{code}.ts", code, [_entry("Restore")], lambda _: Translation(("Wieder",))
+            catalogs / f"helix_{code}.ts", code, [_entry("Restore")], lambda _: Translation(("Wieder",))
         )
     compile_catalogs(tmp_path, LRELEASE)
-    assert [path.name for path in folder.glob("*.qm")] == ["helix_de.qm"]
+    assert [path.name for path in compiled.glob("*.qm")] == ["helix_de.qm"]
     assert stale_catalogs(tmp_path) == []
-    os.utime(folder / "helix_de.qm", (0, 0))
+    os.utime(compiled / "helix_de.qm", (0, 0))
     assert [path.name for path in stale_catalogs(tmp_path)] == ["helix_de.ts"]
