@@ -110,14 +110,14 @@ def _usage(budget: Budget, spent: Spending) -> UserText:
     cost, limit = format_usd(spent.cost), format_usd(budget.cost)
     if not budget.cost:
         return text(
-            "It used {spent} of {limit} tokens, including subagents and summaries.",
+            "Used: {spent} of {limit} tokens, including subagents and summaries.",
             spent=spent.tokens,
             limit=budget.tokens,
         )
     if not budget.tokens:
-        return text("It used {spent} of {limit}, including subagents and summaries.", spent=cost, limit=limit)
+        return text("Used: {spent} of {limit}, including subagents and summaries.", spent=cost, limit=limit)
     return text(
-        "It used {spent} of {limit} tokens and {spent_cost} of {cost_limit}, including subagents.",
+        "Used: {spent} of {limit} tokens and {spent_cost} of {cost_limit}, including subagents.",
         spent=spent.tokens,
         limit=budget.tokens,
         spent_cost=cost,

@@ -90,7 +90,7 @@ class ContentAccess:
                     limit=ByteSize(MAX_IMAGE_BYTES),
                 )
                 if image
-                else _text("Its format is not supported."),
+                else _text("Its format isn't supported."),
                 _text("Make it smaller and attach it again.")
                 if image
                 else _text("Use PNG, JPEG, GIF or WebP."),

@@ -241,9 +241,9 @@ class Conversation:
         """
         if self._is_subagent:
             raise InvalidInput(
-                _text("The mode was not changed."),
+                _text("The mode wasn't changed."),
                 _text("A subagent works in the mode of its parent session."),
-                _text("Change the mode there."),
+                _text("Change it there."),
             )
         if mode != self.session.transcript.mode:
             await self.session.record(ModeChanged(mode))

@@ -52,8 +52,8 @@ class ResponseStream:
                         return answer
         raise InvalidModelResponse(
             _text("Empty response from the model."),
-            _text("It had neither text nor a tool call."),
-            _text("Send the message again, or try another model."),
+            _text("It ended without text or a tool call."),
+            _text("Send the message again, or choose another model."),
         )
 
     @property

@@ -21,7 +21,7 @@ def require_trust(is_trusted: IsTrusted) -> None:
     """Raise WorkspaceUntrusted unless the folder is trusted."""
     if not is_trusted():
         raise WorkspaceUntrusted(
-            text("This folder is not trusted yet."),
+            text("This folder isn't trusted yet."),
             text("Until it is, nothing runs or is sent. You can view sessions and cache."),
             text("Trust the folder if you know what it contains."),
         )

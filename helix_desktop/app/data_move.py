@@ -63,7 +63,10 @@ def exclusive_access(data: DataDir, timeout_s: float) -> Iterator[None]:
 
 def _in_use_error(reason: UserText) -> StoreLocked:
     return StoreLocked(
-        text("The data folder is in use."), None, reason, text("Nothing was changed. Close it and try again.")
+        text("The data directory is in use."),
+        None,
+        reason,
+        text("Nothing was changed. Close it and try again."),
     )
 
 

@@ -70,7 +70,7 @@ def parse_target(argument: str) -> str:
     if first_hidden(argument) or not argument.isprintable():
         raise InvalidInput(
             text("{target} contains hidden characters.", target=escape_hidden_name(argument[:MAX_LENGTH])),
-            text("They could make it open something else than it shows."),
+            text("They could make it open something other than it shows."),
             text("Rename the file, or copy the link again."),
         )
     if is_link(argument):  # what it leads to is looked at in the window, where a person sees the answer

@@ -47,7 +47,10 @@ def import_file(args: argparse.Namespace) -> int:
             print_out(translate(import_summary(done)))
         for session in done.busy:
             print_notice(
-                tr("Session {session} is open and wasn't extended. Close its window.", session=session[:8])
+                tr(
+                    "Session {session} is open and wasn't extended. Close it and import again.",
+                    session=session[:8],
+                )
             )
         return 0 if done.is_complete else FAILED
 
@@ -63,7 +66,7 @@ def backup(args: argparse.Namespace) -> int:
             requested = services.registry.find_by_path(args.workspace)
             records = [record for record in records if requested is not None and record.id == requested.id]
         if not records:
-            raise InvalidInput(text("There is nothing to back up."), text("Nothing is stored there yet."))
+            raise InvalidInput(text("Nothing to back up."), text("No workspace data is stored yet."))
         exports: list[ExportResult] = []
         errors: list[HelixError] = []
         for record in records:

@@ -107,8 +107,8 @@ async def restore(args: argparse.Namespace, _: AppServices, workspace: OpenWorks
     ]
     if not (args.all or args.ids):
         raise InvalidInput(
-            text("Nothing to restore was given."),
-            fix=text("Give a digest, a session id or {all}.", all="--all"),
+            text("No item to restore was given."),
+            fix=text("Enter a digest, a session ID or {all}.", all="--all"),
         )
     selected = candidates if args.all else [_match_prefix(candidates, prefix) for prefix in args.ids]
     sessions = {session.id for session in trash_contents.sessions}
@@ -141,7 +141,7 @@ def _match_prefix(candidates: Sequence[str], prefix: str) -> str:
     if matches:
         raise DigestAmbiguous(
             text("Several items in the trash start with {prefix}.", prefix=repr(prefix)),
-            fix=text("Give more digits."),
+            fix=text("Enter more digits."),
         )
     raise DigestUnknown(
         text("Nothing in the trash starts with {prefix}.", prefix=repr(prefix[:64])),

@@ -130,7 +130,7 @@ async def _resolve_session(session_prefix: str, workspace: OpenWorkspace) -> str
     if session_ids:
         raise InvalidInput(
             text("Several sessions start with {prefix}.", prefix=repr(session_prefix)),
-            fix=text("Give more of its id."),
+            fix=text("Enter more of its ID."),
         )
     raise InvalidInput(
         text("No session of this workspace starts with {prefix}.", prefix=repr(session_prefix)),

@@ -42,7 +42,7 @@ def add_find_commands(add_command: AddCommand) -> None:
     search.add_argument(
         "query",
         metavar="QUERY",
-        help=tr("words in upper or lower case; {quotes} for a phrase", quotes='"…"'),
+        help=tr("words to find, in upper or lower case; {quotes} for a phrase", quotes='"…"'),
     )
     _add_filters(search)
     search.add_argument(
@@ -124,7 +124,7 @@ def add_cleanup_commands(add_command: AddCommand) -> None:
     trash.add_argument("--empty", action="store_true", help=tr("permanently delete everything in the trash"))
     restore = add_command("restore", tr("restore entries and sessions from the trash"))
     restore.add_argument(
-        "ids", nargs="*", metavar="ID", help=tr("SHA-256 or session id, or its first digits")
+        "ids", nargs="*", metavar="ID", help=tr("SHA-256 or session ID, or its first digits")
     )
     restore.add_argument("--all", action="store_true", help=tr("restore everything"))
     forget = add_command("forget", tr("permanently remove a secret (dry run without {yes})", yes="--yes"))

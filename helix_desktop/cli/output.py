@@ -176,8 +176,8 @@ def _spend_decision_text(decision: SpendDecided) -> str:
         )
     not_done = tr("Not compacted.") if is_compaction else tr("Observations not updated.")
     reason = tr(
-        "This would read about {tokens} tokens with {model} ({price}), and no budget covers that. "
-        "A full context is compacted without a model. To allow it, set {tokens_option} or {usd_option}.",
+        "No budget covers reading about {tokens} tokens with {model} ({price}). To allow it, set "
+        "{tokens_option} or {usd_option}. A full context is compacted without a model.",
         tokens=estimate.tokens,
         model=estimate.model,
         price=price,

@@ -12,7 +12,7 @@ from pathlib import Path
 from helix_desktop.cli.output import print_err, print_out
 from helix_desktop.context.policy import PROFILES, ContextPolicy, policy_from
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.user_text import TextContext, error_reason
+from helix_desktop.domain.user_text import TextContext, error_reason, system_reason
 from helix_desktop.replay import Replayer
 from helix_desktop.replay.measure import MeasureOptions
 from helix_desktop.replay.parallel import measure_all
@@ -60,7 +60,7 @@ def load_policy(name_or_path: str) -> ContextPolicy:
     except OSError as error:
         raise InvalidInput(
             text("The policy {path} can't be read.", path=name_or_path),
-            text("{reason}.", reason=error.strerror or error),
+            system_reason(error),
             fix,
         ) from error
     except ValueError as error:

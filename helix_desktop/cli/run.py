@@ -121,7 +121,7 @@ async def _open_session(workspace: OpenWorkspace, session_prefix: str) -> Conver
     if matches:
         raise InvalidInput(
             text("Several sessions start with {prefix}.", prefix=repr(session_prefix)),
-            fix=text("Give more of its id."),
+            fix=text("Enter more of its ID."),
         )
     raise InvalidInput(
         text("No session of this workspace starts with {prefix}.", prefix=repr(session_prefix)),

@@ -74,11 +74,9 @@ def current_build(resources: Path | None = None) -> Build:
 
 
 def _unusable_error(path: Path, why: UserText) -> SettingsDamaged:
-    return SettingsDamaged(
-        _text("{file} can't be used.", file=path), why, _text("Install Helix Desktop again.")
-    )
+    return SettingsDamaged(_text("{file} can't be used.", file=path), why, _text("Reinstall Helix Desktop."))
 
 
 def _source_origin() -> UserText:
     checkout = Path(__file__).resolve().parents[2] / "pyproject.toml"
-    return _text("from a checkout") if checkout.is_file() else _text("from a Python package")
+    return _text("from source") if checkout.is_file() else _text("from a Python package")

@@ -114,7 +114,7 @@ def plan_move(source: Path, target: Path) -> DataDirMove:
     if source == target or target.is_relative_to(source) or source.is_relative_to(target):
         raise InvalidInput(
             text("The data can't be moved to {folder}.", folder=target),
-            text("It is in {folder}; the new folder must be outside of it.", folder=source),
+            text("It's in {folder}; neither folder can contain the other.", folder=source),
             text("Choose another folder."),
         )
     try:
@@ -126,9 +126,9 @@ def plan_move(source: Path, target: Path) -> DataDirMove:
         raise _move_error(target, error) from error
     if free < size + _SPARE_BYTES:
         raise InvalidInput(
-            text("There is not enough disk space in {folder}.", folder=target),
+            text("There isn't enough disk space in {folder}.", folder=target),
             text(
-                "{needed} are needed, {free} are free.",
+                "{needed} are needed; {free} are free.",
                 needed=ByteSize(size + _SPARE_BYTES),
                 free=ByteSize(free),
             ),
@@ -141,13 +141,16 @@ def _check_target(source: Path, target: Path) -> None:
     (source / MARK_FILE).unlink(missing_ok=True)  # from the move that brought the data here
     if not target.exists():
         return
-    names = {path.name for path in target.iterdir()} if target.is_dir() else {str(target)}
+    fix = text("Choose an empty folder, or one that doesn't exist yet.")
+    if not target.is_dir():
+        raise InvalidInput(text("{path} isn't a folder.", path=target), fix=fix)
+    names = {path.name for path in target.iterdir()}
     ours = (target / MARK_FILE).is_file() and (target / MARK_FILE).read_text(encoding="utf-8") == str(source)
     if not ours and names - {POINTER_FILE}:
         raise InvalidInput(
-            text("{folder} is not empty.", folder=target),
+            text("{folder} isn't empty.", folder=target),
             text("Its files would mix with the data of Helix Desktop."),
-            text("Choose an empty folder, or one that doesn't exist yet."),
+            fix,
         )
 
 

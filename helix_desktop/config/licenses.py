@@ -117,7 +117,7 @@ def _referenced_licenses(text: str) -> list[str]:
 
 
 def _unusable_error(path: Path, error: Exception) -> SettingsDamaged:
-    what, fix = _text("{file} can't be used.", file=path), _text("Install Helix Desktop again.")
+    what, fix = _text("{file} can't be used.", file=path), _text("Reinstall Helix Desktop.")
     return SettingsDamaged(what, verbatim(f"{error}."), fix)
 
 

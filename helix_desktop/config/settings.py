@@ -109,7 +109,7 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
         if not name:
             raise HelixError(
                 text("No model from {provider} is selected.", provider=self.name),
-                text("None is listed for it."),
+                text("No model is set up for it yet."),
                 text("Add one in Settings → Providers, or enter it as {provider}/MODEL.", provider=self.name),
                 remedies=("provider_settings",),
             )

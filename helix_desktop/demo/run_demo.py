@@ -23,7 +23,7 @@ from helix_desktop.demo.screenshots import ScreenshotWriter
 from helix_desktop.demo.session_checks import DemoCheck
 from helix_desktop.demo.tour import Tour
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.user_text import TextContext, system_reason
 from helix_desktop.words.times import format_exact_duration
 from helix_desktop.words.translation import Translator
 
@@ -82,7 +82,7 @@ def _empty_data_dir(out: Path) -> DataDir:
     except OSError as error:
         raise InvalidInput(
             text("{path} can't be used.", path=out),
-            text("{reason}.", reason=error.strerror or error),
+            system_reason(error),
             text("Choose another folder with {option}.", option="--out"),
         ) from error
     data = DataDir(out / "data")

@@ -254,7 +254,7 @@ class ModelNotChosen(HelixError):
         why = (
             _text("{model}, chosen for this session, isn't available.", model=label)
             if is_chosen
-            else _text("{model} answered in this session so far.", model=label)
+            else _text("This session used {model} so far.", model=label)
         )
         super().__init__(
             self.WHAT, join_sentences(why, _text("Another model would receive the whole session.")), fix
@@ -288,7 +288,7 @@ class SummaryRefused(CompactionRefused):
 
     def __init__(self, problem: SummaryProblem, text: str, why: UserText) -> None:
         super().__init__(
-            _text("The model's summary was not used."), why, _text("Try again, or choose another model.")
+            _text("The model's summary wasn't used."), why, _text("Try again, or choose another model.")
         )
         self.problem, self.text = problem, text
 

@@ -131,7 +131,7 @@ def _reach_fault(entry: McpServerConfig) -> OptionalText:
 
 def _variable_fault(entry: McpServerConfig) -> OptionalText:
     invalid = _first_invalid((*entry.env, *entry.secret_env), _VARIABLE)
-    return "" if invalid is None else _text("{name} is not a valid variable name.", name=repr(invalid[:40]))
+    return "" if invalid is None else _text("{name} isn't a valid variable name.", name=repr(invalid[:40]))
 
 
 def _header_fault(entry: McpServerConfig) -> OptionalText:
@@ -139,9 +139,9 @@ def _header_fault(entry: McpServerConfig) -> OptionalText:
         name for name in (*entry.headers, *entry.secret_headers) if name.lower() in _PROTOCOL_HEADERS
     )
     if reserved:
-        return _text("The header {name} is set by the protocol.", name=reserved[0])
+        return _text("Remove the header {name}: the protocol sets it.", name=reserved[0])
     invalid = _first_invalid((*entry.headers, *entry.secret_headers), _HEADER)
-    return "" if invalid is None else _text("{name} is not a valid header name.", name=repr(invalid[:40]))
+    return "" if invalid is None else _text("{name} isn't a valid header name.", name=repr(invalid[:40]))
 
 
 def _first_invalid(names: tuple[str, ...], pattern: re.Pattern[str]) -> str | None:
@@ -151,7 +151,7 @@ def _first_invalid(names: tuple[str, ...], pattern: re.Pattern[str]) -> str | No
 def _pairs_fault(pairs: dict[str, str], secret: tuple[str, ...]) -> OptionalText:
     for name in (*pairs, *secret):
         if name in pairs and name in secret:
-            return _text("{name} appears twice.", name=name)
+            return _text("{name} appears twice. Remove one.", name=name)
         if any(sign in pairs.get(name, "") for sign in "\r\n\0"):
-            return _text("The value of {name} has more than one line.", name=name)
+            return _text("The value of {name} must be on one line.", name=name)
     return ""

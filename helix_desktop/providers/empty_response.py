@@ -13,7 +13,7 @@ def missing_answer_error(provider: str, missing_field: str) -> InvalidModelRespo
     """Return the error for a reply without an answer; `missing_field` names what should be there."""
     return InvalidModelResponse(
         text("Empty response from {provider}.", provider=provider),
-        text("Its reply has no field {field}.", field=missing_field),
+        text("The response has no {field} field.", field=missing_field),
         text("Check that the base URL is for a chat model, and check the API type."),
         remedies=("provider_settings",),
     )
@@ -22,7 +22,7 @@ def missing_answer_error(provider: str, missing_field: str) -> InvalidModelRespo
 def unnamed_call_error(provider: str) -> InvalidModelResponse:
     """Return the error for a tool call without a tool's name."""
     return InvalidModelResponse(
-        text("{provider} called a tool without naming it.", provider=provider),
+        text("A tool call from {provider} has no name.", provider=provider),
         text("The model or its server can't call tools correctly."),
         text("Send the message again, or choose another model."),
     )

@@ -228,7 +228,13 @@ class Endpoint:
         what = _text(
             "{provider} rejected the request ({status}).", provider=self.provider, status=status_text(status)
         )
-        return ModelRequestRejected(what, message, _text("If the message doesn't help, try another model."))
+        return ModelRequestRejected(
+            what,
+            message,
+            _text("Correct what the server names, or choose another model.")
+            if message
+            else _text("Choose another model."),
+        )
 
 
 def _normalize_url(base_url: str, dialect: DialectName) -> str:

@@ -182,7 +182,7 @@ async def _other(probe: _Probe) -> tuple[LocalModel, ...] | None:
     listed = await probe.get_json("/v1/models")
     if not isinstance(listed.get("data"), list):
         return None
-    return await _listed_models(probe, text("In the server's list of models"))
+    return await _listed_models(probe, text("From the server's list of models"))
 
 
 async def _listed_models(probe: _Probe, source: UserText) -> tuple[LocalModel, ...]:
@@ -193,9 +193,9 @@ def _window_source(title: str, is_loaded: bool, max_window: int) -> UserText:
     if is_loaded:
         return text("{server}: loaded with this size", server=title)
     if max_window <= DEFAULT_WINDOW:
-        return text("{server}'s smallest default. Test the model to detect the size", server=title)
+        return text("{server}'s smallest default: test the model to detect the size", server=title)
     return text(
-        "{server}'s smallest default; the model supports {tokens}. Test the model to detect the size",
+        "{server}'s smallest default, though the model supports {tokens}: test the model to detect the size",
         server=title,
         tokens=max_window,
     )

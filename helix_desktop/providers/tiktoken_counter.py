@@ -141,10 +141,10 @@ def load_encoding(path: Path) -> tiktoken.Encoding:
     """
     import tiktoken
 
-    fix = _text("Install Helix Desktop again.")
+    fix = _text("Reinstall Helix Desktop.")
     vocabulary = VOCABULARIES.get(path.stem)
     if vocabulary is None:
-        names = _text("Known are {names}.", names=tuple(VOCABULARIES))
+        names = _text("The known ones are {names}.", names=tuple(VOCABULARIES))
         raise HelixError(_text("Unknown vocabulary {name}.", name=path.stem), names, fix)
     try:
         raw = path.read_bytes()

@@ -15,7 +15,7 @@ import msgspec
 
 from helix_desktop.domain.errors import InvalidRecording
 from helix_desktop.domain.messages import Message, ToolCall
-from helix_desktop.domain.user_text import TextContext, UserText
+from helix_desktop.domain.user_text import TextContext, UserText, system_reason
 from helix_desktop.replay.ports import RawMessage
 
 text = TextContext("Replay")
@@ -130,7 +130,7 @@ def _open_recording(path: Path) -> Iterator[BufferedIOBase]:
     except OSError as error:
         raise InvalidRecording(
             text("The recording {path} can't be read.", path=path),
-            text("{reason}.", reason=error.strerror or error),
+            system_reason(error),
             _FIX,
         ) from error
 

@@ -282,7 +282,7 @@ def _workspace_folder(record: WorkspaceRecord) -> Path:
     root = Path(record.path)
     if not root.is_dir():
         raise WorkspaceMissing(
-            text("The folder {folder} was not found.", folder=str(root)),
+            text("Folder {folder} not found.", folder=str(root)),
             text("It may have been moved, renamed or deleted. Sessions and cache are safe."),
             text("Locate it, or remove the workspace from the list."),
         )

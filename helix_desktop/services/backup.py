@@ -11,7 +11,7 @@ from pathlib import Path
 from helix_desktop.domain.errors import ArchiveWriteFailed
 from helix_desktop.domain.progress import OnProgress, no_progress
 from helix_desktop.domain.store.archive_report import ArchiveInfo, ExportResult, ImportResult
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.user_text import TextContext, system_reason
 from helix_desktop.store.archive.archive_format import file_name
 from helix_desktop.store.archive.reader import read_info
 from helix_desktop.store.remote.client import RemoteStore
@@ -66,7 +66,7 @@ class BackupService:
         except OSError as error:
             raise ArchiveWriteFailed(
                 text("Couldn't create the folder {folder}.", folder=folder),
-                text("{reason}.", reason=error.strerror),
+                system_reason(error),
                 text("Choose another folder."),
             ) from error
         now = datetime.fromtimestamp(self._clock() / 1000)

@@ -58,7 +58,7 @@ def parse_link(link: str) -> Link:
     if first_hidden(link) or not link.isprintable():
         raise InvalidInput(
             text("This link contains hidden characters."),
-            text("They could make it open something else than it shows."),
+            text("They could make it open something other than it shows."),
             _FIX,
         )
     match = _LINK.fullmatch(link[len(SCHEME) :]) if is_link(link) else None

@@ -147,7 +147,7 @@ class ModelService:
         if self._has_stored_key_for(provider):
             return self._create_model(provider, info, await self._key_for(provider))
         variables = self._key_variables(name)
-        advice = text("Set {variables} to the right key.", variables=_any_of(variables))
+        advice = text("Set {variables} to a valid key.", variables=_any_of(variables))
         return self._create_model(provider, info, self._secrets.from_variables(variables).value, advice)
 
     def _require_provider(self, label: str) -> None:

@@ -50,7 +50,7 @@ class WorkspaceRedaction:
             raise StoreLocked(
                 text("Nothing was removed."),
                 workspace.store.owner_pid,
-                text("This workspace is open in another Helix Desktop, which would write it again."),
+                text("This workspace is open in another Helix Desktop, which would write the text again."),
                 text("Remove it in that window, or close that window and try again."),
             )
         outside = await self._add_outside_store(redaction, RedactionMatches())

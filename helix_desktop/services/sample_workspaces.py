@@ -12,7 +12,7 @@ import msgspec
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.user_text import TextContext, system_reason
 from helix_desktop.workspaces.record import WorkspaceRecord
 from helix_desktop.workspaces.registry import WorkspaceRegistry
 
@@ -51,7 +51,7 @@ def add_sample(registry: WorkspaceRegistry, folder: Path, name: str) -> Workspac
     except OSError as error:
         raise HelixError(
             text("The sample project couldn't be copied."),
-            text("{error}.", error=str(error)),
+            system_reason(error),
             text("Free up space in {folder}, or check its permissions.", folder=str(folder)),
         ) from error
     existing = registry.find_by_path(path)

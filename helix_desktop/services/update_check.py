@@ -69,7 +69,7 @@ def update_status(release: Release, current_version: str) -> tuple[str, bool]:
                 "Version {newest} is available (you have {current}).", newest=newest, current=current
             ), True
         status = tr(
-            "Version {newest} of {day} is available (you have {current}).",
+            "Version {newest} from {day} is available (you have {current}).",
             newest=newest,
             day=release.day,
             current=current,

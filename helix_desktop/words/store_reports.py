@@ -64,8 +64,8 @@ def _losses(report: RepairReport) -> list[UserText]:
         sentences.append(
             text.plural(
                 len(report.contents),
-                "%n cached output could not be recovered: {names}.",
-                "%n cached outputs could not be recovered: {names}.",
+                "%n cached output couldn't be recovered: {names}.",
+                "%n cached outputs couldn't be recovered: {names}.",
                 names=_first_few([lost_content_text(content) for content in report.contents]),
             )
         )
@@ -88,7 +88,7 @@ def _losses(report: RepairReport) -> list[UserText]:
         sentences.append(text("Other data was lost; how much is unknown."))
     if report.rows:
         sentences.append(
-            text.plural(report.rows, "%n record could not be read.", "%n records could not be read.")
+            text.plural(report.rows, "%n record couldn't be read.", "%n records couldn't be read.")
         )
     return sentences
 
@@ -96,13 +96,13 @@ def _losses(report: RepairReport) -> list[UserText]:
 def _advice(report: RepairReport) -> list[UserText]:
     sentences = []
     if report.contents:
-        sentences.append(text("Run the tool again to restore a lost output."))
+        sentences.append(text("Run the tool again to get a lost output back."))
     if any(session.aside for session in report.cut):
         sentences.append(text("Events after a gap are kept as text in {folder}.", folder=report.aside))
     if report.copy:
         sentences.append(
             text(
-                "The damaged files are kept in {folder}. Delete them once you miss nothing.",
+                "The damaged files are kept in {folder}. Delete them when nothing is missing.",
                 folder=report.copy,
             )
         )
@@ -128,15 +128,15 @@ def export_summary(result: ExportResult) -> str:
             ),
             tr.plural(
                 missing,
-                "%n damaged or lost entry is not in the file.",
-                "%n damaged or lost entries are not in the file.",
+                "%n damaged or lost entry isn't in the file.",
+                "%n damaged or lost entries aren't in the file.",
             )
             if missing
             else "",
             tr.plural(
                 left_out,
-                "%n session with a damaged log is not in the file.",
-                "%n sessions with damaged logs are not in the file.",
+                "%n session with a damaged log isn't in the file.",
+                "%n sessions with damaged logs aren't in the file.",
             )
             if left_out
             else "",

@@ -47,7 +47,7 @@ class PolicyFile:
             raise SettingsDamaged(
                 text("The policy file {file} is invalid.", file=self.path),
                 text("Line {line}: {reason}", line=line, reason=why) if line else why,
-                text("Correct or delete it."),
+                text("Correct the file or delete it."),
             ) from error
 
     def save(self, policy: ContextPolicy) -> None:
@@ -55,7 +55,7 @@ class PolicyFile:
         try:
             self._files.update(self.path, policy_fields(policy))
         except OSError as error:
-            raise save_error(text("The policy was not saved."), self.path.parent, error) from error
+            raise save_error(text("The policy wasn't saved."), self.path.parent, error) from error
 
     def replace(self, policy: ContextPolicy) -> None:
         """Overwrite a damaged policy file after backing it up. Raises HelixError."""
@@ -105,7 +105,7 @@ class PolicyFile:
         try:
             self._files.write(path, fields)
         except OSError as error:
-            raise save_error(text("The policy was not saved."), path.parent, error) from error
+            raise save_error(text("The policy wasn't saved."), path.parent, error) from error
 
     def _line_of(self, field: str) -> int:
         """Return the number of the line that sets a field; 0 if none does."""

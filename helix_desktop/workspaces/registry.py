@@ -149,7 +149,7 @@ class WorkspaceRegistry:
                 yield
         except Timeout as error:
             raise HelixError(
-                text("The list of workspaces was not changed."),
+                text("The list of workspaces wasn't changed."),
                 text(
                     "Another process has locked {file} for {seconds} s.",
                     file=lock,
@@ -158,7 +158,7 @@ class WorkspaceRegistry:
                 text("Try again. If this keeps happening, quit the other Helix Desktop."),
             ) from error
         except OSError as error:
-            what = text("The list of workspaces was not saved.")
+            what = text("The list of workspaces wasn't saved.")
             raise save_error(what, self._folder, error) from error
 
     def _write_record(self, record: WorkspaceRecord) -> WorkspaceRecord:
@@ -194,14 +194,14 @@ def _check_folder(path: Path, data_root: Path) -> None:
     """Raise WorkspaceMissing for what is not a folder, HelixError for one inside the app's own data."""
     if not os.path.isdir(path):  # unlike Path.is_dir, it does not raise for a name that is too long
         raise WorkspaceMissing(
-            text("{path} is not a folder.", path=path),
+            text("{path} isn't a folder.", path=path),
             text("It doesn't exist, or is a file."),
             text("Choose an existing folder."),
         )
     if Path(_real_path(path)).is_relative_to(_real_path(data_root)):
         raise HelixError(
             text("{folder} can't be a workspace.", folder=path),
-            text("It contains workspace data of Helix Desktop, which an agent could change."),
+            text("It belongs to Helix Desktop's own data, which an agent could change."),
             text("Choose a folder of your own."),
         )
 

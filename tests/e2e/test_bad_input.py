@@ -86,10 +86,10 @@ UNUSABLE = [
     (("cache", "burn"), "invalid choice: 'burn'"),
     (("cache", "show", "--workspace", "ws"), "SHA"),
     (("demo",), "--out"),
-    (("run", "--workspace", "nowhere", "--message", "hi"), "nowhere is not a folder."),
-    (("run", "--workspace", "ws/a.txt", "--message", "hi"), "ws/a.txt is not a folder."),
+    (("run", "--workspace", "nowhere", "--message", "hi"), "nowhere isn't a folder."),
+    (("run", "--workspace", "ws/a.txt", "--message", "hi"), "ws/a.txt isn't a folder."),
     (("run", "--workspace", "", "--message", "hi"), "must not be empty"),
-    (("run", "--workspace", "w" * 5000, "--message", "hi"), "is not a folder."),
+    (("run", "--workspace", "w" * 5000, "--message", "hi"), "isn't a folder."),
     (("run", "--workspace", "ws", "--message", " "), "must not be empty"),
     (("run", "--workspace", "other", "--message", "hi"), "other isn't trusted yet."),
     (turn("--mode", "yolo"), "invalid choice: 'yolo'"),
@@ -147,7 +147,7 @@ def test_an_ambiguous_prefix_needs_more_digits(
         await store.close()
 
     asyncio.run(add_two())
-    assert "Several sessions start with 'zz'. Give more" in refuse(*turn("--session", "zz"))
+    assert "Several sessions start with 'zz'. Enter more" in refuse(*turn("--session", "zz"))
     capsys.readouterr()
     assert say(*turn("--json", "--session", "zz2")) == 0
     assert capsys.readouterr().out.startswith('{"session":"zz2","seq":2,')
@@ -234,7 +234,7 @@ def test_a_missing_folder_is_named_and_its_stored_data_is_readable(
 ) -> None:
     assert say(*turn()) == 0
     cli.project.rename(cli.folder / "moved")
-    assert "ws is not a folder." in refuse(*turn())
+    assert "ws isn't a folder." in refuse(*turn())
     capsys.readouterr()
     assert say("timeline", "--workspace", "ws") == 0
     assert capsys.readouterr().out.startswith("hi  (")

@@ -108,7 +108,7 @@ async def test_a_server_gets_the_key_and_its_refusal_names_the_variable(cli: Cli
         sent, error = refused.err.splitlines()
         assert sent == f"helix-desktop: The key in OPENAI_API_KEY is sent to {server.base_url.split('/')[2]}."
         assert "local rejected the API key." in error
-        assert error.endswith("Set HELIX_LOCAL_KEY or OPENAI_API_KEY to the right key.")
+        assert error.endswith("Set HELIX_LOCAL_KEY or OPENAI_API_KEY to a valid key.")
         assert refused.code == 1
         last = refused.lines[-1].event
         assert isinstance(last, TurnEnded)
@@ -325,7 +325,7 @@ async def test_help_and_version(cli: Cli) -> None:
         f" {name} " in result.out.decode() for name in ("run", "cache", "timeline", "self-check", "demo")
     )
     result = await cli("--version")
-    assert (result.code, result.out.decode()) == (0, f"Helix Desktop {__version__} (from a checkout)\n")
+    assert (result.code, result.out.decode()) == (0, f"Helix Desktop {__version__} (from source)\n")
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

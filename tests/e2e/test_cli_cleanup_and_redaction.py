@@ -86,7 +86,7 @@ async def test_unreferenced_content_goes_to_the_trash_and_is_restored(cli: Cli) 
 async def test_a_secret_is_previewed_and_removed_after_confirmation(cli: Cli) -> None:
     await run_turn(cli, "env.txt", "plain.txt")
     here = ("--workspace", "ws")
-    (await cli("cache", "forget", *here)).assert_refused(2, "Nothing to remove was given.")
+    (await cli("cache", "forget", *here)).assert_refused(2, "Nothing to remove.")
     preview = await cli.run_with_stdin(SECRET.encode() + b"\n", "cache", "forget", "--stdin", *here)
     assert preview.code == 0
     assert "pass --yes to remove permanently" in preview.err

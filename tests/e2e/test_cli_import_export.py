@@ -82,7 +82,7 @@ def test_a_workspace_is_exported_and_imported_elsewhere(here: Here, tmp_path: Pa
     assert (exported["path"], exported["held"]["entries"], exported["held"]["sessions"]) == (file, 2, 1)
     assert (tmp_path / "out.helix").stat().st_mode & 0o077 == 0
     code, _, err = here.cache("import", file, "--workspace", str(other))
-    assert (code, "is not a folder" in err) == (2, True)
+    assert (code, "isn't a folder" in err) == (2, True)
     other.mkdir()
     imported = here.json("import", "other", file)
     assert (imported["added"], imported["new"]) == (2, ["s"])
@@ -102,7 +102,7 @@ def test_an_unusable_file_is_named_and_changes_nothing(here: Here, tmp_path: Pat
     for verb, name, code, words in (
         ("import", "cut.helix", 2, "ends early: a part of it is missing. Nothing was changed."),
         ("import", "none.helix", 2, "none.helix can't be read."),
-        ("export", "no/where.helix", 1, "where.helix was not written."),
+        ("export", "no/where.helix", 1, "where.helix wasn't written."),
         ("export", "out.tar", 2, "out.tar must end in .helix."),
     ):
         ended, out, err = here.cache(verb, str(tmp_path / name), "--workspace", str(tmp_path / "ws"))
@@ -128,7 +128,7 @@ def test_a_backup_contains_every_workspace(here: Here, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     here.folder = tmp_path / "empty"
     code, _, err = here("backup", str(tmp_path / "saved"))
-    assert (code, "nothing to back up" in err) == (2, True)
+    assert (code, "Nothing to back up" in err) == (2, True)
 
 
 async def test_all_of_it_works_with_a_running_owner(tmp_path: Path) -> None:

@@ -201,17 +201,17 @@ def test_unsuitable_targets_are_refused_before_anything_happens(
     (tmp_path / "full" / "mine.txt").write_text("mine")
     (tmp_path / "file").write_text("mine")
     for place, words in (
-        (data.root, "the new folder must be outside of it"),
-        (data.root / "inside", "the new folder must be outside of it"),
-        (tmp_path, "the new folder must be outside of it"),
-        (tmp_path / "full", "is not empty"),
-        (tmp_path / "file", "is not empty"),
+        (data.root, "neither folder can contain the other"),
+        (data.root / "inside", "neither folder can contain the other"),
+        (tmp_path, "neither folder can contain the other"),
+        (tmp_path / "full", "isn't empty"),
+        (tmp_path / "file", "isn't a folder"),
     ):
         with pytest.raises(InvalidInput, match=words):
             plan_move(data.root, place)
     usage = shutil.disk_usage(tmp_path)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=1000))
-    with pytest.raises(InvalidInput, match="not enough disk space"):
+    with pytest.raises(InvalidInput, match="isn't enough disk space"):
         move_data_dir(data, tmp_path / "new", quiet)
     assert not (tmp_path / "new").exists()
     assert (tmp_path / "full" / "mine.txt").read_text() == "mine"

@@ -300,7 +300,7 @@ def test_the_command_of_a_checkout_starts_the_app_from_there(tmp_path: Path) -> 
     done = subprocess.run(
         [tmp_path / "helix", "--version"], cwd=tmp_path, capture_output=True, text=True, check=False
     )
-    assert (done.stdout, done.stderr) == (f"Helix Desktop {__version__} (from a checkout)\n", "")
+    assert (done.stdout, done.stderr) == (f"Helix Desktop {__version__} (from source)\n", "")
     moved = Environment(tmp_path, "an environment")
     assert not moved.has_command, "the checkout was moved: it is linked again"
 

@@ -22,7 +22,7 @@ from helix_desktop.context.intake.output_extract import (
     truncate_output,
 )
 from helix_desktop.domain.errors import ContextWindowExceeded, ModelError, OutputFormUnavailable
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.user_text import TextContext, UserText, join_sentences
 
 _text = TextContext("Agent")
 
@@ -124,14 +124,14 @@ class Extractor:
                 return (
                     model,
                     await self._extract_parts(model, parts, instructions, word_limit),
-                    _text.plural(len(parts), "in %n part", "in %n parts"),
+                    _text.plural(len(parts), "Extracted from %n part.", "Extracted from %n parts."),
                 )
             except ModelError as error:
                 log.info("an extract in pieces failed: %s", error)
         completion = await self._extract_part(
             model, truncate_output(source, capacity), instructions, word_limit
         )
-        return model, completion, _text("without its middle")
+        return model, completion, _text("The middle of the output was left out.")
 
     async def _extract_parts(
         self, model: Model, parts: Sequence[OutputSource], instructions: str, word_limit: int
@@ -174,6 +174,6 @@ def _input_capacity(model: Model) -> int:
     return int(model.info.window * _WINDOW_SHARE) - model.info.reserve - _PROMPT_TOKENS
 
 
-def _fallback_reason(first: Model, error: ModelError | None) -> str:
-    reason = error.what if error is not None else _text("The output doesn't fit.")
-    return _text("not by {model}: {reason}", model=first.info.label, reason=reason)
+def _fallback_reason(first: Model, error: ModelError | None) -> UserText:
+    reason = error.what if error is not None else _text("The output doesn't fit its context window.")
+    return join_sentences(_text("{model} couldn't write it.", model=first.info.label), reason)

@@ -74,7 +74,7 @@ class FormPrompt:
         default_choices = (FormChoice(),) * len(batch)
         fork = await self._fork(batch)
         if fork is None:
-            return FormDecision(default_choices, note=_text("There was no room to ask."))
+            return FormDecision(default_choices, note=_text("There was no room to ask the agent."))
         roles = self._runtime.roles
         started_at_ms = self._runtime.clock()
 
@@ -98,7 +98,7 @@ class FormPrompt:
         note = (
             ""
             if all(choice.is_chosen_by_model for choice in choices)
-            else _text("The model's answer named no form for it.")
+            else _text("The agent didn't say how to keep it.")
         )
         return FormDecision(
             choices, completion.tokens, completion.cached_tokens, elapsed_ms(), note, cost=completion.cost

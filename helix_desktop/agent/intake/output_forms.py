@@ -45,11 +45,13 @@ class OutputForms:
         item = self._runtime.transcript.item(seq)
         if item is None or not isinstance(item.event, ToolAnswered) or not item.event.digest:
             raise OutputFormUnavailable(
-                _text("This has no other form."), _text("Only stored tool outputs have several forms.")
+                _text("This can't be sent in another form."),
+                _text("Only tool outputs can be sent as a preview or an extract."),
             )
         if item.event.images:
             raise OutputFormUnavailable(
-                _text("An image has no other form."), _text("It has no text to shorten.")
+                _text("An image can't be shortened."),
+                _text("Only text can be sent as a preview or an extract."),
             )
         if not any(entry in (item, PinnedCopy(item)) for entry in self._runtime.transcript.window_entries()):
             raise OutputFormUnavailable(
@@ -88,9 +90,9 @@ class OutputForms:
         extract = await self._extractor.extract(OutputSource.from_answer(answer, text, tokens), instructions)
         if extract.rejection:
             raise OutputFormUnavailable(
-                _text("The extract was not used."),
+                _text("The extract wasn't used."),
                 verbatim(extract.rejection),
-                _text("Ask for less, or keep a preview."),
+                _text("Ask for less, or send a preview."),
             )
         return FormChosen(
             seq,
@@ -122,13 +124,13 @@ class OutputForms:
         tokens_left = min(gauge.window - gauge.reserve, gauge.panic_threshold - 1) - gauge.used
         if added_tokens > max(tokens_left, 0):
             raise OutputFormUnavailable(
-                _text("This form doesn't fit the context window."),
+                _text("The output doesn't fit the context window."),
                 _text(
                     "It needs about {needed} more tokens; {left} are left.",
                     needed=added_tokens,
                     left=max(tokens_left, 0),
                 ),
-                _text("Choose a preview or an extract, or compact the conversation first."),
+                _text("Send a preview or an extract, or compact the conversation first."),
                 remedies=("compact",),
             )
         return (event,)

@@ -127,7 +127,7 @@ class IntakeGate:
             async with asyncio.timeout_at(deadline):
                 extract = await self._extractor.extract(source, instructions)
         except TimeoutError:
-            note = text("The extract was not ready in time.")
+            note = text("The extract wasn't ready in time.")
             return replace(
                 held_output.preview, chosen="timeout", intake_note=note, intake_tokens=source.tokens
             )

@@ -63,7 +63,7 @@ async def complete(model: Model, request: ModelRequest, counter: TokenCounter) -
     raise InvalidModelResponse(
         _text("Empty response from the model."),
         _text("{model} sent no text.", model=model.info.label),
-        _text("Try again."),
+        _text("Try again, or choose another model."),
     )
 
 

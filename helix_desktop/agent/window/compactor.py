@@ -182,7 +182,7 @@ class Compactor:
         gauge = measure_usage(project(transcript, policy, frame), transcript, policy, frame)
         if not planner.is_worthwhile(transcript, policy, gauge, cut):
             raise CompactionRefused(
-                _text("The conversation was not compacted."),
+                _text("The conversation wasn't compacted."),
                 _text("It would free less than it costs."),
                 _text("Nothing was changed."),
             )
@@ -276,7 +276,7 @@ class Compactor:
         current = transcript.handover
         if (current[0] if current else 0) != previous_seq:
             raise CompactionRefused(
-                _text("The conversation was not compacted."),
+                _text("The conversation wasn't compacted."),
                 _text("The history changed in the meantime."),
                 _text("Nothing was changed."),
             )
@@ -295,7 +295,7 @@ class Compactor:
         freed = before.estimate - after.estimate
         if freed < max(1, frame.info.window * policy.handover_least_gain / usage_before.ratio):
             raise CompactionRefused(
-                _text("The conversation was not compacted."),
+                _text("The conversation wasn't compacted."),
                 _text(
                     "It would free only {tokens} tokens, less than {share} % of the context window.",
                     tokens=freed,

@@ -138,7 +138,7 @@ class Handovers:
         if cut is None:
             raise CompactionRefused(
                 _text("Can't compact up to this message (e{event}).", event=str(upto)),
-                _text("Compaction ends between complete steps, and the newest part stays."),
+                _text("It can only end after a complete step, before the newest part."),
                 _text("Choose another message."),
             )
         policy, (_, gauge) = self._runtime.policy, self._rewriter.measure()

@@ -109,7 +109,7 @@ class ContextManager:
         largest = max(rows, key=lambda row: row.tokens)
         why = join_sentences(
             text(
-                "It needs about {used} tokens plus {reserve} for the answer, but has only {window}.",
+                "It needs about {used} tokens plus {reserve} for the answer; the model has {window}.",
                 used=gauge.used,
                 reserve=gauge.reserve,
                 window=gauge.window,
@@ -122,7 +122,10 @@ class ContextManager:
         if not self._runtime.policy.enabled:
             remedies: tuple[Remedy, ...] = ("policy_settings",)
             return RequestTooLarge(
-                what, why, text("Compaction is off: turn on a profile in Settings."), remedies=remedies
+                what,
+                why,
+                text("Context management is off. Turn it on in Settings → Context policy."),
+                remedies=remedies,
             )
         return RequestTooLarge(
             what, why, text("Choose a model with a larger context window, or start a new session.")
@@ -136,9 +139,9 @@ class ContextManager:
         remaining_problems = request_validation.problems(repaired)
         if remaining_problems:
             raise RequestInvalid(
-                text("The next request is invalid and was not sent."),
+                text("The next request is invalid and wasn't sent."),
                 verbatim("; ".join(remaining_problems)),
-                text("Undo the last change, or report this problem."),
+                text("Undo the last compaction, or report this problem."),
             )
         log.info(
             "a request was mended before it was sent: %s", "; ".join(request_validation.problems(messages))

@@ -171,7 +171,7 @@ class Observer:
             raise failed.rejection
         if not is_manual and not last_try:
             raise CompactionRefused(
-                _text("The observations were not written."), verbatim(failed.fallback_reason)
+                _text("The observations weren't written."), verbatim(failed.fallback_reason)
             )
         if source_input.event_range.replaces:
             observations = await asyncio.to_thread(
@@ -244,7 +244,7 @@ class Observer:
         covered_tokens = observation.tokens_in_window(transcript, event.after, event.upto)
         if not observation.is_current(transcript, event):
             raise CompactionRefused(
-                _text("The observations were not used."), _text("The history changed in the meantime.")
+                _text("The observations weren't used."), _text("The history changed in the meantime.")
             )
         if covered_tokens <= event.tokens:
             why = _text(
@@ -252,5 +252,5 @@ class Observer:
                 tokens=event.tokens,
                 covered=covered_tokens,
             )
-            raise CompactionRefused(_text("The observations were not used."), why)
+            raise CompactionRefused(_text("The observations weren't used."), why)
         return [msgspec.structs.replace(event, before=covered_tokens)]

@@ -289,7 +289,7 @@ class _Attempt(Generic[T]):
             if tokens <= capacity:
                 return request, tokens
             characters *= capacity / tokens
-        self._problems.append(_text("no request fits {tokens} tokens", tokens=capacity))
+        self._problems.append(_text("even a shortened request exceeds {tokens} tokens", tokens=capacity))
         return None
 
     async def _stream_text(self, model: Model, request: ModelRequest, tokens: int) -> str:

@@ -65,7 +65,7 @@ def _title(heading: str, number: int, sections: dict[str, list[str]]) -> str:
     title = section_title(heading)
     if not title:
         why = _text(
-            "Line {line}: {heading} is not one of the six headings.", line=number, heading=repr(heading)
+            "Line {line}: {heading} isn't one of the six headings.", line=number, heading=repr(heading)
         )
         raise InvalidInput(
             _WHAT, why, _text("The six headings are: {headings}.", headings=", ".join(SECTIONS))

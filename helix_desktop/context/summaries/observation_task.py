@@ -79,7 +79,7 @@ def parse_observations(text: str, items: Sequence[LogItem]) -> tuple[Observation
     )
     if not observations:
         raise CompactionRefused(
-            _text("The observations were not used."), _text("They are empty."), _text("Nothing was changed.")
+            _text("The observations weren't used."), _text("They are empty."), _text("Nothing was changed.")
         )
     return observations
 

@@ -100,7 +100,7 @@ def _accept(text: str, cited: Set[int], source: SummaryInput, model_text: str) -
         why = _text("It has about {wrote} tokens for {read} tokens of history.", wrote=wrote, read=read)
         raise SummaryRefused(problem, model_text, why)
     if problem is SummaryProblem.UNSPECIFIC:
-        why = _text("It names no file, command or instruction from the history.")
+        why = _text("It mentions no file, command or instruction from the history.")
         raise SummaryRefused(problem, model_text, why)
 
 

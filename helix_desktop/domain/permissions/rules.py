@@ -185,7 +185,7 @@ def parse_rule(effect: RuleEffect, kind: RuleKind, text: str) -> PermissionRule:
         case "pattern":
             if not line or line.split()[0] == ANY:
                 raise InvalidInput(
-                    _text("A command is missing."), fix=_text("Enter its first words, such as: git push *")
+                    _text("The command is missing."), fix=_text("Enter its first words, such as: git push *")
                 )
             return PermissionRule(ANY, line, kind=kind, effect=effect, confined=effect == "allow")
         case "folder":
@@ -200,7 +200,7 @@ def parse_rule(effect: RuleEffect, kind: RuleKind, text: str) -> PermissionRule:
             host = line.lower().rstrip(".")
             if not re.fullmatch(r"[a-z0-9][a-z0-9.-]*", host):
                 raise InvalidInput(
-                    _text("This isn't a host name."), fix=_text("Enter a name such as: docs.python.org")
+                    _text("The host name is invalid."), fix=_text("Enter a name such as: docs.python.org")
                 )
             return PermissionRule(ANY, host, kind=kind, effect=effect)
     raise InvalidInput(_text("A rule of this kind can't be typed."))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.user_text import OptionalText, TextContext, verbatim
+from helix_desktop.domain.user_text import OptionalText, TextContext, system_reason, verbatim
 from helix_desktop.system.process_group import ProcessGroup
 
 text = TextContext("MCP")
@@ -72,7 +72,7 @@ def find_program(program: ProgramSpec) -> str:
     if executable is None or not os.path.isabs(executable):  # Windows would also search the current folder
         raise ServerStartError(
             text("Program {program} not found.", program=command[:200]),
-            text("It isn't installed, not executable, or not in a folder of PATH."),
+            text("It isn't installed, isn't executable or isn't in PATH."),
             text("Install it, or enter its full path."),
         )
     return executable
@@ -150,6 +150,7 @@ async def start_process(program: ProgramSpec) -> ServerProcess:
             stack.pop_all()
     except (OSError, ValueError) as error:
         raise ServerStartError(
-            text("{program} couldn't be started.", program=argv[0]), verbatim(f"{error}.")
+            text("{program} couldn't be started.", program=argv[0]),
+            system_reason(error) if isinstance(error, OSError) else verbatim(f"{error}."),
         ) from error
     return ServerProcess(Process(transport, streams, loop), transport, group)

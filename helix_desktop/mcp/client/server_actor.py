@@ -182,7 +182,7 @@ class ServerActor:
         if missing:
             raise HelixError(
                 _text("The secret {name} of {server} is missing.", name=missing[0], server=entry.name),
-                _text("It isn't in a keychain that can be read now."),
+                _text("The keychain doesn't have it, or can't be read now."),
                 _text("Enter it again."),
             )
         if entry.url:
@@ -297,7 +297,7 @@ def _error_reason(error: BaseException) -> UserText:
     if isinstance(error, HelixError):
         return join_sentences(error.what, error.why, error.fix)
     if isinstance(error, TimeoutError):
-        return _text("It was not ready within {seconds} s.", seconds=round(START_TIMEOUT_S))
+        return _text("The server wasn't ready within {seconds} s.", seconds=round(START_TIMEOUT_S))
     text = " ".join(str(error).split())[:500] or type(error).__name__
     if text == "Connection closed":
         return _ENDED_EARLY

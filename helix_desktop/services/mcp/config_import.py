@@ -88,7 +88,13 @@ def _from_json(block: str, used_names: tuple[str, ...]) -> tuple[ServerDraft, ..
             text("Paste the whole block."),
         ) from None
     servers = _servers_in(data)
-    if not servers or len(servers) > MAX_SERVERS:
+    if len(servers) > MAX_SERVERS:
+        raise InvalidInput(
+            text("A workspace can have at most {count} servers.", count=MAX_SERVERS),
+            text("The block has {count}.", count=len(servers)),
+            text("Paste fewer."),
+        )
+    if not servers:
         raise InvalidInput(
             text("The block doesn't describe a server."),
             text('Each server needs a "command" or a "url".'),
@@ -134,7 +140,7 @@ def _build_draft(name: str, config: Mapping[str, Any], used_names: tuple[str, ..
     if not isinstance(args, list | tuple):
         raise InvalidInput(
             text('The "args" of {name} must be a list.', name=name),
-            fix=text("Write them as a list of texts."),
+            fix=text('Write them as a list, such as ["--port", "8080"].'),
         )
     entry = McpServerConfig(
         name=suggest_name(name, used_names),
@@ -162,7 +168,7 @@ def _string_pairs(pairs: Any, name: str) -> dict[str, str]:
     if not isinstance(pairs, dict) or any(isinstance(item, dict | list) for item in pairs.values()):
         raise InvalidInput(
             text("The variables or headers of {name} can't be read.", name=name),
-            fix=text("Write each as a name with a text."),
+            fix=text('Write each as "NAME": "value".'),
         )
     return {str(key): str(value) for key, value in pairs.items()}
 

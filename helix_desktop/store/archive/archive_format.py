@@ -81,7 +81,7 @@ def invalid_archive(why: UserText) -> InvalidArchive:
 def write_failed(path: Path, why: UserText) -> ArchiveWriteFailed:
     """Return the error for a file that the disk did not take."""
     return ArchiveWriteFailed(
-        text("{file} was not written.", file=path),
+        text("{file} wasn't written.", file=path),
         why,
         text("Nothing was left behind. Choose another place, or free up space there."),
     )

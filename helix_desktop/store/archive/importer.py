@@ -238,7 +238,7 @@ def _check_free_space(folder: Path, path: Path) -> None:
     free = shutil.disk_usage(folder).free
     if free < needed:
         raise HelixError(
-            text("There is not enough disk space to import {file}.", file=path.name),
-            text("About {needed} are needed, {free} are free.", needed=ByteSize(needed), free=ByteSize(free)),
+            text("There isn't enough disk space to import {file}.", file=path.name),
+            text("About {needed} are needed; {free} are free.", needed=ByteSize(needed), free=ByteSize(free)),
             text("Nothing was changed. Free up disk space, then import it again."),
         )

@@ -108,7 +108,7 @@ def check_archive(
     for part in read_archive(path, stop, on_progress):
         if isinstance(part, ArchiveTotals):
             return part
-    raise invalid_archive(text("It has no end."))
+    raise invalid_archive(text("Its end is missing."))
 
 
 def _read_parts(tar: TarStreamReader) -> Iterator[ArchivePart]:
@@ -137,7 +137,7 @@ def _read_parts(tar: TarStreamReader) -> Iterator[ArchivePart]:
         raise invalid_archive(text("Its contents don't match its totals."))
     for digest in missing.difference(end.missing):
         raise invalid_archive(
-            text("An event uses the output {digest}, which is missing in it.", digest=repr(digest[:80]))
+            text("An event uses the output {digest}, which is missing.", digest=repr(digest[:80]))
         )
     tar.finish()
     yield end

@@ -66,13 +66,13 @@ class TarStreamReader:
         if member_name != name:
             raise invalid_archive(
                 text(
-                    "It contains {actual} in place of {expected}.",
+                    "It contains {actual} instead of {expected}.",
                     actual=repr(member_name[:100]),
                     expected=name,
                 )
             )
         if size > max_bytes:
-            raise invalid_archive(text("Its part {name} has {size} bytes, too many.", name=name, size=size))
+            raise invalid_archive(text("Its part {name} is too large ({size} bytes).", name=name, size=size))
         self._next_header = None
         data = self._read(size)
         self._read(-size % _BLOCK_BYTES)
@@ -86,7 +86,7 @@ class TarStreamReader:
             or self._packed.unused_data
             or self._file.read(1)
         ):
-            raise invalid_archive(text("It continues after its end."))
+            raise invalid_archive(text("More data follows its end."))
         if not self._packed.eof:
             raise invalid_archive(text("It ends early: its last bytes are missing."))
 
@@ -99,7 +99,7 @@ class TarStreamReader:
                 member = tarfile.TarInfo.frombuf(block, "utf-8", "strict")
             except (tarfile.HeaderError, UnicodeDecodeError) as error:
                 raise invalid_archive(
-                    text("A part of it has no valid name ({detail}).", detail=str(error))
+                    text("The name of a part is invalid ({detail}).", detail=str(error))
                 ) from error
             if member.type != tarfile.REGTYPE or member.size < 0:
                 raise invalid_archive(

@@ -64,13 +64,11 @@ def write_archive(
             file.flush()
             os.fsync(file.fileno())
         if check_archive(part, snapshot.stop_event, _last_stage_progress(on_progress)) != totals:
-            raise invalid_archive(text("It was not written correctly."))
+            raise invalid_archive(text("It wasn't written correctly."))
         size = part.stat().st_size
         part.replace(path)
     except InvalidArchive as error:
-        raise write_failed(
-            path, text("The file is wrong after writing: {reason}", reason=error.why)
-        ) from error
+        raise write_failed(path, text("The file failed its check: {reason}", reason=error.why)) from error
     except OSError as error:
         raise write_failed(path, system_reason(error)) from error
     finally:

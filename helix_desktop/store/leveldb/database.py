@@ -347,7 +347,7 @@ def _check_free_space(folder: Path, needed: int) -> None:
         free = shutil.disk_usage(folder).free
         if free < needed:
             raise _write_failed(
-                _text("{needed} are needed, {free} are free.", needed=ByteSize(needed), free=ByteSize(free))
+                _text("{needed} are needed; {free} are free.", needed=ByteSize(needed), free=ByteSize(free))
             )
         _probe_write(folder.parent / "probe")
     except OSError as error:

@@ -212,7 +212,10 @@ class RemoteStore(StoreSearch):
                     can_repeat = isinstance(error, ConnectionClosed) and method not in _NOT_IDEMPOTENT
                     if not attempts_left or self._reopen is None or not can_repeat:
                         raise self._not_answering(
-                            _text("It was closed or ended (process {process}).", process=str(self.owner_pid))
+                            _text(
+                                "The process that manages it ended (process {process}).",
+                                process=str(self.owner_pid),
+                            )
                         ) from error
                 await self._reopen_after(backend, self._reopen)
             raise AssertionError  # the last turn of the loop returns or raises
@@ -237,7 +240,7 @@ class RemoteStore(StoreSearch):
                 frame = await pending
         except TimeoutError as error:
             why = _text(
-                "It has not answered for {seconds} s (process {process}).",
+                "The process that manages it hasn't answered for {seconds} s (process {process}).",
                 seconds=round(timeout_s),
                 process=str(self.owner_pid),
             )
@@ -265,7 +268,7 @@ class RemoteStore(StoreSearch):
 
     def _not_answering(self, why: UserText) -> StoreClosed:
         return StoreClosed(
-            _text("The process that owns this workspace's data is not responding."),
+            _text("Lost the connection to the workspace data."),
             join_sentences(why, _text("The last change may not be saved.")),
-            _text("Try again: the saved data is read again."),
+            _text("Try again. The saved data is read again."),
         )

@@ -147,7 +147,7 @@ def _owner_not_answering(locked: StoreLocked, timeout_s: float) -> StoreLocked:
         locked.what,
         locked.owner_pid,
         join_sentences(
-            text("It has not answered for {seconds} s.", seconds=round(timeout_s)),
+            text("It hasn't answered for {seconds} s.", seconds=round(timeout_s)),
             text("Only one process at a time can write workspace data."),
         ),
         locked.fix,

@@ -108,10 +108,22 @@ class ClientConnection:
             return encode_frame((to_rpc_error(error), None))
         except Exception:  # noqa: BLE001 - a bug of ours: it is logged, and the client must get an answer
             _log.exception("a request of another process failed")
-            failed = StoreError(text("The process that owns the workspace data couldn't answer."))
+            failed = StoreError(
+                text("The process that manages the workspace data couldn't answer."),
+                fix=text("Open the log for details."),
+            )
             return encode_frame((to_rpc_error(failed), None))
         if len(result.payload) > MAX_ANSWER_BYTES:
-            return encode_frame((to_rpc_error(StoreError(text("The answer is too large to send."))), None))
+            return encode_frame(
+                (
+                    to_rpc_error(
+                        StoreError(
+                            text("The answer is too large to send."), fix=text("Ask for less at once.")
+                        )
+                    ),
+                    None,
+                )
+            )
         return result
 
 

@@ -118,7 +118,7 @@ class IntegrityChecker:
         if stated.entries != counted.entries:
             self._add_problem(
                 _text(
-                    "The totals say {stated} entries, there are {actual}",
+                    "The totals say {stated} entries, but there are {actual}",
                     stated=stated.entries,
                     actual=counted.entries,
                 )
@@ -126,7 +126,7 @@ class IntegrityChecker:
         if stated.size != counted.size:
             self._add_problem(
                 _text(
-                    "The totals say {stated} bytes, there are {actual}",
+                    "The totals say {stated} bytes, but there are {actual}",
                     stated=stated.size,
                     actual=counted.size,
                 )
@@ -134,7 +134,7 @@ class IntegrityChecker:
         if stated.stored_size != counted.stored_size:
             self._add_problem(
                 _text(
-                    "The totals say {stated} bytes on disk, there are {actual}",
+                    "The totals say {stated} bytes on disk, but there are {actual}",
                     stated=stated.stored_size,
                     actual=counted.stored_size,
                 )
@@ -142,7 +142,7 @@ class IntegrityChecker:
         if stated.sessions != counted.sessions:
             self._add_problem(
                 _text(
-                    "The totals say {stated} sessions, there are {actual}",
+                    "The totals say {stated} sessions, but there are {actual}",
                     stated=stated.sessions,
                     actual=counted.sessions,
                 )

@@ -62,7 +62,9 @@ def _log_gaps(db: Path, manifest: LevelDbManifest) -> list[str]:
             missing, last_sequence = find_gap(path.read_bytes(), last_sequence)
             if missing:
                 problems.append(
-                    text.plural(missing, "{file} lacks %n change", "{file} lacks %n changes", file=path.name)
+                    text.plural(
+                        missing, "{file} is missing %n change", "{file} is missing %n changes", file=path.name
+                    )
                 )
     return problems
 

@@ -72,7 +72,7 @@ COLUMNS: tuple[Column, ...] = (
     Column("size", text("Size"), 72, 1, "number", lambda row, _: format_size(row.size)),
     Column("tokens", text("Tokens"), 66, 4, "number", lambda row, _: format_tokens(row.tokens)),
     Column(
-        "saved", text("Saved"), 64, 6, "number",
+        "saved", text("Saved", "tokens: column"), 64, 6, "number",
         lambda row, _: format_tokens(row.saved) if row.saved else "–",
         tip=text("Tokens saved in the context window"),
     ),

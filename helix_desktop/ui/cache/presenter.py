@@ -11,7 +11,7 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ContentDamaged, HelixError
 from helix_desktop.domain.store.entries import CacheEntry
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.user_text import TextContext, system_reason
 from helix_desktop.ui.cache.rows import DIGEST_BYTES, CacheFilter, CacheProgress, PreviewState
 from helix_desktop.ui.cache.source import WorkspaceCacheSource
 from helix_desktop.ui.cache.view import CacheBrowser
@@ -147,7 +147,7 @@ class CachePresenter:
                     total=verified,
                 ),
                 tr("Their bytes no longer match their SHA-256."),
-                tr("Filter by Damaged to see them. Run the tool again to restore an entry."),
+                tr("Filter by Damaged to see them. Run the tool again to repair an entry."),
                 workspace=workspace_id,
             )
         )
@@ -197,6 +197,6 @@ async def _write(path: Path, data: bytes) -> None:
     except OSError as error:
         raise HelixError(
             text("Couldn't save {file}.", file=path),
-            text("{reason}.", reason=error.strerror or error),
+            system_reason(error),
             text("Choose another folder."),
         ) from error

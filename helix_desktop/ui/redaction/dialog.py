@@ -32,11 +32,11 @@ def _limits() -> tuple[str, ...]:
     return (
         tr("Providers that received it still have it. Change the password or revoke the key there."),
         tr(
-            "Also finds JSON-escaped and URL-encoded forms, and Base64 from {count} characters. Base64 split "
-            "over lines is not found.",
+            "Also finds JSON-escaped and URL-encoded forms, and Base64 of texts with at least {count} "
+            "characters. Base64 split over lines isn't found.",
             count=MIN_BASE64_BYTES,
         ),
-        tr("Backups and exported files are not changed."),
+        tr("Backups and exported files aren't changed."),
     )
 
 

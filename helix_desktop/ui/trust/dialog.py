@@ -62,7 +62,9 @@ class TrustDialog(QDialog):
         self.setLayout(
             column(
                 head,
-                label(tr("Trust the folder if you know what is in it:"), "muted", wrap=True),
+                label(
+                    tr("Trust it only if you know what it contains. In a trusted folder:"), "muted", wrap=True
+                ),
                 means,
                 _auto_run_card(auto_run_files),
                 label(restricted_note, "note", wrap=True),
@@ -108,7 +110,7 @@ def _auto_run_card(auto_run_files: Sequence[AutoRunFile]) -> QFrame:
     area.setFrameShape(QFrame.Shape.NoFrame)
     area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
     area.setFixedHeight(min(_MAX_LIST_PX, inner.heightForWidth(_WIDTH_PX - 60)))
-    found = tr("Other programs run or follow these files. Helix Desktop doesn't:")
+    found = tr("Other programs run or follow these files (Helix Desktop doesn't):")
     words = label(found, "muted", wrap=True)
     return card(column(row(words, margins=(14, 10, 14, 0)), area, gap=2, margins=(1, 0, 1, 6)))
 

@@ -89,8 +89,8 @@ class BackupController(QObject):
             if lost:
                 problem = tr.plural(
                     lost,
-                    "%n part is damaged and not in the file.",
-                    "%n parts are damaged and not in the file.",
+                    "%n part is damaged and isn't in the file.",
+                    "%n parts are damaged and aren't in the file.",
                 )
                 summary.problems.append((record.name, problem))
         return True

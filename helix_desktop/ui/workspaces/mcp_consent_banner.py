@@ -54,7 +54,7 @@ class McpConsentBanner(QObject):
             self._banners.show_banner(
                 Banner(
                     _ID, "warning", title,
-                    tr("What would start is new or has changed since you approved it."),
+                    tr("A new or changed server starts only after you approve it."),
                     actions=(BannerAction(_REVIEW, tr("Review…")),),
                     workspace=active,
                 )

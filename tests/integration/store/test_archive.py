@@ -391,7 +391,7 @@ def session(identity: str, events: int, *lines: bytes) -> list[tuple[str, bytes]
 
 
 HOSTILE: dict[str, list[tuple[str, bytes]]] = {
-    "in place of": [FIRST, ("../../etc/passwd", b"x"), ("end.json", b"{}")],
+    "instead of": [FIRST, ("../../etc/passwd", b"x"), ("end.json", b"{}")],
     "don't match.": [FIRST, LONE[0], ("contents/" + ONE_DIGEST, b"2")],
     "is out of order": [FIRST, *LONE, *LONE],
     "'nonsense' is out": [FIRST, ("contents/nonsense.json", b"{}")],
@@ -438,7 +438,7 @@ async def test_a_session_with_missing_content_is_refused(tmp_path: Path) -> None
     line = note(tool_answer_event(1, b"nowhere")) + b"\n"
     end = ("end.json", note(ArchiveTotals(0, 0, 1, 1)))
     await refused(
-        write(tmp_path / "x.helix", FIRST, *session("s", 1, line), end), tmp_path, "is missing in it"
+        write(tmp_path / "x.helix", FIRST, *session("s", 1, line), end), tmp_path, "which is missing"
     )
 
 
@@ -460,10 +460,10 @@ async def test_a_file_that_unpacks_without_end_is_refused(tmp_path: Path) -> Non
 async def test_an_unwritable_target_is_named(pair: tuple[LevelDbStore, Path], tmp_path: Path) -> None:
     store, archive = pair
     before = hashlib.sha256(archive.read_bytes()).digest()
-    with pytest.raises(ArchiveWriteFailed, match="was not written"):
+    with pytest.raises(ArchiveWriteFailed, match="wasn't written"):
         await export_store(store, str(tmp_path / "no folder" / "a.helix"), "", START_MS)
     (tmp_path / "b.helix").mkdir()
-    with pytest.raises(HelixError, match="was not written"):
+    with pytest.raises(HelixError, match="wasn't written"):
         await export_store(store, str(tmp_path / "b.helix"), "", START_MS)
     assert names(tmp_path) == ["a.helix", "b.helix", "store"]
     assert hashlib.sha256(archive.read_bytes()).digest() == before

@@ -412,7 +412,7 @@ async def test_a_write_that_became_zeros_is_noticed(tmp_path: Path, ended_well: 
     store = await LevelDbStore.open(tmp_path, WORKSPACE)
     report = store.health.report
     assert report is not None
-    assert "lacks" in repair_notice(report).why
+    assert "is missing" in repair_notice(report).why
     assert (report.vanished, report.entries, (await store.totals()).entries) == (1, entries - 1, entries - 1)
     await store.close()
 

@@ -124,7 +124,7 @@ async def test_a_store_is_read_and_written_through_its_owner(tmp_path: Path) -> 
 async def test_an_unresponsive_owner_is_named(tmp_path: Path) -> None:
     async with owner_process(tmp_path) as owner:
         owner.send_signal(signal.SIGSTOP)
-        with pytest.raises(StoreLocked, match="has not answered") as caught:
+        with pytest.raises(StoreLocked, match="hasn't answered") as caught:
             await open_store(tmp_path, WORKSPACE, timeout_s=0.3)
         assert caught.value.owner_pid == owner.pid
         assert f"process {owner.pid}" in str(caught.value)

@@ -37,7 +37,8 @@ OLLAMA_MODELS = (
     ModelEntry(
         name="gemma4:latest",
         told=ModelSpec(window=4_096, tools=True, images=True),
-        told_by="Ollama's smallest default; the model supports 131,072. Test the model to detect the size",
+        told_by="Ollama's smallest default, though the model supports 131,072: "
+        "test the model to detect the size",
     ),
     ModelEntry(name="a-model-with-a-name-that-is-longer-than-any-column:70b-instruct-q4_K_M", window=64_000),
 )

@@ -53,7 +53,7 @@ async def test_nothing_is_sent_until_the_folder_is_trusted(qapp: QApplication, t
         assert not rig.composer.isEnabled()
         assert "Trust this folder" in rig.composer.editor.placeholderText()
         rig.wiring.session_controller.composer.send("Sent all the same")
-        await until(lambda: "not trusted yet" in rig.banner_text(), "it says why not")
+        await until(lambda: "isn't trusted yet" in rig.banner_text(), "it says why not")
         assert server.bodies == []
         assert rig.composer.text() == "Sent all the same", "nothing typed is lost"
 

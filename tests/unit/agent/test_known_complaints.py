@@ -249,7 +249,7 @@ async def test_off_disables_everything() -> None:
     conversation = await rig.begin()
     ended = await conversation.run("Think.")
     assert (ended.fix, ended.remedies) == (
-        "Compaction is off: turn on a profile in Settings.",
+        "Context management is off. Turn it on in Settings → Context policy.",
         ("policy_settings",),
     )
     for previous, later in pairwise(rig.model.requests):

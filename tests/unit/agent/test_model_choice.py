@@ -74,7 +74,7 @@ async def test_nothing_is_sent_before_the_user_agreed() -> None:
     conversation = await reopened(rig, now)
     events = len(conversation.session.log)
     for attempt in (conversation.send, conversation.run, conversation.start, conversation.continue_turn):
-        with pytest.raises(ModelNotChosen, match="lab/own answered in this session"):
+        with pytest.raises(ModelNotChosen, match="This session used lab/own so far"):
             await attempt("Go on.")
     for repeat in (conversation.retry, conversation.handovers.draft):
         with pytest.raises(ModelNotChosen):

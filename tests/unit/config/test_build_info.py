@@ -23,7 +23,7 @@ another = 3
 
 def test_a_checkout_is_reported_as_such() -> None:
     assert current_build() == Build(version=__version__)
-    assert current_build().text == f"Helix Desktop {__version__} (from a checkout)"
+    assert current_build().text == f"Helix Desktop {__version__} (from source)"
 
 
 def test_a_build_with_changed_files_is_reported_as_such() -> None:
@@ -45,4 +45,4 @@ def test_a_malformed_build_file_is_refused(text: str, tmp_path: Path) -> None:
     (tmp_path / "build.toml").write_text(text, encoding="utf-8")
     with pytest.raises(SettingsDamaged, match=r"build\.toml can't be used") as refused:
         current_build(tmp_path)
-    assert refused.value.fix == "Install Helix Desktop again."
+    assert refused.value.fix == "Reinstall Helix Desktop."

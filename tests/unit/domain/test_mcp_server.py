@@ -65,10 +65,10 @@ def test_switches_need_no_new_consent() -> None:
             "unencr",
         ),
         ({"name": "x", "command": "a\u202eb"}, "reach", "unprintable"),
-        ({"name": "x", "command": "a", "env": {"A B": "c"}}, "env", "not a valid variable name"),
+        ({"name": "x", "command": "a", "env": {"A B": "c"}}, "env", "isn't a valid variable name"),
         ({"name": "x", "command": "a", "env": {"A": "c"}, "secret_env": ("A",)}, "env", "twice"),
         ({"name": "x", "url": "https://b", "headers": {"X": "a\r\nHost: evil"}}, "headers", "one line"),
-        ({"name": "x", "url": "https://b", "headers": {"Host": "evil"}}, "headers", "set by the protocol"),
+        ({"name": "x", "url": "https://b", "headers": {"Host": "evil"}}, "headers", "the protocol sets it"),
     ],
 )
 def test_invalid_entries_are_reported(fields: dict[str, object], field: str, message: str) -> None:

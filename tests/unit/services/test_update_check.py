@@ -61,7 +61,7 @@ def test_an_answer_without_a_release_is_refused(answer: str) -> None:
 def test_the_message_to_the_user() -> None:
     assert update_status(Release("0.1.0"), "0.1.0") == ("You're up to date (0.1.0).", False)
     assert update_status(Release("0.2.0", day="2026-12-01"), "0.1.0") == (
-        "Version 0.2.0 of 2026-12-01 is available (you have 0.1.0).",
+        "Version 0.2.0 from 2026-12-01 is available (you have 0.1.0).",
         True,
     )
     assert update_status(Release("0.1.0"), "0.2.0-rc.1")[1] is False

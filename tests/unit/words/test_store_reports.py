@@ -12,11 +12,11 @@ def test_one_loss_is_singular_and_several_are_plural() -> None:
     ).why
     assert "The last change is missing." in singular
     assert "1 cached output is gone" in singular
-    assert "1 record could not be read." in singular
+    assert "1 record couldn't be read." in singular
     many = repair_notice(RepairReport(0, ("it",), 1, 1, 1, writes=1200, rows=2, vanished=2, copy="there")).why
     assert "The last 1,200 changes are missing." in many
     assert "2 cached outputs are gone" in many
-    assert "2 records could not be read." in many
+    assert "2 records couldn't be read." in many
 
 
 def test_names_are_shown_without_control_characters() -> None:

@@ -221,7 +221,7 @@ def _compaction(policy: ContextPolicy) -> PolicyGroup:
 
 
 def _overflow(policy: ContextPolicy) -> PolicyGroup:
-    lead = tr("When a request would not fit, room is made at once, in steps and without a model.")
+    lead = tr("When a request doesn't fit, room is made at once, in steps and without a model.")
     return PolicyGroup(tr("Overflow"), lead, (
         _share(policy, "panic_at", tr("Make room above"),
                tr("Can't be below the limit for compaction."), minimum=0.5, maximum=1.0),

@@ -87,7 +87,7 @@ async def test_a_failed_model_is_followed_by_the_next(error: ModelError) -> None
     main, fast = model("main", 50_000), model("fast", 50_000, [error])
     result = await extractor(main, fast).extract(output(5_000), "names")
     assert result.model == "test/main"
-    assert result.fallback_reason == f"not by test/fast: {error.what}"
+    assert result.fallback_reason == f"test/fast couldn't write it. {error.what}"
 
 
 async def test_the_failure_of_all_models_is_reported() -> None:
@@ -122,7 +122,7 @@ async def test_an_output_that_fits_no_model_is_read_in_concurrent_pieces_and_mer
     assert request_counts(main, fast) == [4, 0]
     assert "".join(parts_of(main.extract_requests[:3])) == source.text
     assert [f"Part {n} of 3:\nfound" in parts_of(main.extract_requests)[3] for n in (1, 2, 3)] == [True] * 3
-    assert result.fallback_reason == "in 3 parts"
+    assert result.fallback_reason == "Extracted from 3 parts."
     assert "[Extract of 40,000 tokens" in result.text
     assert result.spent_tokens > 40_000
 
@@ -133,7 +133,7 @@ async def test_an_output_too_long_even_in_pieces_loses_its_middle() -> None:
     source = output(60_000)
     result = await extractor(main).extract(source, "names")
     (part,) = parts_of(main.extract_requests)
-    assert result.fallback_reason == "without its middle"
+    assert result.fallback_reason == "The middle of the output was left out."
     assert part.startswith(source.text[:1_000])
     assert part.endswith(source.text[-1_000:])
     assert "characters left out here" in part
@@ -146,7 +146,7 @@ async def test_failed_pieces_lose_the_middle() -> None:
         [ModelRequestRejected(verbatim("No."))] if len(main.extract_requests) <= 3 else text_reply("found")
     )
     result = await extractor(main).extract(output(40_000), "names")
-    assert result.fallback_reason == "without its middle"
+    assert result.fallback_reason == "The middle of the output was left out."
 
 
 async def test_a_window_smaller_than_reported_is_detected() -> None:
@@ -158,7 +158,7 @@ async def test_a_window_smaller_than_reported_is_detected() -> None:
         else text_reply("found")
     )
     result = await extractor(main).extract(output(10_000), "names")
-    assert result.fallback_reason == "in 2 parts"
+    assert result.fallback_reason == "Extracted from 2 parts."
 
 
 async def test_an_extract_that_is_no_shorter_is_refused_with_its_cost() -> None:

@@ -192,7 +192,7 @@ async def test_only_stored_outputs_have_forms() -> None:
     """Not the user's text, not the agent's, nothing that does not exist."""
     rig = await a_session()
     for seq in (0, 1, 2, 3, 999):
-        assert "no other form" in (await refused(rig, seq, "full")).what
+        assert "in another form" in (await refused(rig, seq, "full")).what
 
 
 async def test_a_summarized_output_has_no_form_until_it_is_pinned() -> None:
@@ -226,7 +226,7 @@ async def test_an_extract_needs_instructions_and_a_model() -> None:
     assert "needs instructions" in (await refused(rig, seq, "compact", "  ")).what
     rig.script_extracts(lambda _: text_reply("word " * 500))
     error = await refused(rig, seq, "compact", "all of it")
-    assert (error.what, "fewer than 400" in error.why) == ("The extract was not used.", True)
+    assert (error.what, "fewer than 400" in error.why) == ("The extract wasn't used.", True)
     rig.fast_model.extract_script = rig.model.extract_script = lambda _: [
         ModelRequestRejected(verbatim("The key was refused."))
     ]

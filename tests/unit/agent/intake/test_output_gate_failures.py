@@ -85,7 +85,7 @@ async def test_one_deadline_covers_question_and_extracts() -> None:
 @pytest.mark.parametrize(
     ("question", "reason"),
     [
-        (text_reply("I keep all of it, thank you."), "named no form"),
+        (text_reply("I keep all of it, thank you."), "didn't say how to keep it"),
         ([ModelRequestRejected(verbatim("The key was refused."))], "key was refused"),
         ([ModelResponse("", stop="calls")], "Empty response"),
         ([], "Empty response"),

@@ -347,7 +347,7 @@ async def test_nothing_leaves_an_untrusted_folder() -> None:
     conversation = await rig.begin()
     rig.is_trusted = False
     for sending in (conversation.send, conversation.run):
-        with pytest.raises(WorkspaceUntrusted, match="not trusted yet"):
+        with pytest.raises(WorkspaceUntrusted, match="isn't trusted yet"):
             await sending("Go.")
     assert (rig.model.requests, rig.tools.executed_calls, rig.events(UserSpoke)) == ([], [], [])
     rig.is_trusted = True
@@ -358,9 +358,9 @@ async def test_nothing_leaves_an_untrusted_folder() -> None:
     await rig.wait_until_idle()
     assert rig.tools.executed_calls == []
     assert len(rig.model.requests) == 1
-    assert rig.events(ToolAnswered)[0].text.startswith("This folder is not trusted yet.")
+    assert rig.events(ToolAnswered)[0].text.startswith("This folder isn't trusted yet.")
     (ended,) = rig.events(TurnEnded)
-    assert (ended.how, ended.what) == ("failed", "This folder is not trusted yet.")
+    assert (ended.how, ended.what) == ("failed", "This folder isn't trusted yet.")
 
 
 class SlowFirst(ScriptedTools):

@@ -274,7 +274,7 @@ async def test_an_insufficient_summary_is_recorded_and_retried_later() -> None:
     assert len(rig.events(HandoverFailed)) == 2
     (handover,) = rig.events(HandoverMade)
     assert (handover.model, handover.refused) == (NO_MODEL, short_summary)
-    assert "was not used" in handover.fallback
+    assert "wasn't used" in handover.fallback
     await rig.assert_consistent()
 
 

@@ -115,7 +115,7 @@ async def test_the_user_s_own_text() -> None:
     ("text", "reason"),
     [
         ("", "Headings are missing: Project Background"),
-        (SUMMARY.replace("## TODO Items", "## Plans"), "Line 9: 'Plans' is not one of the six headings."),
+        (SUMMARY.replace("## TODO Items", "## Plans"), "Line 9: 'Plans' isn't one of the six headings."),
         (
             SUMMARY.replace("## TODO Items", "## Current Issues"),
             "the heading Current Issues appears twice.",

@@ -19,8 +19,8 @@ LONG = "a secret that is long enough to be broken into lines, as mail does with 
 @pytest.mark.parametrize(
     ("statement", "data"),
     [
-        (f"Base64 from {MIN_BASE64_BYTES} characters", b64encode(LONG.encode())),
-        ("Base64 split over lines is not found", encodebytes(LONG.encode())),
+        (f"Base64 of texts with at least {MIN_BASE64_BYTES} characters", b64encode(LONG.encode())),
+        ("Base64 split over lines isn't found", encodebytes(LONG.encode())),
         ("URL-encoded", quote(LONG).encode()),
     ],
 )
@@ -32,4 +32,4 @@ def test_the_dialog_s_statements_are_true(qtbot: QtBot, statement: str, data: by
     dialog.show_done(["Done."])
     text = " ".join(label.text() for label in dialog.findChildren(QLabel))
     assert statement in text
-    assert Redaction(RedactionRequest(LONG), 0).matches(data) is ("not found" not in statement)
+    assert Redaction(RedactionRequest(LONG), 0).matches(data) is ("isn't found" not in statement)

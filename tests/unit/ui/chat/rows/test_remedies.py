@@ -50,7 +50,7 @@ def test_an_error_names_known_remedies(kind: type[HelixError]) -> None:
             ContextWindowExceeded(verbatim("It does not fit.")),
             ["Compact conversation…", "Open provider settings"],
         ),
-        (WorkspaceUntrusted(verbatim("This folder is not trusted yet.")), ["Trust folder…"]),
+        (WorkspaceUntrusted(verbatim("This folder isn't trusted yet.")), ["Trust folder…"]),
         (ImagesRejected(verbatim("box refused an image.")), ["Send without images", "Choose model…"]),
         (HelixError(verbatim("It broke."), remedies=("open_log",)), ["Open log folder"]),
         (HelixError(verbatim("It broke.")), []),
