@@ -19,6 +19,7 @@ _KEEP = re.compile(r"(\{[^{}]*\}|%n|&(?=\w)|\{\{|\}\})")
 _PLAIN = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _ACCENTED = "àƀçđéƒĝħîĵķļɱñöþǫŕšţûṽŵẋýžÀƁÇĐÉƑĜĦÎĴĶĻṀÑÖÞǪŔŠŢÛṼŴẊÝŽ"
 _ACCENTS = str.maketrans(_PLAIN, _ACCENTED)
+_LONG_WORD = 11  # letters of the words that it grows by
 _GROWTH = 0.5  # German and Finnish need about a third more than English, short labels up to twice as much
 _CHINESE_CHARACTERS = "上下文缓存消息会话模型工作区摘要观察压缩恢复设置文件夹搜索复制打开关闭时间线预算"
 _ENDINGS = {
@@ -52,7 +53,8 @@ def _accented(text: str) -> str:
 
 def _padding(text: str) -> str:
     missing = round(len(_KEEP.sub("", text)) * _GROWTH)
-    return (" " + "~" * (missing - 1)) if missing > 1 else "~" * missing
+    full, rest = divmod(missing, _LONG_WORD + 1)
+    return (" " + "~" * _LONG_WORD) * full + (" " + "~" * (rest - 1) if rest > 1 else "~" * rest)
 
 
 def _chinese(part: str) -> str:

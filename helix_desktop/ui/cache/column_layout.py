@@ -56,13 +56,17 @@ class ColumnLayout(QObject):
     def fit(self) -> None:
         """Set each column's width; show the columns that fit, unless the user chose them."""
         width, scale = self._table.viewport().width(), scaled(100) / 100
-        visible = fitting_columns(width, scale, self._is_searching)
+        head = self._table.horizontalHeader()
+        for column in COLUMNS:
+            self._table.setColumnHidden(COLUMN_INDEX[column.key], False)  # else Qt does not say what it needs
+        titles = {column.key: head.sectionSizeHint(COLUMN_INDEX[column.key]) for column in COLUMNS}
+        visible = fitting_columns(width, scale, self._is_searching, titles)
         if self._overrides:
             visible = frozenset(key for key, on in self._overrides.items() if on)
         for column in COLUMNS:
             self._table.setColumnHidden(COLUMN_INDEX[column.key], column.key not in visible)
-        for key, column_width in column_widths(width, visible, scale):
-            self._table.horizontalHeader().resizeSection(COLUMN_INDEX[key], column_width)
+        for key, column_width in column_widths(width, visible, scale, titles):
+            head.resizeSection(COLUMN_INDEX[key], column_width)
 
     def _clear_overrides(self) -> None:
         self._overrides = {}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 from helix_desktop.domain.user_text import TextContext, UserText
@@ -93,10 +94,16 @@ _SEARCH_DIGEST_RANK = 7  # rank of the digest while somebody is searching: words
 COLUMN_INDEX: dict[ColumnKey, int] = {column.key: at for at, column in enumerate(COLUMNS)}
 
 
-def fitting_columns(width: int, scale: float = 1.0, is_searching: bool = False) -> frozenset[ColumnKey]:
+def fitting_columns(
+    width: int,
+    scale: float = 1.0,
+    is_searching: bool = False,
+    title_widths: Mapping[ColumnKey, int] = MappingProxyType({}),
+) -> frozenset[ColumnKey]:
     """Return the columns that fit `width` pixels: the least important leave until the rest has room.
 
-    While somebody is searching, the line that was found stays, and has more room.
+    While somebody is searching, the line that was found stays, and has more room. `title_widths` are what the
+    names of columns need in pixels.
     """
     visible = list(COLUMNS)
     more = _HIT_LINE_PX - COLUMN_BY_KEY["line"].width if is_searching else 0
@@ -105,7 +112,10 @@ def fitting_columns(width: int, scale: float = 1.0, is_searching: bool = False) 
         ranks = {"line": 0, "digest": _SEARCH_DIGEST_RANK} if is_searching else {}
         return ranks.get(column.key, column.rank)
 
-    while (sum(column.width for column in visible) + more) * scale > width:
+    def needed() -> float:
+        return more * scale + sum(_least_width(column, scale, title_widths) for column in visible)
+
+    while needed() > width:
         last = max(visible, key=rank)
         if rank(last) == 0:
             break
@@ -113,15 +123,23 @@ def fitting_columns(width: int, scale: float = 1.0, is_searching: bool = False) 
     return frozenset(column.key for column in visible)
 
 
+def _least_width(column: Column, scale: float, title_widths: Mapping[ColumnKey, int]) -> float:
+    return max(column.width * scale, title_widths.get(column.key, 0))
+
+
 def column_widths(
-    width: int, visible: Collection[ColumnKey], scale: float = 1.0
+    width: int,
+    visible: Collection[ColumnKey],
+    scale: float = 1.0,
+    title_widths: Mapping[ColumnKey, int] = MappingProxyType({}),
 ) -> Sequence[tuple[ColumnKey, int]]:
     """Return the width of each shown column in pixels: room to spare goes to the stretching ones."""
     columns = [column for column in COLUMNS if column.key in visible]
-    spare = max(0, width - sum(int(column.width * scale) for column in columns))
+    least = {column.key: int(_least_width(column, scale, title_widths)) for column in columns}
+    spare = max(0, width - sum(least.values()))
     parts = sum(column.stretch for column in columns)
     result: list[tuple[ColumnKey, int]] = []
     for column in columns:
         extra = spare * column.stretch // parts if parts else 0
-        result.append((column.key, int(column.width * scale) + extra))
+        result.append((column.key, least[column.key] + extra))
     return result

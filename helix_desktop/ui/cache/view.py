@@ -153,7 +153,6 @@ class CacheBrowser(Themed, QWidget):
         self.splitter.setStretchFactor(1, 2)
         self.splitter.setSizes([560, 330])
         self._pages.setMinimumHeight(120)
-        self.preview.setMinimumHeight(180)
         self._notice = QWidget()
         row = QHBoxLayout(self._notice)
         row.setContentsMargins(18, 0, 18, 10)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QDialog, QListWidget, QWidget
+from PySide6.QtWidgets import QListWidget, QWidget
 
 from helix_desktop.domain.store.retention import DAY_MS, CleanupPlan, RetentionRule
 from helix_desktop.domain.user_text import TextContext
@@ -13,6 +13,7 @@ from helix_desktop.ui.design.form_field import FormField
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import card, clear_layout, column
 from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.store_reports import kept_lines, shortfall_text
 from helix_desktop.words.translation import Translator, translate
@@ -41,7 +42,7 @@ _MAX_LISTED = 200  # entries that are listed; more are counted
 _SIZE = (620, 640)
 
 
-class CleanupDialog(QDialog):
+class CleanupDialog(SizedDialog):
     """Shows the plan for what is chosen; what it asks for comes out as signals."""
 
     plan_requested = Signal(object)  # RetentionRule
@@ -50,11 +51,9 @@ class CleanupDialog(QDialog):
 
     def __init__(self, parent: QWidget, rule: RetentionRule, automatic: bool) -> None:
         """Begin with what was chosen before."""
-        super().__init__(parent)
+        super().__init__(parent, _SIZE, (520, 480))
         self.setWindowTitle(tr("Clean up"))
         self.setModal(True)
-        self.resize(*_SIZE)
-        self.setMinimumSize(520, 480)
         self.age, self.quota = Combo(), Combo()
         for age, days in AGES:
             self.age.addItem(translate(age), days)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QAbstractItemView, QDialog, QListWidget, QListWidgetItem, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QListWidget, QListWidgetItem, QWidget
 
 from helix_desktop.domain.store.retention import TRASH_DAYS, TrashContents
 from helix_desktop.domain.text_format import ellipsize
@@ -11,6 +11,7 @@ from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import column
 from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.times import format_date
 from helix_desktop.words.translation import Translator
@@ -22,19 +23,17 @@ _SIZE = (600, 560)
 _KEY = Qt.ItemDataRole.UserRole
 
 
-class TrashDialog(QDialog):
+class TrashDialog(SizedDialog):
     """A list with two deeds; what it asks for comes out as signals."""
 
     restore_requested = Signal(list, list)  # digests, sessions
     empty_requested = Signal()
 
     def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent)
+        super().__init__(parent, _SIZE, (460, 360))
         self.setWindowTitle(tr("Trash"))
         self.setModal(True)
-        self.resize(*_SIZE)
-        self.setMinimumSize(460, 360)
-        self.summary = label("", "strong")
+        self.summary = label("", "strong", wrap=True)
         self.entry_list = QListWidget()
         self.entry_list.setProperty("kind", "cards")
         self.entry_list.setAccessibleName(tr("Items in the trash"))
@@ -92,6 +91,7 @@ class TrashDialog(QDialog):
 
     def _add(self, text: str, key: tuple[str, str]) -> None:
         item = QListWidgetItem(text)
+        item.setToolTip(text)
         item.setData(_KEY, key)
         self.entry_list.addItem(item)
 

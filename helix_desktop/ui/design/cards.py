@@ -90,7 +90,7 @@ class EmptyState(QWidget):
         self._sentence.setMaximumWidth(400)
         self._sentence.setMinimumWidth(200)
         column = QVBoxLayout(self)
-        column.setContentsMargins(24, 24, 24, 24)
+        column.setContentsMargins(12, 24, 12, 24)
         column.setSpacing(14)
         column.addStretch(2)
         column.addWidget(IconLabel(icon_name, px=32), 0, Qt.AlignmentFlag.AlignHCenter)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QPointF, Qt
-from PySide6.QtGui import QAction, QColor, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QAction, QColor, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QComboBox, QLineEdit, QSizePolicy
 
 from helix_desktop.ui.design.style.icons import icon
@@ -12,6 +12,8 @@ from helix_desktop.ui.design.themed import Themed
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Controls")
+
+_FIELD_GAP_PX = 64  # around a line edit's words, with its icons
 
 
 class Combo(Themed, QComboBox):
@@ -36,14 +38,29 @@ class Combo(Themed, QComboBox):
         painter.drawPolyline([QPointF(x - 3.5, y), QPointF(x, y + 3.5), QPointF(x + 3.5, y)])
 
 
-class SearchField(Themed, QLineEdit):
+class TextField(QLineEdit):
+    """A line edit whose placeholder is its tooltip where it is cut."""
+
+    def __init__(self, placeholder: str) -> None:
+        """Start empty."""
+        super().__init__()
+        self.setPlaceholderText(placeholder)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Update the tooltip for the new width."""
+        super().resizeEvent(event)
+        words = self.placeholderText()
+        room = self.contentsRect().width() - _FIELD_GAP_PX
+        self.setToolTip(words if self.fontMetrics().horizontalAdvance(words) > room else "")
+
+
+class SearchField(Themed, TextField):
     """A line edit with a magnifier in front and a button that clears it."""
 
     def __init__(self, placeholder: str) -> None:
         """Start empty; `placeholder` is also its name for screen readers."""
-        super().__init__()
+        super().__init__(placeholder)
         self.setProperty("kind", "search")
-        self.setPlaceholderText(placeholder)
         self.setAccessibleName(placeholder)
         self.setClearButtonEnabled(True)
         self._magnifier = QAction(tr("Search"), self)

@@ -49,8 +49,8 @@ class _PageButton(TabButton):
 class PageStack(Themed, QWidget):
     """A list of pages and the page that is chosen in it."""
 
-    def __init__(self, title: str, pages: Sequence[StackedPage]) -> None:
-        """Show the first page; `title` stands above the list."""
+    def __init__(self, title: str, pages: Sequence[StackedPage], list_name: str = "page_list") -> None:
+        """Show the first page; `title` stands above the list, whose object name is `list_name`."""
         super().__init__()
         self._pages = {page.key: page for page in pages}
         self._stack = QStackedWidget()
@@ -58,7 +58,7 @@ class PageStack(Themed, QWidget):
         group = QButtonGroup(self)
         self._nav = TabList()
         self._nav.setAccessibleName(tr("Pages"))
-        self._nav.setObjectName("page_list")
+        self._nav.setObjectName(list_name)
         names = column(label(title, "title"), 8, margins=(14, 24, 12, 16), gap=3)
         for page in pages:
             button = _PageButton(page.title, "nav")

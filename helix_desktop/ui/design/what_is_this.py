@@ -7,7 +7,7 @@ from PySide6.QtGui import QWhatsThisClickedEvent
 from PySide6.QtWidgets import QWidget
 
 from helix_desktop.ui.design.buttons import PushButton
-from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.labels import TextLine
 from helix_desktop.ui.design.layout.boxes import row
 from helix_desktop.words.translation import Translator
 
@@ -27,7 +27,7 @@ class WhatIsThis(QWidget):
         self.topic = topic
         self.link = PushButton(tr("What is this?"), "link", name=f"what_is:{topic}")
         self.link.clicked.connect(self._send_request)
-        words = [label(lead, "muted")] if lead else []
+        words = [TextLine(lead, role="muted")] if lead else []
         self.setLayout(row(*words, self.link, *([None] if lead else []), gap=4))
 
     def _send_request(self) -> None:

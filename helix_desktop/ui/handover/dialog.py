@@ -6,17 +6,18 @@ from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QDialog, QLineEdit, QPlainTextEdit, QStackedWidget, QWidget
+from PySide6.QtWidgets import QPlainTextEdit, QStackedWidget, QWidget
 
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.ui.design.buttons import PushButton
-from helix_desktop.ui.design.fields import Combo
+from helix_desktop.ui.design.fields import Combo, TextField
 from helix_desktop.ui.design.form_field import FormField
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import card, clear_layout, column
 from helix_desktop.ui.design.layout.disclosure import ledger_disclosure
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.pill import Pill
+from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.themed import Themed, restyle, retint
 from helix_desktop.ui.design.window_state import error_level
 from helix_desktop.ui.handover.rows import DraftRow, HandoverRange
@@ -36,7 +37,7 @@ _SIZE, _SMALL, _MIN_SIZE = (780, 720), (780, 360), (520, 360)
 _CHOICE_PX = 96  # pixels; the pages below may not squeeze it
 
 
-class HandoverDialog(Themed, QDialog):
+class HandoverDialog(Themed, SizedDialog):
     """Three stages in one window; what it asks for comes out as signals."""
 
     write_requested = Signal(str, int)  # focus, and the last event to cover (0: as far as possible)
@@ -45,15 +46,15 @@ class HandoverDialog(Themed, QDialog):
 
     def __init__(self, parent: QWidget) -> None:
         """Start with the choice."""
-        super().__init__(parent)
+        super().__init__(parent, _SMALL, _MIN_SIZE)
         self.setWindowTitle(tr("Compact conversation"))
         self.setModal(True)
-        self.resize(*_SMALL)
-        self.setMinimumSize(*_MIN_SIZE)
         self._draft = ""
         self._warned = False
-        self.range_box, self.focus_input = Combo(), QLineEdit()
-        self.focus_input.setPlaceholderText(tr("What to keep, for example open questions (optional)"))
+        self.range_box, self.focus_input = (
+            Combo(),
+            TextField(tr("What to keep, for example open questions (optional)")),
+        )
         self.estimate_label = label("", "muted")
         self.estimate_label.setObjectName("handover-price")
         self.phase_steps, self.model_output = PhaseSteps(), QPlainTextEdit()
@@ -209,6 +210,7 @@ class HandoverDialog(Themed, QDialog):
                 self.focus_input.text().strip(), self.range_box.currentData() or 0
             )
         )
+        self.range_box.currentTextChanged.connect(self.range_box.setToolTip)
         self.focus_input.returnPressed.connect(self.draft_button.click)
         self.commit_button.clicked.connect(lambda: self.commit_requested.emit(self.editor.toPlainText()))
         self.cancel_button.clicked.connect(self.reject)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDialog, QGridLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QWidget
 
 from helix_desktop.ui.design.focus import FocusableScrollArea
 from helix_desktop.ui.design.labels import key_label, label
 from helix_desktop.ui.design.layout.boxes import LayoutItem, column, row
+from helix_desktop.ui.design.layout.scrolling import KeepsPageWidth
 from helix_desktop.ui.design.page_stack import PageStack, StackedPage
+from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.help.guide_texts import TOPICS, Topic, topic_lead, topic_sections, topic_title
 from helix_desktop.words.translation import Translator
@@ -29,16 +31,14 @@ _ICONS: dict[Topic, str] = {
 }
 
 
-class GuideDialog(Themed, QDialog):
+class GuideDialog(Themed, SizedDialog):
     """Not modal, so that it can stay open beside the work."""
 
     def __init__(self, parent: QWidget, shortcuts: Sequence[tuple[str, str]]) -> None:
         """`shortcuts` are pairs of a command's words and its keys, several parted by ", "."""
-        super().__init__(parent)
+        super().__init__(parent, _SIZE, _MIN_SIZE)
         self.setWindowTitle(tr("Guide"))
         self.setModal(False)
-        self.resize(*_SIZE)
-        self.setMinimumSize(*_MIN_SIZE)
         self._pages = PageStack(
             tr("Guide"),
             [
@@ -61,6 +61,10 @@ class GuideDialog(Themed, QDialog):
         return self._pages.current_page()
 
 
+class _TopicArea(KeepsPageWidth, FocusableScrollArea):
+    """Scrolls a topic by the keyboard, too."""
+
+
 def _topic_page(topic: Topic, shortcuts: Sequence[tuple[str, str]]) -> QWidget:
     parts: list[LayoutItem] = [
         label(topic_title(topic), "heading"),
@@ -79,7 +83,7 @@ def _topic_page(topic: Topic, shortcuts: Sequence[tuple[str, str]]) -> QWidget:
     across = row(text, None, margins=(28, 24, 28, 24))
     across.setStretch(0, 100)
     inner.setLayout(across)
-    scroll = FocusableScrollArea()
+    scroll = _TopicArea()
     scroll.setWidget(inner)
     scroll.setWidgetResizable(True)
     scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)

@@ -9,6 +9,7 @@ from helix_desktop.domain.user_text import join_sentences
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.labels import IconLabel, label
 from helix_desktop.ui.design.layout.boxes import column, row
+from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.design.window_state import Banner
 from helix_desktop.words.translation import Translator, translate
@@ -38,7 +39,8 @@ class _BannerCard(QFrame):
         if rest:
             words.addWidget(label(rest, "note", wrap=True))
         if banner.actions:
-            words.addLayout(self._buttons(banner))
+            words.addSpacing(2)
+            words.addWidget(self._buttons(banner))
         close = IconButton("x", tr("Dismiss"), px=15, edge=26)
         close.clicked.connect(lambda: self.dismissed.emit(banner.id))
         close.setVisible(banner.dismissable)
@@ -51,17 +53,16 @@ class _BannerCard(QFrame):
             item.setAlignment(Qt.AlignmentFlag.AlignTop)
         self.setLayout(line)
 
-    def _buttons(self, banner: Banner) -> QVBoxLayout:
-        buttons = row(gap=6)
+    def _buttons(self, banner: Banner) -> FlowBox:
+        buttons = []
         for action in banner.actions:
             button = PushButton(action.text)
             button.setObjectName(f"{banner.id}:{action.id}")
             button.clicked.connect(
                 lambda _=False, action_id=action.id: self.action_clicked.emit(banner.id, action_id)
             )
-            buttons.addWidget(button)
-        buttons.addStretch(1)
-        return column(buttons, margins=(0, 5, 0, 1))
+            buttons.append(button)
+        return FlowBox(buttons)
 
 
 class BannerArea(Themed, QWidget):

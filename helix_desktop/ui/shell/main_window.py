@@ -154,7 +154,7 @@ class MainWindow(QMainWindow):
         centre.setLayout(column(self.top_bar, self.banners, self._center, self.jobs, self.cost_line, gap=0))
         centre.setMinimumWidth(356)
         self._inspector.setObjectName("inspector_pane")
-        self._inspector.setMinimumWidth(240)
+        self._inspector.setMinimumWidth(264)
         panes = Panes(self.sidebar, centre, self._inspector, self._layout_store)
         root = QWidget()
         line = QHBoxLayout(root)

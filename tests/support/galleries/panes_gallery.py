@@ -157,24 +157,25 @@ async def cache_sorted(scope: TaskScope, theme: Theme) -> QWidget:
 
 async def timeline(scope: TaskScope, theme: Theme) -> QWidget:
     """Handovers, sweeps, a failure, an undo."""
-    return _timeline(theme, samples.timeline_state(), 804, 1_500)
+    return make_timeline(theme, samples.timeline_state(), 804, 1_500)
 
 
 async def timeline_long(scope: TaskScope, theme: Theme) -> QWidget:
     """Every kind of card, with the filter; a note and facts unfolded."""
-    pane = _timeline(theme, samples.long_timeline_state(), 804, 2_700)
-    _unfold(pane)
+    pane = make_timeline(theme, samples.long_timeline_state(), 804, 2_700)
+    unfold(pane)
     return pane
 
 
 async def timeline_long_narrow(scope: TaskScope, theme: Theme) -> QWidget:
     """The same in a narrow window."""
-    pane = _timeline(theme, samples.long_timeline_state(), 420, 3_600)
-    _unfold(pane)
+    pane = make_timeline(theme, samples.long_timeline_state(), 420, 3_600)
+    unfold(pane)
     return pane
 
 
-def _unfold(pane: Timeline) -> None:
+def unfold(pane: Timeline) -> None:
+    """Open a note and facts."""
     note, facts = pane.card_widget(497), pane.card_widget(498)
     if isinstance(note, FoldView):
         note.note.head.setChecked(True)
@@ -186,7 +187,7 @@ def _unfold(pane: Timeline) -> None:
 async def timeline_small(scope: TaskScope, theme: Theme) -> QWidget:
     """A running compaction in a small window; the hashes of a sweep expanded."""
     running = RunningCard("summarise", "## Current Issues\nHighlighting inside an open fence still lexes the")
-    pane = _timeline(theme, replace(samples.timeline_state(), running=running), 460, 1_000)
+    pane = make_timeline(theme, replace(samples.timeline_state(), running=running), 460, 1_000)
     sweep = pane.card_widget(470)
     if isinstance(sweep, SweepView):
         sweep.unfold()
@@ -198,32 +199,33 @@ async def timeline_small(scope: TaskScope, theme: Theme) -> QWidget:
 
 async def timeline_empty(scope: TaskScope, theme: Theme) -> QWidget:
     """No handover yet."""
-    return _timeline(theme, TimelineState((), samples.usage_points(20), 14_640, 24_000), 804, 600)
+    return make_timeline(theme, TimelineState((), samples.usage_points(20), 14_640, 24_000), 804, 600)
 
 
 async def inspector(scope: TaskScope, theme: Theme) -> QWidget:
     """A window two thirds full."""
-    return _inspector(theme, samples.inspector_state(), 296, 900)
+    return make_inspector(theme, samples.inspector_state(), 296, 900)
 
 
 async def inspector_near(scope: TaskScope, theme: Theme) -> QWidget:
     """Beyond the threshold, estimated, in a wider dock."""
-    return _inspector(theme, samples.inspector_state(3_000, 20_900, True), 380, 1_100)
+    return make_inspector(theme, samples.inspector_state(3_000, 20_900, True), 380, 1_100)
 
 
 async def inspector_page(scope: TaskScope, theme: Theme) -> QWidget:
     """The request as text."""
-    pane = _inspector(theme, samples.inspector_state(), 380, 620)
+    pane = make_inspector(theme, samples.inspector_state(), 380, 620)
     pane.show_page("Next request", "system\n  You are an agent.\n\nuser\n  Re-render only what changed.")
     return pane
 
 
 async def inspector_empty(scope: TaskScope, theme: Theme) -> QWidget:
     """No session."""
-    return _inspector(theme, None, 296, 500)
+    return make_inspector(theme, None, 296, 500)
 
 
-def _inspector(theme: Theme, state: InspectorState | None, width: int, height: int) -> Inspector:
+def make_inspector(theme: Theme, state: InspectorState | None, width: int, height: int) -> Inspector:
+    """Return an inspector on screen."""
     pane = Inspector()
     retint(pane, theme)
     pane.set_state(state)
@@ -232,7 +234,8 @@ def _inspector(theme: Theme, state: InspectorState | None, width: int, height: i
     return pane
 
 
-def _timeline(theme: Theme, state: TimelineState, width: int, height: int) -> Timeline:
+def make_timeline(theme: Theme, state: TimelineState, width: int, height: int) -> Timeline:
+    """Return a timeline on screen."""
     pane = Timeline(lambda: NOW_MS)
     retint(pane, theme)
     pane.set_state(state)

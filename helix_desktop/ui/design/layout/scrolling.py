@@ -2,11 +2,36 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, Qt
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QEvent, QObject, QSize, Qt
 from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
 
+if TYPE_CHECKING:
+    _ScrollArea = QScrollArea
+else:
+    _ScrollArea = object  # a mixin: the class that it is mixed into brings Qt's part
 
-class VerticalScrollArea(QScrollArea):
+
+class KeepsPageWidth(_ScrollArea):
+    """Lets a scroll area ask for the least width of its page."""
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Ask again when the page needs another width."""
+        if event.type() == QEvent.Type.LayoutRequest and watched is self.widget():
+            self.updateGeometry()
+        return super().eventFilter(watched, event)
+
+    def minimumSizeHint(self) -> QSize:
+        """Return the least width of the page and its scroll bar."""
+        page, hint = self.widget(), super().minimumSizeHint()
+        if page is None:
+            return hint
+        width = page.minimumSizeHint().width() + self.verticalScrollBar().sizeHint().width()
+        return QSize(width, hint.height())
+
+
+class VerticalScrollArea(KeepsPageWidth, QScrollArea):
     """Scrolls a page up and down; sideways there is always room for it."""
 
     def __init__(self, page: QWidget) -> None:
@@ -16,11 +41,3 @@ class VerticalScrollArea(QScrollArea):
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-
-    def minimumSizeHint(self) -> QSize:
-        """Return the least width of the page and its scroll bar."""
-        page, hint = self.widget(), super().minimumSizeHint()
-        if page is None:
-            return hint
-        width = page.minimumSizeHint().width() + self.verticalScrollBar().sizeHint().width()
-        return QSize(width, hint.height())

@@ -24,6 +24,7 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Controls")
 
 _INLINE_INDEX_BYTES = 256 * 1024  # bytes that are indexed without a thread
+_MIN_TEXT_PX = 46  # three lines
 _COPY_PX, _COPY_HEIGHT_PX = 34, 28  # of the copy button: its width without words, its height
 _COPIED_MS = 1_200  # how long the button says that it has copied
 
@@ -122,6 +123,7 @@ class ContentViewer(Card):
             self.body.addWidget(section)
         self.body.addWidget(self.text, 1)
         self.position_label.is_fixed_width = True
+        self.text.setMinimumHeight(_MIN_TEXT_PX)
         floor = QWidget()
         floor.setFixedHeight(7)  # room for the card's round corners below the square text
         self.body.addWidget(floor)

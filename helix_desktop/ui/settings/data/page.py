@@ -34,7 +34,9 @@ class DataPage(QWidget):
     def __init__(self) -> None:
         """Start without figures."""
         super().__init__()
-        self.stored, self.removable, self.trashed = label("", "strong"), label("", "note"), label("", "note")
+        self.stored, self.removable, self.trashed = (
+            label("", role, wrap=True) for role in ("strong", "note", "note")
+        )
         self.shortfall = label("", "warn", wrap=True)
         self.age, self.quota = Combo(), Combo()
         for age, days in AGES:

@@ -76,7 +76,7 @@ class ToolList(Themed, QWidget):
         reads.setToolTip(tr("Read-only, according to the server") if status.is_read_only else "")
         reads.setAccessibleName(reads.toolTip())
         cost = label(tr("hidden") if status.refusal else format_tokens(status.tokens), "faint")
-        cost.setFixedWidth(_COST_PX)
+        cost.setMinimumWidth(_COST_PX)
         cost.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         cost.setToolTip(tr("Hidden from the model") if status.refusal else tr("Tokens in each request"))
         parts.addWidget(reads)

@@ -46,7 +46,7 @@ _STATE_TEXTS: dict[CheckStepState, str] = {
     "failed": text("failed"),
     "skipped": text("skipped"),
 }
-_NAME_PX = 78
+_NAME_PX, _BOLD_PX = 78, 8  # the least width of the names, and what the bold one of a failed step adds
 _MAX_HEIGHT_SHARE = 0.4  # of the window's height that results may take
 
 
@@ -57,7 +57,8 @@ class _StepRow(QWidget):
         super().__init__()
         self._icon = IconLabel("circle", px=15)
         self._name = label(translate(_STEP_NAMES[step.name]))
-        self._name.setFixedWidth(_NAME_PX)
+        names = (self._name.fontMetrics().horizontalAdvance(translate(name)) for name in _STEP_NAMES.values())
+        self._name.setFixedWidth(max(_NAME_PX, *(width + _BOLD_PX for width in names)))
         self._details, self._fix = label("", "faint", wrap=True), label("", "note", wrap=True)
         words = column(self._details, self._fix, gap=1)
         line = row(self._icon, self._name, words, gap=8)

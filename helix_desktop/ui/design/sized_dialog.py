@@ -1,0 +1,41 @@
+"""Dialogs whose smallest size is what stands in them, in every language and text size."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QSize
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QDialog, QWidget
+
+
+class SizedDialog(QDialog):
+    """A dialog that the user may resize, down to what its words need."""
+
+    def __init__(self, parent: QWidget, size: tuple[int, int], least: tuple[int, int]) -> None:
+        """`size` is its first in pixels; it is never smaller than `least`."""
+        super().__init__(parent)
+        self._least = QSize(*least)
+        self.resize(*size)
+        self.setMinimumSize(self._least)
+
+    def event(self, event: QEvent) -> bool:
+        """Keep the room that changed words need."""
+        result = super().event(event)
+        if event.type() in {QEvent.Type.Show, QEvent.Type.LayoutRequest}:
+            self._keep_room()
+        return result
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Keep the height that words need at the new width."""
+        super().resizeEvent(event)
+        self._keep_room()
+
+    def _keep_room(self) -> None:
+        layout = self.layout()
+        if layout is None or not self.isVisible():
+            return
+        least = layout.totalMinimumSize().expandedTo(self._least)
+        if layout.hasHeightForWidth():
+            width = max(self.width(), least.width())
+            least.setHeight(max(self._least.height(), layout.totalMinimumHeightForWidth(width)))
+        least.setHeight(min(least.height(), self.screen().availableSize().height()))
+        self.setMinimumSize(least)

@@ -1,0 +1,295 @@
+"""Every screen and dialog on samples, with the sizes at which its texts have to fit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+from PySide6.QtWidgets import QWidget
+
+from helix_desktop.domain.cost import Budget, Spending
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.mcp_server import McpServerConfig
+from helix_desktop.domain.model_spec import ModelSpec, SourcedSpec
+from helix_desktop.domain.store.entries import CacheEntry, SessionSummary, StoreTotals
+from helix_desktop.domain.store.retention import CleanupPlan, EntryTotals, RetentionRule, TrashContents
+from helix_desktop.domain.user_text import verbatim
+from helix_desktop.services.cache_server.config_snippets import SharingState
+from helix_desktop.services.mcp.status import McpServerStatus, McpToolStatus
+from helix_desktop.ui.budget.dialog import BudgetDialog
+from helix_desktop.ui.cleanup.dialog import CleanupDialog
+from helix_desktop.ui.cleanup.trash_dialog import TrashDialog
+from helix_desktop.ui.design.dialogs import Choice, ErrorDialog, QuestionDialog, TextInputDialog
+from helix_desktop.ui.design.style.theme import LIGHT
+from helix_desktop.ui.design.window_state import Banner, BannerAction
+from helix_desktop.ui.handover.dialog import HandoverDialog
+from helix_desktop.ui.handover.rows import DraftRow, HandoverRange
+from helix_desktop.ui.help.guide import GuideDialog
+from helix_desktop.ui.help.guide_texts import TOPICS
+from helix_desktop.ui.redaction.dialog import RedactDialog, confirmation_word
+from helix_desktop.ui.settings.dialog import SettingsDialog, SettingsPage
+from helix_desktop.ui.settings.mcp.server_card import DisclosureButton
+from helix_desktop.ui.settings.providers.roles_card import Role
+from helix_desktop.ui.shell.main_window import MainWindow
+from helix_desktop.ui.shell.shortcuts import shortcuts
+from helix_desktop.ui.timeline.card_data import RunningCard
+from helix_desktop.ui.trust.dialog import TrustDialog
+from helix_desktop.words.costs import CostState
+from helix_desktop.workspaces.auto_run_files import AutoRunFile
+from tests.support.galleries import chat_gallery, panes_gallery, providers_gallery, shell_gallery
+from tests.support.galleries import panes_samples as samples
+
+USUAL, SMALLEST, LARGE = (1280, 800), (720, 640), (1920, 1200)
+_WINDOW_SIZES = (USUAL, SMALLEST, LARGE)
+_OWN: tuple[tuple[int, int], ...] = ((0, 0),)
+"""The size that a dialog takes by itself."""
+_LEAST: tuple[tuple[int, int], ...] = ((0, 0), (1, 1))
+"""That size, and the smallest that it allows."""
+_SETTINGS_SIZES = ((980, 760), (1, 1))
+_DAY_MS = 86_400_000
+_SETTINGS_PAGES: tuple[SettingsPage, ...] = (
+    "providers", "roles", "appearance", "policy", "permissions", "mcp", "data", "about",
+)  # fmt: skip
+
+
+class Screen(NamedTuple):
+    """A screen, and the sizes to look at; (0, 0) is its own, (1, 1) its smallest."""
+
+    name: str
+    widget: QWidget
+    sizes: tuple[tuple[int, int], ...]
+
+
+def half_longer(text: str) -> str:
+    """Return a text as another language might have it, for what the samples say in English."""
+    return f"[{text} {'~' * (len(text) // 2)}]"
+
+
+def _closable_window() -> MainWindow:
+    window = shell_gallery.make_window()
+    window.allow_close()
+    return window
+
+
+def window_screens() -> Iterator[Screen]:
+    """Yield the window in every state."""
+    window = _closable_window()
+    for name, show in shell_gallery.STATES.items():
+        window.switcher.hide()
+        show(window)
+        if name == "trouble":
+            window.banners.show_banner(_long_banner())
+        yield Screen(name, window, _WINDOW_SIZES)
+    window.switcher.hide()
+    shell_gallery.show_running_session(window)
+    window.commands.all_commands.trigger()
+    yield Screen("palette", window, (USUAL, SMALLEST))
+
+
+def _long_banner() -> Banner:
+    actions = (
+        BannerAction("again", half_longer("Try again")),
+        BannerAction("model", half_longer("Choose another model")),
+        BannerAction("settings", half_longer("Open settings")),
+    )
+    what = half_longer("The model server didn't answer.")
+    why, fix = half_longer("Nothing listens on localhost:11434."), half_longer("Start Ollama.")
+    return Banner("long", "warning", what, why, fix, actions)
+
+
+def pane_screens() -> Iterator[Screen]:
+    """Yield timeline and inspector."""
+    running = RunningCard("summarise", "## Current Issues\nHighlighting still lexes the")
+    states = (
+        ("timeline", samples.timeline_state()),
+        ("timeline with every card", samples.long_timeline_state()),
+        ("timeline at work", replace(samples.timeline_state(), running=running)),
+    )
+    for name, state in states:
+        pane = panes_gallery.make_timeline(LIGHT, state, 804, 2_700)
+        panes_gallery.unfold(pane)
+        yield Screen(name, pane, ((804, 2_700), (460, 3_600)))
+    for name, window_state in (
+        ("inspector", samples.inspector_state()),
+        ("inspector near the limit", samples.inspector_state(3_000, 20_900, True)),
+        ("inspector without a session", None),
+    ):
+        inspector = panes_gallery.make_inspector(LIGHT, window_state, 296, 900)
+        yield Screen(name, inspector, ((296, 900), (264, 1_200), (380, 1_100)))
+
+
+def chat_screens() -> Iterator[Screen]:
+    """Yield the conversation with its composer."""
+    for name, rows in (("chat", chat_gallery.turn_rows()), ("subagents", chat_gallery.rows_of_subagents())):
+        scene, _ = chat_gallery.build_scene(rows, LIGHT, (776, 700))
+        yield Screen(name, scene, ((776, 700), (460, 600)))
+
+
+def provider_screens() -> Iterator[Screen]:
+    """Yield the editor of providers in every state."""
+    window = _closable_window()
+    dialog = shell_gallery.make_settings(window)
+    for name, show in providers_gallery.SCENES.items():
+        dialog.providers.found_servers.hide()
+        dialog.providers.list.setCurrentRow(0)
+        show(dialog)
+        yield Screen(f"provider {name}", dialog, _SETTINGS_SIZES)
+    dialog.providers.list.setCurrentRow(1)
+    offered = {f"model-{number}": _OFFERED for number in range(3)}
+    dialog.providers.editor.show_offered(offered)
+    yield Screen("models of a server", dialog, _SETTINGS_SIZES)
+    dialog.close()
+
+
+_OFFERED = SourcedSpec("server", "its list", ModelSpec(window=8_192, price_in=1, price_out=2))
+
+
+def settings_screens() -> Iterator[Screen]:
+    """Yield every page of the settings, filled."""
+    window = _closable_window()
+    dialog = shell_gallery.make_settings(window)
+    _fill_settings(dialog)
+    for page in _SETTINGS_PAGES:
+        dialog.show_page(page)
+        yield Screen(f"settings {page}", dialog, _SETTINGS_SIZES)
+    dialog.close()
+
+
+def _fill_settings(dialog: SettingsDialog) -> None:
+    models = ("ollama/qwen3-coder:30b", "anthropic/claude-sonnet-5-5")
+    roles: dict[Role, str] = {"model": models[0], "fast": models[1], "summary": "", "long": ""}
+    dialog.roles.show_roles("helix-desktop", models, {"model": models[1]}, roles)
+    dialog.permissions.show_trust("/home/mara/code/helix-desktop", True)
+    dialog.permissions.show_demo_calls("once")
+    dialog.permissions.show_revoked("Run: pytest -q")
+    switches = {"sandbox": True, "network": False, "fetch": True}
+    dialog.permissions.sandbox.show_sandbox(switches, half_longer("Commands run in a sandbox."), True)
+    dialog.policy.show_file_error(half_longer("Line 3: protect_steps must be a number."))
+    dialog.data.show_data("helix-desktop", RetentionRule(500 * 1024 * 1024, 30 * _DAY_MS), _TOTALS, _PLAN)
+    dialog.mcp.show_servers("helix-desktop", "/home/mara/code", _SERVERS, "Kept in Secret Service.")
+    dialog.mcp.sharing.show_sharing(
+        "helix-desktop",
+        ("helix-desktop", "serve-cache", "--workspace", "helix-desktop"),
+        SharingState(True, "http://127.0.0.1:4711/mcp", "secret"),
+    )
+    dialog.mcp.show_undo(half_longer("Server files removed."))
+    dialog.mcp.open_add()
+    dialog.mcp.add_box.paste.setPlainText("npx -y @modelcontextprotocol/server-filesystem ~/notes --key=abc")
+    for card in dialog.mcp.cards.values():
+        for button in card.findChildren(DisclosureButton):
+            button.setChecked(True)
+
+
+_TOOLS = (
+    McpToolStatus("read_note", "Reads one note.", 120, True, is_read_only=True),
+    McpToolStatus("write_note", "Writes a note, and says what it replaced.", 480, False),
+    McpToolStatus("a name with spaces", "Is not exposed.", 90, True, refusal="Its name has spaces."),
+)
+_SERVERS = (
+    McpServerStatus(McpServerConfig(name="files", command="npx", args=("server",)), "ready", tools=_TOOLS),
+    McpServerStatus(
+        McpServerConfig(name="search", url="https://mcp.example.com/mcp", secret_headers=("Authorization",)),
+        "failed", why="It ended with exit code 1.", retry_in_s=30, missing_secrets=("Authorization",),
+        log="line 1\nline 2",
+    ),
+    McpServerStatus(McpServerConfig(name="database", command="uvx", args=("db",)), "unapproved"),
+)  # fmt: skip
+_TOTALS = StoreTotals(entries=312, size=2_202_009, stored_size=640_000, sessions=9)
+_PLAN_TOTALS = EntryTotals(41, 320_000)
+
+
+def _entry(number: int, trashed: int = 0) -> CacheEntry:
+    row = samples.cache_row(number)
+    return CacheEntry(
+        row.digest, row.size, row.size // 3, row.tokens, row.tool, row.target, row.first_line, "output",
+        row.created_at_ms, row.last_used_at_ms, trashed=trashed,
+    )  # fmt: skip
+
+
+_PLAN = CleanupPlan(
+    tuple(map(_entry, range(9))), 640_000, _PLAN_TOTALS, _PLAN_TOTALS, _PLAN_TOTALS, _PLAN_TOTALS,
+    _PLAN_TOTALS, _PLAN_TOTALS, 4_000_000, 500_000,
+)  # fmt: skip
+
+
+def dialog_screens() -> Iterator[Screen]:
+    """Yield the dialogs, each in its stages."""
+    window = _closable_window()
+    guide = GuideDialog(window, shortcuts())
+    for topic in TOPICS:
+        guide.show_topic(topic)
+        yield Screen(f"guide {topic}", guide, ((860, 640), (1, 1)))
+    guide.close()
+    yield from _question_screens(window)
+    yield from _store_screens(window)
+    for stage in ("choose", "writing", "draft"):
+        yield Screen(f"compaction {stage}", _handover_dialog(window, stage), _LEAST)
+
+
+def _question_screens(window: QWidget) -> Iterator[Screen]:
+    choices = tuple(
+        Choice(name, half_longer(words))
+        for name, words in (("", "Cancel"), ("stop", "Stop and delete"), ("keep", "Keep them running"))
+    )
+    what, why = half_longer("Delete this session?"), half_longer("It moves to the trash for 30 days.")
+    yield Screen("question", QuestionDialog(window, what, why, choices), _OWN)
+    yield Screen("error", ErrorDialog(window, HelixError(verbatim(what), verbatim(why))), _OWN)
+    name = TextInputDialog(window, what, "", half_longer("Rename this session"), why)
+    yield Screen("name", name, _OWN)
+    files = (AutoRunFile(".vscode/tasks.json", half_longer("tasks that VS Code runs")),) * 3
+    yield Screen("trust", TrustDialog(window, "helix-desktop", "/home/mara/code/helix-desktop", files), _OWN)
+    yield Screen("trust, nothing found", TrustDialog(window, "notes", "/home/mara/notes", ()), _OWN)
+    cost = CostState(Spending(42_300, 0.41, estimated=True), Budget(100_000, 2.0), is_default=True)
+    budget = BudgetDialog(window, cost, has_prices=False)
+    budget.tokens.setText("many")
+    yield Screen("budget", budget, _OWN)
+
+
+def _store_screens(window: QWidget) -> Iterator[Screen]:
+    cleanup = CleanupDialog(window, RetentionRule(), automatic=True)
+    cleanup.show_plan(_PLAN)
+    yield Screen("clean-up", cleanup, _LEAST)
+    trash = TrashDialog(window)
+    session = SessionSummary("s1", "Streaming cache for handovers", 0, 0, trashed=samples.NOW_MS)
+    trash.show_trash(TrashContents(tuple(_entry(number, samples.NOW_MS) for number in range(9)), (session,)))
+    yield Screen("trash", trash, _LEAST)
+    trash.empty_button.click()
+    yield Screen("trash, about to be emptied", trash, _LEAST)
+    trash.close()
+    redaction = RedactDialog(window)
+    yield Screen("secret", redaction, _OWN)
+    redaction.text_input.setPlainText("sk-0123456789")
+    redaction.show_progress(120, 312)
+    yield Screen("secret, looked for", redaction, _OWN)
+    redaction.show_matches([half_longer("3 outputs, 2 messages")], [half_longer("Also in the clipboard.")])
+    yield Screen("secret found", redaction, _OWN)
+    redaction.confirm_input.setText(confirmation_word())
+    redaction.redact_button.click()
+    redaction.show_done([half_longer("Removed from 3 outputs and 2 messages.")])
+    yield Screen("secret removed", redaction, _OWN)
+    redaction.close()
+
+
+def _handover_dialog(window: QWidget, stage: str) -> HandoverDialog:
+    dialog = HandoverDialog(window)
+    words = half_longer("As far as possible · 46 messages · 21.3k tokens in context")
+    dialog.show_ranges([HandoverRange(148, words), HandoverRange(96, words)])
+    dialog.show_estimate(half_longer("About 12k tokens · $0.04"))
+    if stage == "writing":
+        dialog.show_writing("summarise", shell_gallery.SECTIONS[:400])
+    if stage == "draft":
+        note = half_longer("The summary model's window is too small.")
+        draft = DraftRow(
+            shell_gallery.SECTIONS,
+            104_200,
+            31_400,
+            46,
+            "rwe src/stream.py\n$ pytest",
+            "gpt-oss:20b",
+            note,
+            13_400,
+        )
+        dialog.show_draft(draft)
+        dialog.show_problem(half_longer("The edited handover can't be read. Headings are missing."))
+    return dialog
