@@ -90,7 +90,7 @@ def parse_target(argument: str) -> str:
     if not is_file:
         raise InvalidInput(
             text("File not found: {path}.", path=str(path)),
-            text("It doesn't exist, or it is a folder."),
+            text("It doesn't exist, or is a folder."),
         )
     return IMPORT_PREFIX + str(path)
 

@@ -53,7 +53,7 @@ class ScreenshotWriter:
             if not (widget or self._window_context.window).grab().save(str(path)):
                 raise HelixError(
                     text("{path} can't be written.", path=path),
-                    fix=text("Free some disk space, or choose another folder."),
+                    fix=text("Free up disk space, or choose another folder."),
                 )
             self.saved.append(path)
 

@@ -185,7 +185,7 @@ class _OrderChecker:
         if self._unanswered:
             raise _OrderError(
                 text(
-                    "the answers to {calls} are missing before this {role} message",
+                    "the outputs of {calls} are missing before this {role} message",
                     calls=tuple(self._unanswered),
                     role=_role(message),
                 )
@@ -202,7 +202,7 @@ class _OrderChecker:
             raise _OrderError(text("a user message must come before the first assistant message"))
         for call in message.tool_calls:
             if not call.id:
-                raise _OrderError(text("a call has an empty id"))
+                raise _OrderError(text("a call has no id"))
             if call.id in self._call_ids:
                 raise _OrderError(text("the call id {id} is used twice", id=repr(call.id)))
             self._call_ids.add(call.id)
@@ -211,14 +211,14 @@ class _OrderChecker:
 
     def _check_output(self, call_id: str) -> None:
         if call_id not in self._unanswered:
-            raise _OrderError(text("no open call has the id {id} of this answer", id=repr(call_id)))
+            raise _OrderError(text("no open call has the id {id}", id=repr(call_id)))
         self._unanswered.remove(call_id)
 
     @property
     def missing_text(self) -> str:
         """What is missing at the end of the file; empty if nothing is."""
         if self._unanswered:
-            return text("the file ends before the answers to {calls}", calls=tuple(self._unanswered))
+            return text("the file ends before the outputs of {calls}", calls=tuple(self._unanswered))
         return "" if self._has_answer else text("the recording has no assistant message to replay")
 
 

@@ -166,7 +166,7 @@ class Replayer:
     async def _feed_output(self, call_id: str, name: str, text: str) -> None:
         call = self._calls.get(call_id)
         if call is None:
-            raise InvalidInput(_text("No open call has the id {id} of this output.", id=repr(call_id)))
+            raise InvalidInput(_text("No open call has the id {id}.", id=repr(call_id)))
         result = await self._recall_result(call, text) or ToolResult(text.encode("utf-8", "surrogatepass"))
         received = await self._intake.from_tool_result(call, result)
         answer = received.answer

@@ -108,9 +108,13 @@ _FIGURES: Sequence[Figure] = (
         _heavy(lambda totals: _percent(totals.median_peak_of_window)),
         is_detail=True,
     ),
-    Figure(text("summarizing calls each"), _heavy(lambda totals: _decimal(totals.summaries)), is_detail=True),
     Figure(
-        text("summaries and observations each"),
+        text("summarizing calls per recording"),
+        _heavy(lambda totals: _decimal(totals.summaries)),
+        is_detail=True,
+    ),
+    Figure(
+        text("summaries and observations per recording"),
         _heavy(lambda totals: _decimal(totals.lossy)),
         is_detail=True,
     ),

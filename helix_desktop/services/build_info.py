@@ -99,7 +99,7 @@ def _environment() -> tuple[tuple[str, str], ...]:
         ("Python", platform.python_version()),
         ("LevelDB", str(plyvel.__leveldb_version__)),
         ("SQLite", sqlite3.sqlite_version),
-        (text("system"), _system()),
+        (text("System"), _system()),
     )
 
 

@@ -71,7 +71,7 @@ UNUSABLE = [
     (("",), "Unknown command or file: ''"),
     (("--data-dir", "d", "a\x1b[2Jb"), "Unknown command or file: 'a\\u001b[2Jb'"),
     (("nowhere.helix",), "nowhere.helix. It doesn't exist"),
-    (("ws.helix",), "ws.helix. It doesn't exist, or it is a folder."),
+    (("ws.helix",), "ws.helix. It doesn't exist, or is a folder."),
     (("file:///nowhere/a%20b.helix",), "File not found: /nowhere/a b.helix."),
     (("file://elsewhere/a.helix",), "doesn't point to a file on this computer."),
     (("file:///etc/passwd",), "The name of an exported workspace must end in .helix."),

@@ -40,7 +40,7 @@ class TrustDialog(QDialog):
         self.setFixedWidth(_WIDTH_PX)
         self.decline_button = PushButton(tr("Open in restricted mode"), name="decline")
         self.decline_button.clicked.connect(self.reject)
-        self.trust_button = PushButton(tr("Trust this folder"), "primary", "shield-check", name="trust")
+        self.trust_button = PushButton(tr("Trust folder"), "primary", "shield-check", name="trust")
         self.trust_button.clicked.connect(self.accept)
         self._buttons = row(None, self.decline_button, self.trust_button)
         place = label(path, "mono", wrap=True)

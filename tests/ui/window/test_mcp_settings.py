@@ -132,7 +132,7 @@ async def test_a_server_changed_by_others_waits_for_consent(qapp: QApplication, 
         add_servers(rig, swapped)
         await until(lambda: "box" in page.cards, "the card")
         card = page.cards["box"]
-        await until(lambda: "needs your approval" in state(card), "the question")
+        await until(lambda: "Needs your approval" in state(card), "the question")
         assert rig.wiring.services.mcp_servers.entries(rig.workspace.id)[0].approved != swapped.fingerprint
         assert not [name for name in statuses(rig) if name.startswith("mcp__")]
         assert "EVIL=1" in card._consent_details.text()

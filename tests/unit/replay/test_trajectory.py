@@ -82,21 +82,21 @@ def test_a_recorded_message_becomes_an_engine_message() -> None:
         (
             4,
             json.dumps(tool_message("c9", "x")),
-            "Line 4: no open call has the id 'c9' of this answer",
+            "Line 4: no open call has the id 'c9'",
         ),
-        (5, json.dumps(tool_message("c1", "again")), "Line 5: no open call has the id 'c1' of this answer"),
+        (5, json.dumps(tool_message("c1", "again")), "Line 5: no open call has the id 'c1'"),
         (
             5,
             json.dumps(user_message("And?")),
-            "Line 5: the answers to c2 are missing before this user message",
+            "Line 5: the outputs of c2 are missing before this user message",
         ),
         (
             5,
             json.dumps(assistant_message("So.")),
-            "Line 5: the answers to c2 are missing before this assistant message",
+            "Line 5: the outputs of c2 are missing before this assistant message",
         ),
         (6, json.dumps(tool_call_message(("c1", "read", "{}"))), "Line 6: the call id 'c1' is used twice"),
-        (6, json.dumps(tool_call_message(("", "read", "{}"))), "Line 6: a call has an empty id"),
+        (6, json.dumps(tool_call_message(("", "read", "{}"))), "Line 6: a call has no id"),
         (
             3,
             json.dumps(tool_call_message(("c", "r", "{}"), ("c", "r", "{}"))),
@@ -120,7 +120,7 @@ def test_an_invalid_line_is_named_with_its_reason(tmp_path: Path, line: int, tex
 
 
 def test_a_truncated_file_is_refused(tmp_path: Path) -> None:
-    assert "before the answers to c2" in refusal(write_recording(tmp_path / "short.jsonl", LINES[:4]))
+    assert "before the outputs of c2" in refusal(write_recording(tmp_path / "short.jsonl", LINES[:4]))
     assert "no assistant message to replay" in refusal(write_recording(tmp_path / "silent.jsonl", LINES[:2]))
     assert "no assistant message to replay" in refusal(write_recording(tmp_path / "empty.jsonl", []))
 

@@ -33,7 +33,7 @@ class AboutPresenter:
     async def show(self) -> None:
         """Fill the page. Raises HelixError when the terms of what is shipped cannot be read."""
         origin = self._services.build_info
-        display = (text("display"), QGuiApplication.platformName())
+        display = (text("Display"), QGuiApplication.platformName())
         facts = (("Qt", qVersion()), *await origin.environment(), display)
         self._page.show_about(
             AboutInfo(

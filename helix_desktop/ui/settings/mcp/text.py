@@ -19,7 +19,7 @@ _VARIABLE = re.compile(r"\s*([^=:\s]+)\s*[=:]\s?(.*)")
 
 _STATES = {
     "ready": text("Ready"), "starting": text("Starting…"), "waiting": text("Waiting to start"),
-    "failed": text("Failed"), "off": text("Off"), "unapproved": text("Changed · needs your approval"),
+    "failed": text("Failed"), "off": text("Off"), "unapproved": text("Needs your approval"),
     "untrusted": text("Folder not trusted"),
 }  # fmt: skip
 STATE_COLORS = {

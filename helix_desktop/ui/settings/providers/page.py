@@ -107,7 +107,7 @@ class ProvidersPage(Themed, QWidget):
                 if vendor.key is key:
                     self._add_vendor_action(vendor)
             self._menu.addSeparator()
-        other = QAction(tr("Other server…"), self._menu)
+        other = QAction(tr("Other server"), self._menu)
         other.setObjectName("another_server")
         other.triggered.connect(self.add)
         self._menu.addAction(other)
