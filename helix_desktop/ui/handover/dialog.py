@@ -34,6 +34,7 @@ HandoverStep: TypeAlias = Literal["choose", "writing", "draft"]
 _STEPS: tuple[HandoverStep, ...] = ("choose", "writing", "draft")
 
 _SIZE, _SMALL, _MIN_SIZE = (780, 720), (780, 360), (520, 360)
+_RANGE_CHARS = 24  # of a range that are shown at least; the whole is its tooltip
 _CHOICE_PX = 96  # pixels; the pages below may not squeeze it
 
 
@@ -55,6 +56,8 @@ class HandoverDialog(Themed, SizedDialog):
             Combo(),
             TextField(tr("What to keep, for example open questions (optional)")),
         )
+        self.range_box.setSizeAdjustPolicy(Combo.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.range_box.setMinimumContentsLength(_RANGE_CHARS)
         self.estimate_label = label("", "muted")
         self.estimate_label.setObjectName("handover-price")
         self.phase_steps, self.model_output = PhaseSteps(), QPlainTextEdit()

@@ -9,7 +9,9 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QStackedLayout, 
 from helix_desktop.ui.design.buttons import IconButton
 from helix_desktop.ui.design.cards import Card, EmptyState, KeyValue
 from helix_desktop.ui.design.labels import IconLabel, SelectableText, TextLine
+from helix_desktop.ui.design.layout.beside import BesideOrBelow
 from helix_desktop.ui.design.layout.boxes import line
+from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.pill import Pill, Tone
 from helix_desktop.ui.design.style.theme import LIGHT
 from helix_desktop.ui.design.themed import Themed, retint
@@ -30,6 +32,7 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Inspector")
 
+_MIN_TITLE_PX = 120
 _MARGINS, _BAR_MARGINS = (16, 14, 16, 16), (16, 14, 4, 16)
 
 
@@ -106,8 +109,7 @@ class Inspector(Themed, QWidget):
         column = QVBoxLayout(page)
         column.setContentsMargins(*_MARGINS)
         column.setSpacing(12)
-        column.addLayout(self._title())
-        column.addWidget(WhatIsThis("context"))
+        column.addWidget(self._title())
         column.addWidget(self._window_card())
         column.addWidget(self._cache_card())
         column.addWidget(self._request_card())
@@ -126,13 +128,10 @@ class Inspector(Themed, QWidget):
         )
         return self._scroll
 
-    def _title(self) -> QHBoxLayout:
-        row = QHBoxLayout()
+    def _title(self) -> QWidget:
         self.share = Pill("", "accent")
-        row.addWidget(TextLine(tr("Context"), 15, 600))
-        row.addStretch(1)
-        row.addWidget(self.share)
-        return row
+        words = FlowBox([TextLine(tr("Context"), 15, 600), WhatIsThis("context")])
+        return BesideOrBelow(words, [self.share], _MIN_TITLE_PX, at_top=True)
 
     def _window_card(self) -> Card:
         card = Card((15, 10, 15, 12), 4)

@@ -74,14 +74,14 @@ def _closable_window() -> MainWindow:
 
 def window_screens() -> Iterator[Screen]:
     """Yield the window in every state."""
-    window = _closable_window()
     for name, show in shell_gallery.STATES.items():
-        window.switcher.hide()
+        window = _closable_window()
         show(window)
         if name == "trouble":
             window.banners.show_banner(_long_banner())
         yield Screen(name, window, _WINDOW_SIZES)
-    window.switcher.hide()
+        window.hide()
+    window = _closable_window()
     shell_gallery.show_running_session(window)
     window.commands.all_commands.trigger()
     yield Screen("palette", window, (USUAL, SMALLEST))

@@ -12,14 +12,21 @@ from helix_desktop.ui.design.layout.flow import FlowBox
 
 _GAP = 8  # pixels between the text and what stands beside it
 _ROW_GAP = 4
+_TWO_LINES = 1.5  # times the others' height: a text that high has several lines
 
 
 class BesideOrBelow(QWidget):
     """A text that takes the room there is; others at its right, or below it where it would be too narrow."""
 
-    def __init__(self, text: QWidget, others: Sequence[QWidget], least_px: int = 200) -> None:
-        """`least_px` is the width below which a longer text does not go for the others."""
+    def __init__(
+        self, text: QWidget, others: Sequence[QWidget], least_px: int = 200, *, at_top: bool = False
+    ) -> None:
+        """`least_px` is the width below which a longer text does not go for the others.
+
+        They stand in the middle of a text of several lines, or `at_top`.
+        """
         super().__init__()
+        self._at_top = at_top
         self._text, self._others, self._least_px = text, FlowBox(others, right_from=0), least_px
         for part in (text, self._others):
             part.setParent(self)
@@ -71,9 +78,10 @@ class BesideOrBelow(QWidget):
             return QRect(0, 0, width, above), QRect(0, above + _ROW_GAP, width, below)
         text, others = _height(self._text, left), self._others.heightForWidth(side)
         tall = max(text, others)
+        middle = 0 if self._at_top and text > _TWO_LINES * others else (tall - others) // 2
         return (
             QRect(0, (tall - text) // 2, left, text),
-            QRect(width - side, (tall - others) // 2, side, others),
+            QRect(width - side, middle, side, others),
         )
 
 
