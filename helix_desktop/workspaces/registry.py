@@ -56,7 +56,7 @@ class WorkspaceRegistry:
             self._add_problem(
                 SettingsDamaged(
                     text("The workspace file {file} is invalid.", file=folder / RECORD_FILE),
-                    verbatim(str(error)),
+                    verbatim(f"{error}."),
                     text("Correct the file. The workspace's sessions and cache are unchanged."),
                 )
             )

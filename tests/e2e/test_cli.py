@@ -234,7 +234,7 @@ async def test_a_repair_that_a_guest_cannot_do_is_explained(cli: Cli) -> None:
     owner = await SharedStore.open(cli.store, form["workspace"])
     result = await cli("cache", "repair", "--workspace", "ws")
     assert result.code == 1
-    assert b"it is missing in the index by time\n1 verified, 0 damaged" in result.out
+    assert b"the index by time doesn't list it\n1 verified, 0 damaged" in result.out
     assert "Close it there. It is repaired the next time it opens." in result.err
     await owner.close()
     mended = await cli("cache", "repair", "--workspace", "ws")

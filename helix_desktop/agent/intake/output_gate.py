@@ -19,7 +19,7 @@ from helix_desktop.context.intake.output_form_choice import FormChoice
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.session import OutputHeld, ToolAnswered
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.user_text import TextContext, join_sentences
 
 text = TextContext("Agent")
 
@@ -132,7 +132,7 @@ class IntakeGate:
                 held_output.preview, chosen="timeout", intake_note=note, intake_tokens=source.tokens
             )
         except HelixError as error:
-            return replace(held_output.preview, intake_note=str(error))
+            return replace(held_output.preview, intake_note=join_sentences(error.what, error.why, error.fix))
         except Exception as error:
             log.warning("an extraction failed unexpectedly", exc_info=True)
             return replace(held_output.preview, intake_note=f"{type(error).__name__}: {error}")

@@ -22,7 +22,7 @@ from helix_desktop.domain.events.session import RecordedEvent
 from helix_desktop.domain.progress import OnProgress
 from helix_desktop.domain.store.archive_report import ArchiveTotals, ImportResult
 from helix_desktop.domain.store.entries import Content, SessionSummary
-from helix_desktop.domain.user_text import ByteSize, TextContext, system_reason
+from helix_desktop.domain.user_text import ByteSize, TextContext, join_sentences, system_reason
 from helix_desktop.store.archive.archive_format import ArchiveManifest
 from helix_desktop.store.archive.reader import (
     ArchivedContent,
@@ -107,7 +107,10 @@ class _Importer:
         except (InvalidArchive, Stopped) as error:  # it was valid a moment ago: another process changes it
             raise InvalidArchive(
                 text("The import was interrupted."),
-                text("The file changed while it was read ({detail}).", detail=str(error)),
+                join_sentences(
+                    text("The file changed while it was read."),
+                    error.why if isinstance(error, InvalidArchive) else "",
+                ),
                 text("Everything imported so far is complete. Import again to continue."),
             ) from error
         return self._result

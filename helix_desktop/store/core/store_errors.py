@@ -10,17 +10,33 @@ from helix_desktop.domain.errors import (
     ContentRedacted,
     ContentTooLarge,
     DigestUnknown,
+    HelixError,
     StoreClosed,
 )
 from helix_desktop.domain.store.entries import Content
 from helix_desktop.domain.text_format import utc_day
-from helix_desktop.domain.user_text import ByteSize, TextContext, UserText, join_sentences
+from helix_desktop.domain.user_text import (
+    ByteSize,
+    OptionalText,
+    TextContext,
+    UserText,
+    join_sentences,
+    system_reason,
+    verbatim,
+)
 from helix_desktop.store.core.row_codec import MAX_CONTENT_BYTES
 
 text = TextContext("Store")
 
 _MAX_NEAR_MATCHES = 5  # near matches that are listed
 _MIN_NEAR_DIGITS = 4  # hex digits that a near match has in common, at least
+
+
+def failure_reason(error: Exception) -> OptionalText:
+    """Return why files could not be written or read, as a sentence."""
+    if isinstance(error, HelixError):
+        return error.why
+    return system_reason(error) if isinstance(error, OSError) else verbatim(f"{error}.")
 
 
 def store_closed() -> StoreClosed:

@@ -10,9 +10,10 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from helix_desktop.domain.errors import StoreDamaged, StoreUnreadable, StoreWriteFailed
-from helix_desktop.domain.user_text import TextContext, verbatim
+from helix_desktop.domain.user_text import TextContext
 from helix_desktop.store.core import keys
 from helix_desktop.store.core.row_codec import RowDamaged
+from helix_desktop.store.core.store_errors import failure_reason
 from helix_desktop.store.files.quarantine import Quarantine
 from helix_desktop.store.files.store_files import StoreFiles, StoreFormat
 from helix_desktop.store.leveldb.contents import ContentStore
@@ -78,7 +79,7 @@ def migrate(
                 old=current_format.schema,
                 new=target_format.schema,
             ),
-            verbatim(str(error)),
+            failure_reason(error),
             text("Nothing was changed. Free up disk space, or open it with the version that wrote it."),
         ) from error
 

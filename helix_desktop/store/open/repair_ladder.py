@@ -17,6 +17,7 @@ from helix_desktop.domain.store.repair_report import RepairReport, TruncatedSess
 from helix_desktop.domain.user_text import TextContext, join_sentences
 from helix_desktop.store.core.commit import Clock
 from helix_desktop.store.core.row_codec import RowDamaged
+from helix_desktop.store.core.store_errors import failure_reason
 from helix_desktop.store.files.quarantine import Quarantine
 from helix_desktop.store.files.store_files import CleanState, StoreFiles, StoreFormat
 from helix_desktop.store.leveldb.contents import ContentStore
@@ -135,7 +136,9 @@ class RepairLadder:
             shutil.rmtree(files.repair_db, ignore_errors=True)
             raise StoreUnreadable(
                 text("The workspace data is damaged and couldn't be repaired."),
-                join_sentences(*(text("{problem}.", problem=problem) for problem in problems), str(error)),
+                join_sentences(
+                    *(text("{problem}.", problem=problem) for problem in problems), failure_reason(error)
+                ),
                 text("Nothing was changed. Make its folder writable or free up space, then try again."),
             ) from error
         _log.warning(

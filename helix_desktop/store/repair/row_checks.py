@@ -33,7 +33,7 @@ def _check_event(view: ReadView, key: bytes, row: bytes) -> None:
         _require_row(view, keys.event(session, seq - 1), "the event before it")
     last = ROWS.last_seq.get(view, session) or 0
     if seq > last:
-        raise RowDamaged(f"the session's log is said to end at {last}")
+        raise RowDamaged(f"its session's log should end at {last}")
     if seq < last:
         _require_row(view, keys.event(session, seq + 1), "the event behind it")
     if isinstance(recorded.event, HandoverMade):
@@ -51,7 +51,7 @@ def _check_handover(view: ReadView, key: bytes, row: bytes) -> None:
     if recorded is None:
         raise RowDamaged("its event is missing")
     if not isinstance(recorded.event, HandoverMade):
-        raise RowDamaged("its event is no handover")
+        raise RowDamaged("its event isn't a handover")
 
 
 def _check_record(view: ReadView, key: bytes, row: bytes) -> None:
@@ -59,12 +59,12 @@ def _check_record(view: ReadView, key: bytes, row: bytes) -> None:
     index_key = keys.time_index(record.created, digest)
     listed = view.get(index_key)
     if listed is None:
-        raise RowDamaged("it is missing in the index by time")
+        raise RowDamaged("the index by time doesn't list it")
     if ROWS.record.decode(index_key, listed) != record:
-        raise RowDamaged("the index by time says something else")
+        raise RowDamaged("the index by time disagrees")
     actual = view.count(keys.references_of(digest))
     if actual != record.references:
-        raise RowDamaged(f"it counts {record.references} references, there are {actual}")
+        raise RowDamaged(f"it counts {record.references} references, but there are {actual}")
 
 
 def _check_time_index(view: ReadView, key: bytes, row: bytes) -> None:
@@ -72,7 +72,7 @@ def _check_time_index(view: ReadView, key: bytes, row: bytes) -> None:
     digest = keys.digest_in(key)
     record = ROWS.record.get(view, digest)
     if record is None or keys.time_index(record.created, digest) != key:
-        raise RowDamaged("it lists a record that is not there")
+        raise RowDamaged("it lists a record that isn't there")
 
 
 def _check_content(view: ReadView, key: bytes, row: bytes) -> None:

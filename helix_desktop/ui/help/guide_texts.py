@@ -154,14 +154,14 @@ def _noted() -> tuple[Section, ...]:
                 tr(
                     "When messages without a note pass {start} of the context window, a model writes "
                     "observations about them in the background: dated facts, decisions and results. They "
-                    "replace these messages when the context reaches {place} of the window, or earlier "
-                    "when it costs little.",
+                    "replace these messages when the context passes {place} of the context window, or "
+                    "earlier when it costs little.",
                     start=format_whole_percent(policy.observe_at),
                     place=format_whole_percent(policy.observe_place_at),
                 ),
                 tr(
-                    "When the observations pass {share} of the window, they are refined: merged into fewer, "
-                    "without outdated facts.",
+                    "When the observations pass {share} of the context window, they are refined: merged into "
+                    "fewer, without outdated facts.",
                     share=format_whole_percent(policy.reflect_at),
                 ),
             ),
@@ -183,9 +183,9 @@ def _summarized() -> tuple[Section, ...]:
             tr("When it happens"),
             (
                 tr(
-                    "When the context reaches {share} of the window, the conversation is compacted: a "
-                    "model writes a handover with goals, decisions, files, results and open tasks. It "
-                    "replaces the older messages; the newest stay word for word.",
+                    "At {share} of the context window, the conversation is compacted: a model writes a "
+                    "handover with goals, decisions, files, results and open tasks. It replaces the older "
+                    "messages; the newest stay word for word.",
                     share=format_whole_percent(policy.handover_at),
                 ),
                 tr("You can compact earlier: choose “Compact conversation…” in the Session menu."),
