@@ -67,6 +67,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/settings/about/presenter.py" />
+            <source>Display</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/workspaces/settings/move_data.py" />
             <source>Helix Desktop closes, copies and verifies the data, and opens again. Running tasks stop. If the move is interrupted, the data stays where it is.</source>
             <translation type="unfinished" />
@@ -133,6 +138,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/services/build_info.py" />
+            <source>System</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/services/build_info.py" />
             <source>The server answered with status {status}.</source>
             <translation type="unfinished" />
         </message>
@@ -184,16 +194,6 @@
         <message>
             <location filename="../../helix_desktop/services/update_check.py" />
             <source>Your version ({current}) is newer than the newest release ({newest}).</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/settings/about/presenter.py" />
-            <source>display</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/services/build_info.py" />
-            <source>system</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -1118,7 +1118,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/cache/row_menu.py" />
-            <source>Find in content…</source>
+            <source>Find in content</source>
             <translation type="unfinished" />
         </message>
         <message numerus="yes">
@@ -5110,7 +5110,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/demo/screenshots.py" />
-            <source>Free some disk space, or choose another folder.</source>
+            <source>Free up disk space, or choose another folder.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -5367,6 +5367,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <source>At {share} of the context window, the conversation is compacted: a model writes a handover with goals, decisions, files, results and open tasks. It replaces the older messages; the newest stay word for word.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
             <source>Background work asks you before it reads more than {tokens} tokens or half the context window.</source>
             <translation type="unfinished" />
         </message>
@@ -5562,17 +5567,12 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
-            <source>When messages without a note pass {start} of the context window, a model writes observations about them in the background: dated facts, decisions and results. They replace these messages when the context reaches {place} of the window, or earlier when it costs little.</source>
+            <source>When messages without a note pass {start} of the context window, a model writes observations about them in the background: dated facts, decisions and results. They replace these messages when the context passes {place} of the context window, or earlier when it costs little.</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
-            <source>When the context reaches {share} of the window, the conversation is compacted: a model writes a handover with goals, decisions, files, results and open tasks. It replaces the older messages; the newest stay word for word.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
-            <source>When the observations pass {share} of the window, they are refined: merged into fewer, without outdated facts.</source>
+            <source>When the observations pass {share} of the context window, they are refined: merged into fewer, without outdated facts.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -7401,7 +7401,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/replay/replayer.py" />
-            <source>No open call has the id {id} of this output.</source>
+            <source>No open call has the id {id}.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -7461,7 +7461,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/replay/recording.py" />
-            <source>a call has an empty id</source>
+            <source>a call has no id</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -7537,7 +7537,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/replay/recording.py" />
-            <source>no open call has the id {id} of this answer</source>
+            <source>no open call has the id {id}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -7592,7 +7592,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/replay/report.py" />
-            <source>summaries and observations each</source>
+            <source>summaries and observations per recording</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -7602,12 +7602,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/replay/report.py" />
-            <source>summarizing calls each</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/replay/recording.py" />
-            <source>the answers to {calls} are missing before this {role} message</source>
+            <source>summarizing calls per recording</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -7622,12 +7617,17 @@
         </message>
         <message>
             <location filename="../../helix_desktop/replay/recording.py" />
-            <source>the file ends before the answers to {calls}</source>
+            <source>the file ends before the outputs of {calls}</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/replay/recording.py" />
             <source>the line is longer than {size} bytes</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/replay/recording.py" />
+            <source>the outputs of {calls} are missing before this {role} message</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -9030,11 +9030,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/settings/mcp/text.py" />
-            <source>Changed · needs your approval</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/settings/mcp/page.py" />
             <source>Command line, URL or JSON block</source>
             <translation type="unfinished" />
@@ -9173,6 +9168,11 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/mcp/server_form.py" />
             <source>Name</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/mcp/text.py" />
+            <source>Needs your approval</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -9707,7 +9707,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/providers/page.py" />
-            <source>Other server…</source>
+            <source>Other server</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -10939,7 +10939,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/app/launch_targets.py" />
-            <source>It doesn't exist, or it is a folder.</source>
+            <source>It doesn't exist, or is a folder.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11601,7 +11601,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/store/archive/importer.py" />
-            <source>The file changed while it was read ({detail}).</source>
+            <source>The file changed while it was read.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -13183,12 +13183,12 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/trust/dialog.py" />
-            <source>Trust it only if you know what it contains. In a trusted folder:</source>
+            <source>Trust folder</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/trust/dialog.py" />
-            <source>Trust this folder</source>
+            <source>Trust it only if you know what it contains. In a trusted folder:</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -6,14 +6,31 @@ from pathlib import Path
 
 import pytest
 from texts import ts_file
+from texts.build import SOURCE_CATALOG, problems_of, product_texts, write_source_catalog
 from texts.extract import extract
 from texts.rules import forbidden_words, outside_the_catalog
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def _written(folder: Path, code: str) -> Path:
     path = folder / "module.py"
     path.write_text(f'tr = Translator("Tests")\n{code}\n', encoding="utf-8")
     return path
+
+
+def test_every_text_keeps_the_rules() -> None:
+    """Every literal that a user reads is in the catalog, whole, and in the product's own words."""
+    entries, problems = product_texts(ROOT)
+    assert problems_of(ROOT, entries, problems) == []
+
+
+def test_the_source_catalog_is_that_of_the_code(tmp_path: Path) -> None:
+    """What a translator starts from has every text; `./helix texts` writes it."""
+    entries, _ = product_texts(ROOT)
+    written = tmp_path / SOURCE_CATALOG.name
+    write_source_catalog(written, entries)
+    assert (ROOT / SOURCE_CATALOG).read_text(encoding="utf-8") == written.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

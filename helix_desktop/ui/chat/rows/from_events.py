@@ -71,10 +71,10 @@ class ChatRows:
         """Like `apply`, but leave the badges of previous rows: for reading a complete log."""
         rows: list[Row | None] = []
         match recorded.event:
-            case UserSpoke() as said:
+            case UserSpoke() as message:
                 rows = [
-                    *self._ends.on_user_message(new_turn=not said.steered),
-                    _user_row(recorded, said, transcript),
+                    *self._ends.on_user_message(new_turn=not message.steered),
+                    _user_row(recorded, message, transcript),
                 ]
             case AssistantSpoke() as spoke:
                 rows = [*self._assistant_rows(recorded, spoke)]
