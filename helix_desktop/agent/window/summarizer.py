@@ -26,12 +26,13 @@ from helix_desktop.domain.cost import CostEstimate, Spending, call_cost, estimat
 from helix_desktop.domain.errors import (
     CompactionRefused,
     ContextWindowExceeded,
+    HelixError,
     InvalidModelResponse,
     ModelError,
     SummaryRefused,
 )
 from helix_desktop.domain.messages import ModelRequest, ModelResponse, RetryScheduled, TextDelta, Usage
-from helix_desktop.domain.user_text import TextContext, UserText
+from helix_desktop.domain.user_text import TextContext, UserText, join_sentences, verbatim
 
 _text = TextContext("Agent")
 
@@ -110,7 +111,7 @@ class _Attempt(Generic[T]):
     ) -> None:
         self._runtime, self._parse, self._on_partial_text = runtime, parse, on_partial_text
         self._calls, self.spent = 0, Spending()
-        self._problems: list[str] = []
+        self._problems: list[UserText] = []
         self._rejection: SummaryRefused | None = None
         self._capacities: dict[str, int] = {}
 
@@ -126,14 +127,17 @@ class _Attempt(Generic[T]):
             self._capacities[model.info.label] = self._input_capacity(model)
             value = await self._ask_whole(model, request, tokens, too_small)
             if value is not None:
-                return self._result(value, model, _text("{model} was used", model=model.info.label))
+                return self._result(value, model, _text("{model} wrote it.", model=model.info.label))
         density = _size(request) / max(1, tokens)
         too_small.sort(key=lambda model: self._capacities[model.info.label], reverse=True)
         for model in too_small:
             value = await self._ask_in_parts(model, task, density)
             if value is not None:
                 return self._result(
-                    value, model, _text("{model} read it in parts", model=model.info.label), is_deviation=True
+                    value,
+                    model,
+                    _text("{model} read it in parts.", model=model.info.label),
+                    is_deviation=True,
                 )
         for model in too_small:
             value = await self._ask_shortened(model, task, density)
@@ -141,10 +145,10 @@ class _Attempt(Generic[T]):
                 return self._result(
                     value,
                     model,
-                    _text("{model} read a shortened version", model=model.info.label),
+                    _text("{model} read a shortened version.", model=model.info.label),
                     is_deviation=True,
                 )
-        why = _fallback_text(_text("No model could write it"), self._problems)
+        why = join_sentences(_text("No model could write it."), *dict.fromkeys(self._problems))
         spent = self.spent
         return SummaryResult(None, "", False, self._calls, spent.tokens, why, spent.cost, self._rejection)
 
@@ -177,7 +181,8 @@ class _Attempt(Generic[T]):
     def _result(
         self, value: T, model: Model, outcome: UserText, is_deviation: bool = False
     ) -> SummaryResult[T]:
-        fallback = _fallback_text(outcome, self._problems) if is_deviation or self._problems else ""
+        problems = dict.fromkeys(self._problems)
+        fallback = join_sentences(outcome, *problems) if is_deviation or problems else ""
         info, spent = model.info, self.spent
         tokens, cost = spent.tokens, spent.cost
         return SummaryResult(
@@ -200,7 +205,7 @@ class _Attempt(Generic[T]):
         if tokens > self._capacities[label]:
             self._problems.append(
                 _text(
-                    "{model} has room for {capacity} of {tokens} tokens",
+                    "{model} has room for {capacity} of {tokens} tokens.",
                     model=label,
                     capacity=max(0, self._capacities[label]),
                     tokens=tokens,
@@ -223,8 +228,11 @@ class _Attempt(Generic[T]):
         label = model.info.label
         self._capacities[label] = min(self._capacities[label], tokens) // 2
 
-    def _note_error(self, model: Model, error: Exception) -> None:
-        self._problems.append(f"{model.info.label}: {str(error)[:_MAX_ERROR_LENGTH]}")
+    def _note_error(self, model: Model, error: HelixError) -> None:
+        reason = join_sentences(error.what, error.why)
+        if len(reason) > _MAX_ERROR_LENGTH:
+            reason = verbatim(reason[: _MAX_ERROR_LENGTH - 1] + "…")
+        self._problems.append(_text("{model}: {reason}", model=model.info.label, reason=reason))
         if isinstance(error, SummaryRefused):
             self._rejection = error
 
@@ -289,7 +297,7 @@ class _Attempt(Generic[T]):
             if tokens <= capacity:
                 return request, tokens
             characters *= capacity / tokens
-        self._problems.append(_text("even a shortened request exceeds {tokens} tokens", tokens=capacity))
+        self._problems.append(_text("Even a shortened request exceeds {tokens} tokens.", tokens=capacity))
         return None
 
     async def _stream_text(self, model: Model, request: ModelRequest, tokens: int) -> str:
@@ -327,9 +335,3 @@ class _Attempt(Generic[T]):
 
 def _size(request: ModelRequest) -> int:
     return sum(len(message.text) for message in request.messages)
-
-
-def _fallback_text(outcome: UserText, problems: list[str]) -> UserText:
-    if not problems:
-        return outcome
-    return _text("{outcome}: {problems}", outcome=outcome, problems="; ".join(dict.fromkeys(problems)))

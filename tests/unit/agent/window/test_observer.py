@@ -220,7 +220,7 @@ async def test_failures_back_off_and_end_in_extracts() -> None:
         4, observation_script=lambda _: [ModelUnreachable(verbatim("The server does not answer."))]
     )
     assert [event.why for event in rig.events(ObservationsFailed)] == [
-        "No model could write it: test/scripted: The server does not answer."
+        "No model could write it. test/scripted: The server does not answer."
     ]
     for wait, failures in ((117, 1), (1, 2), (238, 2)):
         rig.clock.advance_s(wait)
@@ -232,7 +232,7 @@ async def test_failures_back_off_and_end_in_extracts() -> None:
     (observations,) = rig.events(ObservationsMade)
     assert (observations.model, observations.fallback) == (
         NO_MODEL,
-        "No model could write it: test/scripted: The server does not answer.",
+        "No model could write it. test/scripted: The server does not answer.",
     )
     assert any("Think." in observation.text for observation in observations.observations)
     assert rig.conversation.session.transcript.observation_failures == 0
@@ -266,7 +266,7 @@ async def test_an_overflowing_request_is_read_in_parts() -> None:
 
     rig = await rig_after_turns(4, observation_script=observing)
     (observations,) = rig.events(ObservationsMade)
-    assert observations.fallback == "test/scripted read it in parts: test/scripted: Too long."
+    assert observations.fallback == "test/scripted read it in parts. test/scripted: Too long."
     assert observations.calls == len(rig.model.observation_requests) >= 3
     assert len(observations.observations) == 2 * (observations.calls - 1)
 

@@ -126,7 +126,7 @@ async def test_a_request_that_does_not_fit_is_not_sent() -> None:
     main, small, long = model("main", 1_000), model("small", 500), model("long", 9_000)
     result = await SummarizerRig(main, long, summary=small).ask(brief(20))
     assert (result.model, result.calls) == ("test/long", 1)
-    assert result.fallback_reason.startswith("test/long was used: test/small has room for 400 of ")
+    assert result.fallback_reason.startswith("test/long wrote it. test/small has room for 400 of ")
     assert "test/main has room for 900 of " in result.fallback_reason
     assert small.summary_requests == main.summary_requests == []
 
@@ -146,7 +146,7 @@ async def test_a_failed_model_is_followed_by_the_next(reply: ScriptedReply) -> N
     main = model("main", 8_000)
     result = await SummarizerRig(main, summary=model("small", 4_000, lambda _: reply)).ask(brief(3))
     assert (result.value, result.model, result.calls) == ("of e1 e2 e3", "test/main", 2)
-    assert result.fallback_reason.startswith("test/main was used: test/small: ")
+    assert result.fallback_reason.startswith("test/main wrote it. test/small: ")
 
 
 async def test_the_calibration_ratio_counts() -> None:
@@ -167,7 +167,7 @@ async def test_a_request_is_read_in_parts() -> None:
     assert result.value is not None
     assert result.value.startswith("merged ")
     assert re.findall(r"e(\d+)", result.value) == [str(n) for n in range(1, 21)]
-    assert result.fallback_reason.startswith("test/main read it in parts: test/small has room for ")
+    assert result.fallback_reason.startswith("test/main read it in parts. test/small has room for ")
     *parts, merging = [request.messages[-1].text for request in main.summary_requests]
     assert len(parts) == result.calls - 1 >= 3
     assert all("A wish." in part and "What was known." not in part for part in parts)
@@ -235,7 +235,7 @@ async def test_the_request_itself_overflows() -> None:
     result = await SummarizerRig(main).ask(brief(20))
     assert result.value is not None
     assert re.findall(r"e(\d+)", result.value) == [str(n) for n in range(1, 21)]
-    assert result.fallback_reason == "test/main read it in parts: test/main: Too long."
+    assert result.fallback_reason == "test/main read it in parts. test/main: Too long."
 
 
 async def test_the_middle_is_omitted() -> None:
@@ -248,7 +248,7 @@ async def test_the_middle_is_omitted() -> None:
     main = model("main", 600, full_request_only)
     result = await SummarizerRig(main).ask(brief(200))
     assert result.fallback_reason.startswith(
-        "test/main read a shortened version: test/main has room for 500 "
+        "test/main read a shortened version. test/main has room for 500 "
     )
     assert "test/main: The model sent no summary." in result.fallback_reason
     assert result.value is not None
@@ -270,7 +270,7 @@ async def test_more_is_omitted_while_it_overflows() -> None:
 
     main = model("main", 4_000, tiny_inside)
     result = await SummarizerRig(main).ask(brief(30))
-    assert result.fallback_reason.startswith("test/main read a shortened version: ")
+    assert result.fallback_reason.startswith("test/main read a shortened version. ")
     assert result.value is not None
     assert result.value.endswith("e30")
     sizes = [len(request.messages[-1].text.split()) for request in main.summary_requests]
@@ -290,7 +290,7 @@ async def test_no_model_succeeds() -> None:
     result = await SummarizerRig(main).ask(brief(20))
     assert result.value is None
     assert result.calls <= 12
-    assert result.fallback_reason.startswith("No model could write it: test/main has room for 900 of ")
+    assert result.fallback_reason.startswith("No model could write it. test/main has room for 900 of ")
     assert "test/main: Too long." in result.fallback_reason
 
 
@@ -299,7 +299,7 @@ async def test_unreachable_models_are_tried_once() -> None:
     main = model("main", 8_000, lambda _: [ModelUnreachable(verbatim("The server does not answer."))])
     result = await SummarizerRig(main).ask(brief(3))
     assert (result.value, result.calls) == (None, 1)
-    assert result.fallback_reason == "No model could write it: test/main: The server does not answer."
+    assert result.fallback_reason == "No model could write it. test/main: The server does not answer."
 
 
 async def test_an_unavailable_server_is_given_up_soon() -> None:
@@ -311,7 +311,7 @@ async def test_an_unavailable_server_is_given_up_soon() -> None:
     assert (result.value, result.calls) == (None, 1)
     assert (
         result.fallback_reason
-        == "No model could write it: test/main: test/main couldn't answer. no connection"
+        == "No model could write it. test/main: test/main couldn't answer. no connection"
     )
     main = model("main", 8_000, lambda _: [RetryScheduled(2, 300.0, "asks to wait")])
     assert (await SummarizerRig(main).ask(brief(3))).value is None
