@@ -47,8 +47,8 @@ def _add_run(commands: Commands, common: argparse.ArgumentParser) -> None:
         parents=[common],
         help=tr("run one turn without the window"),
         description=tr(
-            "Run one turn. In a folder that you haven't trusted, with {trust} or in the window, this fails "
-            "with exit code {code}: files there could act on this computer.",
+            "Run one turn. It fails with exit code {code} in a folder that isn't trusted: files there could "
+            "act on this computer. Trust a folder with {trust} or in the window.",
             trust="--trust",
             code=str(USAGE),
         ),
@@ -62,7 +62,7 @@ def _add_run(commands: Commands, common: argparse.ArgumentParser) -> None:
         metavar="TEXT",
         help=tr("message to send"),
     )
-    run.add_argument("--model", default="", metavar="PROVIDER/NAME", help=tr("model that answers"))
+    run.add_argument("--model", default="", metavar="PROVIDER/NAME", help=tr("model to use"))
     run.add_argument(
         "--base-url",
         default="",
@@ -224,7 +224,7 @@ def _add_mcp(commands: Commands, common: argparse.ArgumentParser) -> None:
         parents=[common],
         help=tr("share a workspace's cache over MCP (Model Context Protocol)"),
         description=tr(
-            "Offers the tools {tools} over standard input and output. With {http}, programs on this computer "
+            "Offer the tools {tools} over standard input and output. With {http}, programs on this computer "
             "that have the token can use them. The workspace can stay open in the window.",
             tools=_SERVED_TOOLS,
             http="--http",

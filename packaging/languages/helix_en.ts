@@ -411,6 +411,11 @@
             <source>Enter more digits.</source>
             <translation type="unfinished" />
         </message>
+        <message>
+            <location filename="../../helix_desktop/agent/window/summarizer.py" />
+            <source>Even a shortened request exceeds {tokens} tokens.</source>
+            <translation type="unfinished" />
+        </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/agent/intake/extractor.py" />
             <source>Extracted from %n parts.</source>
@@ -504,7 +509,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/agent/window/summarizer.py" />
-            <source>No model could write it</source>
+            <source>No model could write it.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -817,11 +822,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/agent/window/summarizer.py" />
-            <source>even a shortened request exceeds {tokens} tokens</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/agent/cached_content.py" />
             <source>{file} can't be sent as an image.</source>
             <translation type="unfinished" />
@@ -838,17 +838,17 @@
         </message>
         <message>
             <location filename="../../helix_desktop/agent/window/summarizer.py" />
-            <source>{model} has room for {capacity} of {tokens} tokens</source>
+            <source>{model} has room for {capacity} of {tokens} tokens.</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/agent/window/summarizer.py" />
-            <source>{model} read a shortened version</source>
+            <source>{model} read a shortened version.</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/agent/window/summarizer.py" />
-            <source>{model} read it in parts</source>
+            <source>{model} read it in parts.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -858,7 +858,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/agent/window/summarizer.py" />
-            <source>{model} was used</source>
+            <source>{model} wrote it.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -868,7 +868,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/agent/window/summarizer.py" />
-            <source>{outcome}: {problems}</source>
+            <source>{model}: {reason}</source>
             <translation type="unfinished" />
         </message>
     </context>
@@ -2998,7 +2998,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/cli/parser.py" />
-            <source>Offers the tools {tools} over standard input and output. With {http}, programs on this computer that have the token can use them. The workspace can stay open in the window.</source>
+            <source>Offer the tools {tools} over standard input and output. With {http}, programs on this computer that have the token can use them. The workspace can stay open in the window.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -3038,7 +3038,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/cli/parser.py" />
-            <source>Run one turn. In a folder that you haven't trusted, with {trust} or in the window, this fails with exit code {code}: files there could act on this computer.</source>
+            <source>Run one turn. It fails with exit code {code} in a folder that isn't trusted: files there could act on this computer. Trust a folder with {trust} or in the window.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -3443,7 +3443,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/cli/parser.py" />
-            <source>model that answers</source>
+            <source>model to use</source>
             <translation type="unfinished" />
         </message>
         <message>
