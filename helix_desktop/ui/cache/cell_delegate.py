@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import ceil
+
 from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QRect, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter
 from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem
@@ -9,11 +11,13 @@ from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.ui.cache.columns import COLUMNS, CellStyle
 from helix_desktop.ui.cache.rows import CacheState
+from helix_desktop.ui.cache.state_labels import STATE_LABELS
 from helix_desktop.ui.cache.table_model import CacheTableModel
 from helix_desktop.ui.design.pill import Tone, paint_pill, tone_colors
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
+from helix_desktop.words.translation import translate
 
 PAD = 12  # pixels left and right of a cell's text
 EDGE = 18  # pixels left of the first column's
@@ -36,6 +40,16 @@ STATE_TONES: dict[CacheState, Tone] = {
     "damaged": "error",
     "in_trash": "neutral",
 }
+
+
+def widest_state() -> int:
+    """Return the pixels that the longest name of a state needs, with its pill."""
+    metrics = QFontMetricsF(ui_font(11, 500))
+    return (
+        EDGE
+        + _PILL_PAD
+        + ceil(max(metrics.horizontalAdvance(translate(text)) for text in STATE_LABELS.values()))
+    )
 
 
 class CacheDelegate(QStyledItemDelegate):

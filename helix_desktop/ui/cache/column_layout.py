@@ -6,6 +6,7 @@ from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QTableView
 
+from helix_desktop.ui.cache.cell_delegate import widest_state
 from helix_desktop.ui.cache.columns import COLUMN_INDEX, COLUMNS, ColumnKey, column_widths, fitting_columns
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.words.translation import Translator, translate
@@ -60,6 +61,7 @@ class ColumnLayout(QObject):
         for column in COLUMNS:
             self._table.setColumnHidden(COLUMN_INDEX[column.key], False)  # else Qt does not say what it needs
         titles = {column.key: head.sectionSizeHint(COLUMN_INDEX[column.key]) for column in COLUMNS}
+        titles["state"] = max(titles["state"], widest_state())
         visible = fitting_columns(width, scale, self._is_searching, titles)
         if self._overrides:
             visible = frozenset(key for key, on in self._overrides.items() if on)

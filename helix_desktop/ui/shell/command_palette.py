@@ -87,6 +87,7 @@ class CommandPalette(QuickPicker):
             words, menu = action_text(action), commands[action]
             if matches_query(needle, words, menu):
                 item = QStandardItem(words)
+                item.setToolTip(words)
                 item.setData(action, _ACTION_ROLE)
                 item.setData(menu, _MENU_ROLE)
                 state = tr("checked") if action.isChecked() else ""

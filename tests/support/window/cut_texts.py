@@ -11,6 +11,7 @@ from PySide6.QtWidgets import (
     QHeaderView,
     QLabel,
     QLineEdit,
+    QListWidget,
     QMenuBar,
     QPlainTextEdit,
     QScrollArea,
@@ -19,7 +20,9 @@ from PySide6.QtWidgets import (
     QSplitterHandle,
     QStyle,
     QStyleOptionComboBox,
+    QTableView,
     QToolButton,
+    QTreeWidget,
     QWidget,
 )
 
@@ -30,6 +33,7 @@ from helix_desktop.ui.design.quick_picker import QuickPicker
 
 _TOLERANCE_PX = 2  # rounding of fractional text sizes
 _MIN_SHORTENED_PX = 44  # of a shortened text: a word, not a letter and three dots
+_ROWS = 12  # of a table that are looked at
 _LINE_EDIT_GAP_PX = 4  # that Qt leaves at both ends of a line edit
 _FLOATING = (QScrollBar, QSizeGrip, QSplitterHandle, QuickPicker)
 """Widgets that lie over others on purpose."""
@@ -69,6 +73,8 @@ def _problems(widget: QWidget) -> Iterator[str]:
             for action in widget.actions():
                 if action.isVisible() and not widget.rect().contains(widget.actionGeometry(action)):
                     yield f"no room for {action.text()!r}"
+        case QTableView() | QListWidget() | QTreeWidget():
+            yield from _cut_cells(widget)
         case QScrollArea():
             content = widget.widget() or widget.viewport()
             yield from _too_wide("content", content.width(), widget.viewport().width())
@@ -108,6 +114,19 @@ def _cut_sections(header: QHeaderView) -> Iterator[str]:
         tooltip = str(model.headerData(at, header.orientation(), role.ToolTipRole) or "")
         if text and not header.isSectionHidden(at) and text not in tooltip:
             yield from _too_wide(text, header.sectionSizeHint(at), header.sectionSize(at))
+
+
+def _cut_cells(view: QTableView | QListWidget | QTreeWidget) -> Iterator[str]:
+    """Yield texts of cells that are cut, and whose tooltip does not have them."""
+    model, role = view.model(), Qt.ItemDataRole
+    columns = 1 if isinstance(view, QListWidget) else model.columnCount()
+    for row in range(min(model.rowCount(), _ROWS)):
+        for column in range(columns):
+            index = model.index(row, column)
+            text, room = str(index.data(role.DisplayRole) or ""), view.visualRect(index).width()
+            if not room or text in str(index.data(role.ToolTipRole) or ""):
+                continue
+            yield from _too_wide(text, view.fontMetrics().horizontalAdvance(text), room)
 
 
 def _size_of_text(widget: QWidget) -> tuple[str, QSize, QSize]:

@@ -169,7 +169,7 @@ async def test_an_invalid_text_is_reported_in_place(qapp: QApplication, tmp_path
         dialog.editor.setPlainText("## Something else\n- Words.")
         press(dialog, "hand_over")
         await until(lambda: dialog.problem, "the problem")
-        assert "not one of the six headings" in dialog.problem
+        assert "isn't one of the six headings" in dialog.problem
         assert rig.events(HandoverMade) == []
         dialog.editor.setPlainText(text)
         await until(dialog.commit_button.isEnabled, "ready again")

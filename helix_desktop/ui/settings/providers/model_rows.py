@@ -79,8 +79,9 @@ def cell_text(row: ModelRow, column: int) -> str:
 
 
 def tooltip_text(row: ModelRow, column: int) -> str:
-    """Return where the figures of a cell come from, a line each."""
-    lines = [tr("Default model of this provider")] if row.is_default and column == 0 else []
+    """Return words that a narrow column cuts, and where the figures of a cell come from, a line each."""
+    lines = [cell_text(row, column)] if column in (0, len(COLUMNS) - 1) else []
+    lines += [tr("Default model of this provider")] if row.is_default and column == 0 else []
     for figure in _FIGURES_BY_COLUMN[column]:
         fact = row.spec.values.get(figure)
         if fact is not None:

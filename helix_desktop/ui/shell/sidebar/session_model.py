@@ -93,7 +93,7 @@ class SessionModel(QAbstractListModel):
             return format_short_time(entry.updated_ms, self._now)
         if role == Qt.ItemDataRole.AccessibleTextRole:
             return _accessible_text(entry)
-        return entry.title if role == Qt.ItemDataRole.ToolTipRole else None
+        return f"{entry.title}\n{entry.subtitle}" if role == Qt.ItemDataRole.ToolTipRole else None
 
     def setData(self, index: _Index, value: object, role: int = Qt.ItemDataRole.EditRole) -> bool:
         """Ask for a new title; the list shows it when the session says so."""

@@ -107,6 +107,7 @@ class Switcher(QuickPicker):
         for workspace in self._workspaces:
             if matches_query(needle, workspace.name, workspace.path):
                 item = QStandardItem(workspace.name)
+                item.setToolTip(f"{workspace.name}\n{workspace.path}")
                 item.setData(workspace, _ROW_ROLE)
                 parts = (workspace.name, workspace.path, badge_label(workspace.badge))
                 item.setData(", ".join(filter(None, parts)), Qt.ItemDataRole.AccessibleTextRole)
