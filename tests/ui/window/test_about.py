@@ -48,7 +48,7 @@ async def test_nothing_is_requested_before_the_user_asks(qapp: QApplication, tmp
             for _ in range(2):
                 about.show_release("")
                 press(about, ASK)
-                expected = f"Version 9.1.0 of 2026-12-01 is available (you have {__version__})."
+                expected = f"Version 9.1.0 from 2026-12-01 is available (you have {__version__})."
                 await until(partial(says, about, expected), "the answer")
         assert len(site.requests) == 2
         for request in site.requests:
