@@ -6230,6 +6230,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/services/mcp/config_import.py" />
+            <source>Nothing to add.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/services/mcp/config_import.py" />
             <source>Paste a command line, a URL, or a JSON block.</source>
             <translation type="unfinished" />
         </message>
@@ -6386,11 +6391,6 @@
         <message>
             <location filename="../../helix_desktop/services/mcp/config_import.py" />
             <source>The variables or headers of {name} can't be read.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/services/mcp/config_import.py" />
-            <source>There is nothing to add.</source>
             <translation type="unfinished" />
         </message>
         <message>

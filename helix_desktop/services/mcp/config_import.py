@@ -41,9 +41,7 @@ def parse_server_configs(pasted: str, used_names: tuple[str, ...] = ()) -> tuple
     """Parse the servers that a text describes; their names differ from `used_names`. Raises InvalidInput."""
     pasted = pasted.strip()
     if not pasted:
-        raise InvalidInput(
-            text("There is nothing to add."), fix=text("Paste a command line, a URL, or a JSON block.")
-        )
+        raise InvalidInput(text("Nothing to add."), fix=text("Paste a command line, a URL, or a JSON block."))
     if pasted.startswith(("{", '"')):
         return _from_json(pasted, used_names)
     if re.match(r"https?://", pasted):
