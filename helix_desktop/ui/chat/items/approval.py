@@ -69,7 +69,8 @@ class ApprovalItem(RowItem):
         self._color_diff()
         self._set_texts([self._summary, *self._rule_text, self._detail, *self._offers])
         self._well = QRectF()
-        self._label = QRectF()
+        label = translate(_CHOICE if len(row.offers) > 1 else _ONE_RULE)
+        self._label = paragraph_layout(label, tools, theme.faint, SMALL)
         self._marks: list[QRectF] = []
 
     @property
@@ -114,8 +115,8 @@ class ApprovalItem(RowItem):
             text.x, text.y = pad, y
             y += text.layout(inner) + style.px(6)
         y = self._arrange_detail(y + style.px(4), inner)
-        self._label = QRectF(pad, y, inner, style.px(18))
-        y = self._arrange_offers(y + style.px(22), inner)
+        self._label.x, self._label.y = pad, y
+        y = self._arrange_offers(y + max(style.px(22), self._label.layout(inner) + style.px(4)), inner)
         for line in _LINES:
             y = self._arrange_buttons(line, y, width) + style.px(8)
         return y + style.px(7)
@@ -173,8 +174,7 @@ class ApprovalItem(RowItem):
         paint_box(painter, card, style.color(theme.surface), style.color(theme.warn), 12)
         self._paint_head(painter)
         paint_box(painter, self._well, style.color(theme.code_surface), style.color(theme.border), 8)
-        words = translate(_CHOICE if self._marks else _ONE_RULE)
-        paint_line(painter, style, self._label, words, style.font(SMALL), theme.faint)
+        self._label.paint(painter, state.clip, ())
         for number, mark in enumerate(self._marks):
             self._paint_mark(painter, mark, number == self._selected_offer)
         for text in self.texts:
