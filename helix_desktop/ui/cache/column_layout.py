@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from math import ceil
+
 from PySide6.QtCore import QObject, Qt
-from PySide6.QtGui import QAction
+from PySide6.QtGui import QAction, QFontMetricsF
 from PySide6.QtWidgets import QMenu, QTableView
 
 from helix_desktop.ui.cache.cell_delegate import widest_state
 from helix_desktop.ui.cache.columns import COLUMN_INDEX, COLUMNS, ColumnKey, column_widths, fitting_columns
-from helix_desktop.ui.design.style.fonts import scaled
+from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Cache")
+
+_TITLE_FONT, _TITLE_PAD_PX = (11, 600), 22  # of a section in the style sheet: size, weight; what is around it
 
 
 class ColumnLayout(QObject):
@@ -57,18 +61,26 @@ class ColumnLayout(QObject):
     def fit(self) -> None:
         """Set each column's width; show the columns that fit, unless the user chose them."""
         width, scale = self._table.viewport().width(), scaled(100) / 100
-        head = self._table.horizontalHeader()
-        for column in COLUMNS:
-            self._table.setColumnHidden(COLUMN_INDEX[column.key], False)  # else Qt does not say what it needs
-        titles = {column.key: head.sectionSizeHint(COLUMN_INDEX[column.key]) for column in COLUMNS}
-        titles["state"] = max(titles["state"], widest_state())
+        titles = self._title_widths()
         visible = fitting_columns(width, scale, self._is_searching, titles)
         if self._overrides:
             visible = frozenset(key for key, on in self._overrides.items() if on)
         for column in COLUMNS:
             self._table.setColumnHidden(COLUMN_INDEX[column.key], column.key not in visible)
         for key, column_width in column_widths(width, visible, scale, titles):
-            head.resizeSection(COLUMN_INDEX[key], column_width)
+            self._table.horizontalHeader().resizeSection(COLUMN_INDEX[key], column_width)
+
+    def _title_widths(self) -> dict[ColumnKey, int]:
+        """Return what the names of columns need in pixels, and what the states below their name need."""
+        metrics, model = QFontMetricsF(ui_font(*_TITLE_FONT)), self._table.model()
+        titles = {
+            column.key: str(model.headerData(COLUMN_INDEX[column.key], Qt.Orientation.Horizontal))
+            for column in COLUMNS
+        }
+        widths = {
+            key: ceil(metrics.horizontalAdvance(title)) + _TITLE_PAD_PX for key, title in titles.items()
+        }
+        return widths | {"state": max(widths["state"], widest_state())}
 
     def _clear_overrides(self) -> None:
         self._overrides = {}

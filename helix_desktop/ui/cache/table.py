@@ -47,6 +47,7 @@ class CacheTable(Themed, QTableView):
         self._delegate = CacheDelegate(model, self, now)
         self._hovered = -1
         self.setModel(model)
+        model.headerDataChanged.connect(lambda *_: self.columns.fit())  # the arrow of the order needs room
         self.setItemDelegate(self._delegate)
         self.setAccessibleName(tr("Cache entries"))
         self.setShowGrid(False)

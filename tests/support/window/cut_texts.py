@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from PySide6.QtCore import QRect, QSize, Qt
+from PySide6.QtGui import QFontMetricsF
 from PySide6.QtWidgets import (
     QAbstractButton,
     QComboBox,
@@ -30,9 +31,11 @@ from helix_desktop.ui.chat.viewport.accessibility import RowArea
 from helix_desktop.ui.design.labels import ElidedLabel, TextLine
 from helix_desktop.ui.design.layout.disclosure import DisclosureHead
 from helix_desktop.ui.design.quick_picker import QuickPicker
+from helix_desktop.ui.design.style.fonts import ui_font
 
 _TOLERANCE_PX = 2  # rounding of fractional text sizes
 _MIN_SHORTENED_PX = 44  # of a shortened text: a word, not a letter and three dots
+_HEADER_PAD_PX = 20  # around the name of a column, in the style sheet
 _ROWS = 12  # of a table that are looked at
 _LINE_EDIT_GAP_PX = 4  # that Qt leaves at both ends of a line edit
 _FLOATING = (QScrollBar, QSizeGrip, QSplitterHandle, QuickPicker)
@@ -108,12 +111,13 @@ def _shortened(widget: QWidget, text: str, needed: int) -> Iterator[str]:
 def _cut_sections(header: QHeaderView) -> Iterator[str]:
     if header.orientation() == Qt.Orientation.Vertical:
         return
-    role, model = Qt.ItemDataRole, header.model()
+    role, model, metrics = Qt.ItemDataRole, header.model(), QFontMetricsF(ui_font(11, 600))
     for at in range(header.count()):
         text = str(model.headerData(at, header.orientation(), role.DisplayRole) or "")
         tooltip = str(model.headerData(at, header.orientation(), role.ToolTipRole) or "")
         if text and not header.isSectionHidden(at) and text not in tooltip:
-            yield from _too_wide(text, header.sectionSizeHint(at), header.sectionSize(at))
+            needed = round(metrics.horizontalAdvance(text)) + _HEADER_PAD_PX
+            yield from _too_wide(text, needed, header.sectionSize(at))
 
 
 def _cut_cells(view: QTableView | QListWidget | QTreeWidget) -> Iterator[str]:
