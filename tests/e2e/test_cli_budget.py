@@ -29,7 +29,7 @@ async def test_a_turn_ends_where_the_budget_does(tmp_path: Path) -> None:
         url = server.base_url
         first = await cli.run_with_server(url, "Go", "--budget-tokens", "2000", "--budget-usd", "0.5")
         assert first.code == 1
-        assert "The session budget is used up. It used 2,000 of 2,000 tokens and $0.00 of $0.50" in first.err
+        assert "The session budget is used up. Used: 2,000 of 2,000 tokens and $0.00 of $0.50" in first.err
         assert "--budget-tokens" in first.err
         events = [line.event for line in first.lines]
         assert BudgetSet(2_000, 0.5) in events
