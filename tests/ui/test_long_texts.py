@@ -14,6 +14,7 @@ from helix_desktop.config.paths import resources_dir
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.style.theme import LIGHT
+from helix_desktop.ui.design.themed import retint
 from tests.support.galleries import every_screen, panes_gallery
 from tests.support.galleries.every_screen import Screen
 from tests.support.pseudo_languages import pseudo_language
@@ -62,6 +63,7 @@ def _close_later(qtbot: QtBot, widget: QWidget) -> None:
 async def _problems(screen: Screen) -> list[str]:
     """Return what does not fit, at each of a screen's sizes."""
     found = []
+    retint(screen.widget, LIGHT)  # which brings the icons
     for size in screen.sizes:
         screen.widget.show()
         if size != (0, 0):

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QButtonGroup, QSizePolicy, QStackedWidget, QWidget
+from PySide6.QtWidgets import QButtonGroup, QSizePolicy, QSpacerItem, QStackedWidget, QWidget
 
 from helix_desktop.ui.design.buttons import ICON_GAP_PX, TabButton, TabList
 from helix_desktop.ui.design.labels import label
@@ -20,6 +20,7 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Controls")
 
+_MARGINS_PX = 27  # left and right of the names, with the line at the edge
 _NAV_PX = 196  # at 100 %, or what the longest name needs
 
 
@@ -70,6 +71,10 @@ class PageStack(Themed, QWidget):
             self._buttons[page.key] = button
             self._stack.addWidget(page.widget)
         names.addStretch(1)
+        # A least width of the list itself would let it become narrower than its names.
+        self._room = QSpacerItem(0, 0)
+        names.addSpacerItem(self._room)
+        self._names = names
         self._nav.setLayout(names)
         self._nav.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Preferred)
         across = row(self._nav, self._stack, gap=0)
@@ -103,4 +108,5 @@ class PageStack(Themed, QWidget):
         for page in self._pages.values():
             self._buttons[page.key].setIcon(icon(page.icon, theme.muted, 16))
             self._buttons[page.key].setIconSize(QSize(16 + ICON_GAP_PX, 16))
-        self._nav.setMinimumWidth(fonts.scaled(_NAV_PX))
+        self._room.changeSize(fonts.scaled(_NAV_PX) - _MARGINS_PX, 0)
+        self._names.invalidate()
