@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from math import ceil
-
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QAction, QFontMetricsF
 from PySide6.QtWidgets import QMenu, QTableView
@@ -15,7 +13,7 @@ from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Cache")
 
-_TITLE_FONT, _TITLE_PAD_PX = (11, 600), 22  # of a section in the style sheet: size, weight; what is around it
+_TITLE_FONT, _TITLE_PAD_PX = (11, 600), 28  # of a section in the style sheet: size, weight; what is around it
 
 
 class ColumnLayout(QObject):
@@ -78,7 +76,7 @@ class ColumnLayout(QObject):
             for column in COLUMNS
         }
         widths = {
-            key: ceil(metrics.horizontalAdvance(title)) + _TITLE_PAD_PX for key, title in titles.items()
+            key: round(metrics.horizontalAdvance(title)) + _TITLE_PAD_PX for key, title in titles.items()
         }
         return widths | {"state": max(widths["state"], widest_state())}
 
