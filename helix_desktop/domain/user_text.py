@@ -110,7 +110,10 @@ def fill(template: str, facts: Mapping[str, object], count: int, show: Callable[
     if not facts and COUNT_MARK not in template:
         return template
     rendered = {name: show(fact) for name, fact in facts.items()}
-    return template.replace(COUNT_MARK, "{__count}").format_map({**rendered, "__count": show(count)})
+    if COUNT_MARK in template:
+        rendered["__count"] = show(count)
+        template = template.replace(COUNT_MARK, "{__count}")
+    return template.format_map(rendered)
 
 
 def plain_text(value: object) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, Protocol
 
-from helix_desktop.domain.user_text import TextContext, UserText, fill
+from helix_desktop.domain.user_text import TextContext, UserText, english_fact, fill
 from helix_desktop.words.english import English
 
 
@@ -66,6 +66,8 @@ class Translator:
 
         Raises KeyError if a fact is missing.
         """
+        if isinstance(_language, English):  # every cell of a table asks in every frame
+            return fill(source, facts, 0, english_fact)
         return translate(self._text(source, comment, **facts))
 
     def plural(self, count: int, singular: str, source: str, comment: str = "", /, **facts: object) -> str:
