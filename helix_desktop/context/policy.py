@@ -197,7 +197,7 @@ def policy_from(fields: Mapping[str, Any]) -> ContextPolicy:
     if not isinstance(profile, str) or profile not in PROFILES:
         names = ", ".join(PROFILES)
         raise ValueError(
-            _text("profile must be one of {names} (got {given})", names=names, given=repr(profile))
+            _text("profile must be one of {names} (got {value})", names=names, value=repr(profile))
         )
     merged = {**msgspec.structs.asdict(PROFILES[profile]), **fields}
     try:

@@ -126,7 +126,7 @@ class ModelService:
             return self._create_model(provider, _with_window(info, window), await self._key_for(provider))
         if not _is_http_url(base_url):
             raise InvalidInput(
-                text("The base URL must be a web address (got {given}).", given=repr(base_url)),
+                text("The base URL must be a web address (got {value}).", value=repr(base_url)),
                 fix=text("Write it as {form}.", form="http://HOST:PORT/v1"),
             )
         name, model_name = _split_label(label)
@@ -140,7 +140,7 @@ class ModelService:
             provider = Provider(name=name, base_url=base_url)
         except ValueError as error:
             raise InvalidInput(
-                text("The model must be PROVIDER/NAME (got {given}).", given=repr(label)),
+                text("The model must be PROVIDER/NAME (got {value}).", value=repr(label)),
                 fix=text("Use one word as the provider's name."),
             ) from error
         info = _with_window(provider.model_info(model_name, self.catalog), window)

@@ -6613,7 +6613,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/services/models.py" />
-            <source>The base URL must be a web address (got {given}).</source>
+            <source>The base URL must be a web address (got {value}).</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -6633,7 +6633,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/services/models.py" />
-            <source>The model must be PROVIDER/NAME (got {given}).</source>
+            <source>The model must be PROVIDER/NAME (got {value}).</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -9071,7 +9071,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/mcp/text.py" />
-            <source>Each variable must be NAME=value (got {given}).</source>
+            <source>Each variable must be NAME=value (got {value}).</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -10833,7 +10833,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/context/policy.py" />
-            <source>profile must be one of {names} (got {given})</source>
+            <source>profile must be one of {names} (got {value})</source>
             <translation type="unfinished" />
         </message>
         <message>

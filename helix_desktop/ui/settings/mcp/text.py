@@ -129,7 +129,7 @@ def _parse_variables(lines: str) -> dict[str, str]:
         pair = _VARIABLE.fullmatch(line)
         if pair is None:
             raise InvalidInput(
-                text("Each variable must be NAME=value (got {given}).", given=repr(line.strip()[:60])),
+                text("Each variable must be NAME=value (got {value}).", value=repr(line.strip()[:60])),
                 fix=text("Write one per line."),
             )
         values[pair[1]] = pair[2].strip()
