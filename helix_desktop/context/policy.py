@@ -10,7 +10,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.digest import HEX_DIGITS, MIN_PREFIX
+from helix_desktop.domain.user_text import TextContext, UserText
 
 _text = TextContext("Settings: Policy")
 
@@ -25,7 +26,8 @@ class ContextPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     Names ending in `_at` and `_keep` are shares of the window; 0 turns intake, arguments, folding and
     observations off where it is allowed. A session may spend `budget_tokens` in and out, and `budget_cost` US
     dollars; 0: as much as it takes. Background work that would read more than `ask_above` tokens, or half the
-    window, asks first; 0: it never asks.
+    window, asks first; 0: it never asks. Markers name a digest by `handle_digits` of its hex digits; notes
+    may keep `anchor_tokens` of identifiers in the window that their steps took out of it.
     """
 
     profile: str = "balanced"
@@ -60,6 +62,8 @@ class ContextPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     handover_keep: float = 0.10
     user_text_tokens: int = 20_000
     ledger_tokens: int = 600
+    handle_digits: int = 12
+    anchor_tokens: int = 1_000
     panic_at: float = 0.95
     panic_to: float = 0.70
     budget_tokens: int = 0
@@ -70,10 +74,9 @@ class ContextPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         """Raise ValueError if the numbers cannot work together."""
         for name, low, high in _SHARES:
             if not low <= getattr(self, name) <= high:
-                why = _text(
-                    "{field} must be between {low} and {high}", field=name, low=str(low), high=str(high)
-                )
-                raise ValueError(why)
+                raise ValueError(_between(name, str(low), str(high)))
+        if not MIN_PREFIX <= self.handle_digits <= HEX_DIGITS:
+            raise ValueError(_between("handle_digits", str(MIN_PREFIX), str(HEX_DIGITS)))
         for name in _COUNTS:
             if getattr(self, name) < 0:
                 raise ValueError(_text("{field} must be at least 0", field=name))
@@ -96,6 +99,10 @@ class ContextPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         return msgspec.structs.replace(
             self, **{name: int(getattr(self, name) * scale) for name in _SCALED if getattr(self, name)}
         )
+
+
+def _between(field: str, low: str, high: str) -> UserText:
+    return _text("{field} must be between {low} and {high}", field=field, low=low, high=high)
 
 
 def conflicting_fields(fields: Mapping[str, Any]) -> tuple[str, str] | None:
@@ -138,6 +145,7 @@ _COUNTS = (
     "handover_least_messages",
     "user_text_tokens",
     "ledger_tokens",
+    "anchor_tokens",
     "budget_tokens",
     "budget_cost",
     "ask_above",
@@ -162,6 +170,8 @@ PROFILES: Mapping[str, ContextPolicy] = {
     "balanced": ContextPolicy(),
     "classic": ContextPolicy(
         profile="classic",
+        handle_digits=64,
+        anchor_tokens=0,
         protect_steps=20,
         protect_tokens=15_000,
         protect_argument_steps=10,
@@ -173,6 +183,8 @@ PROFILES: Mapping[str, ContextPolicy] = {
     ),
     "plain": ContextPolicy(
         profile="plain",
+        handle_digits=64,
+        anchor_tokens=0,
         intake_above=0,
         protect_steps=10,
         protect_tokens=1_000_000,

@@ -29,9 +29,9 @@ def is_digest_prefix(text: str) -> bool:
     return _PREFIX.fullmatch(text) is not None
 
 
-def bare_marker(digest: str) -> str:
-    """Return the bare marker of a digest; the tool's name is never prefixed."""
-    return f'[CACHED] {RECALL_TOOL}("{digest}")'
+def bare_marker(digest: str, digits: int = HEX_DIGITS) -> str:
+    """Return the bare marker of a digest, by its first `digits`; the tool's name is never prefixed."""
+    return f'[CACHED] {RECALL_TOOL}("{digest[:digits]}")'
 
 
 def marker(digest: str, tool: str, target: str, size: int, line: str) -> str:

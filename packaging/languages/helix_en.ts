@@ -10412,6 +10412,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
+            <source>Digits of the digest in a marker</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/form.py" />
             <source>Doubles after each failure, up to four times as long.</source>
             <translation type="unfinished" />
         </message>
@@ -10428,6 +10433,11 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/forms.py" />
             <source>Enter a whole number.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/form.py" />
+            <source>File names, symbols and numbers of the noted steps. 0 turns this off.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -10524,6 +10534,11 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
             <source>Merges observations and drops outdated facts.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/form.py" />
+            <source>Names kept beside notes</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -10698,6 +10713,11 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
             <source>Summarize at least</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/form.py" />
+            <source>The agent recalls an output by them. 64 is the whole digest.</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -184,7 +184,9 @@ class ToolAnswered(EventBase, frozen=True, tag="tool-answered"):
     accompany the shown form and count in `tokens`; the text of the shown form says what they are.
     `intake_cost`
     is what models took for the form, in US dollars. `full_tokens` counts the whole output where another form
-    is shown; 0 where it is shown whole, or in a log of an older version.
+    is shown; 0 where it is shown whole, or in a log of an older version. `about` says in a few words what the
+    output holds, for its marker; the marker names its digest by the first `handle_digits` of its hex digits.
+    `identifiers` are the names of paths, symbols, errors and the like in it.
     """
 
     call_id: str
@@ -215,6 +217,9 @@ class ToolAnswered(EventBase, frozen=True, tag="tool-answered"):
     delegated: SubagentUsage | None = None
     intake_cost: float = 0.0
     full_tokens: int = 0
+    about: str = ""
+    handle_digits: int = 64
+    identifiers: tuple[str, ...] = ()
 
 
 class OutputHeld(EventBase, frozen=True, tag="output-held"):

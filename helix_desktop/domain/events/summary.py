@@ -31,7 +31,7 @@ class ObservationsMade(EventBase, frozen=True, tag="observations-made"):
 
     `quoted` are the seqs of the user's messages that stay verbatim, `replaces` the seqs of the observations
     that a reflection refines, `tokens` counts what will stand in the window. `refused` is the text of a model
-    before this one that was not used.
+    before this one that was not used. The index is named by the first `handle_digits` of its hex digits.
     """
 
     after: int
@@ -55,6 +55,7 @@ class ObservationsMade(EventBase, frozen=True, tag="observations-made"):
     prompt: str = ""
     cost: float = 0.0
     refused: str = ""
+    handle_digits: int = 64
 
 
 class ObservationsPlaced(EventBase, frozen=True, tag="observations-placed"):
@@ -104,7 +105,7 @@ class HandoverMade(EventBase, frozen=True, tag="handover-made"):
     model's prompt, `fallback` says what had to be done other than ask the first model once; `edited`: the
     user changed its text; `cost` is in US dollars. `threshold` is the share of the context window at which
     it started, 0 where none was the trigger or none was recorded. `refused` is the text of a model before
-    this one that was not used.
+    this one that was not used. The index is named by the first `handle_digits` of its hex digits.
     """
 
     upto: int
@@ -131,6 +132,7 @@ class HandoverMade(EventBase, frozen=True, tag="handover-made"):
     cost: float = 0.0
     threshold: float = 0.0
     refused: str = ""
+    handle_digits: int = 64
 
 
 class HandoverFailed(EventBase, frozen=True, tag="handover-failed"):

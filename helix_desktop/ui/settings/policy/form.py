@@ -127,6 +127,8 @@ def _cached_outputs(policy: ContextPolicy) -> PolicyGroup:
         field("protect_recalls", tr("Keep outputs recalled at least"), tr("times"),
               tr("Keeps the newest copy of what the agent recalls again and again. 0 turns this off.")),
         field("least_saving", tr("A marker saves at least"), tokens, tr("Smaller outputs stay as they are.")),
+        field("handle_digits", tr("Digits of the digest in a marker"), "",
+              tr("The agent recalls an output by them. 64 is the whole digest."), minimum=8, maximum=64),
         field("sweep_min", tr("Smallest batch"), tokens,
               tr("When it pays off: smaller batches wait.")),
         field("sweep_max", tr("Largest batch"), tokens,
@@ -163,6 +165,8 @@ def _noted_steps(policy: ContextPolicy) -> PolicyGroup:
               is_percent=True),
         field("condense_message", tr("Your messages in merged notes"), tr("tokens each"),
               tr("A longer message keeps its beginning and its end.")),
+        field("anchor_tokens", tr("Names kept beside notes"), tokens,
+              tr("File names, symbols and numbers of the noted steps. 0 turns this off.")),
     ))  # fmt: skip
 
 

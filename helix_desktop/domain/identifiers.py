@@ -1,0 +1,93 @@
+"""Identifiers: the names in a text by which an agent finds things again.
+
+Paths, file names, symbols of code, names of errors, hashes and `#numbers`. Words of a language are none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+MAX_LENGTH = 160  # characters; what is longer is data
+_RUN = re.compile(r"[\w./@~+#:-]{3,}")
+_FILE = re.compile(
+    r"[\w@+-][\w.@+-]*\.(?:"
+    r"bash|bat|c|cc|cfg|conf|cpp|cs|css|csv|env|gif|go|gradle|h|hpp|html|ini|ipynb|"
+    r"java|jpeg|jpg|js|json|jsonl|jsx|kt|lock|log|lua|m|md|mjs|mod|parquet|patch|"
+    r"pdf|php|pl|png|proto|ps1|py|pyi|r|rb|rs|rst|sass|scala|scss|sh|sql|sum|"
+    r"svelte|svg|swift|tex|toml|ts|tsx|txt|vue|xml|yaml|yml|zip|zsh"
+    r")",
+    re.IGNORECASE,
+)
+_PLACE = re.compile(r":\d+(?::\d+)?:?\Z")  # a line and a column after a path
+_WORD = re.compile(r"\w{4,}")
+_SYMBOL = re.compile(
+    r"(?=.*[A-Za-z])(?:\w*[a-z0-9][A-Z]\w*|_*[^\W_]+(?:_+[^\W_]+)+_*|[A-Z]+[a-z]+[A-Z]\w*"
+    r"|[A-Z]{2,}[a-z]{3,}\w*)"
+)
+_HASH = re.compile(r"(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}")
+_NUMBER = re.compile(r"#\d{1,7}")
+_ERROR = re.compile(r"[A-Z]\w*(?:Error|Exception)|[A-Z]{1,4}\d{3,5}")
+
+
+def identifiers_in(text: str) -> tuple[str, ...]:
+    """Return the identifiers of a text, each once, in the order of their first occurrence."""
+    found: dict[str, None] = {}
+    for run in dict.fromkeys(_RUN.findall(text)):
+        found.update(dict.fromkeys(_identifiers_of_run(run)))
+    return tuple(found)
+
+
+def argument_identifiers(arguments: str) -> tuple[str, ...]:
+    """Return the identifiers in a call's arguments: in the values of a JSON object, else in the text."""
+    return identifiers_in(argument_text(arguments))
+
+
+def argument_text(arguments: str) -> str:
+    """Return the strings and numbers in a call's arguments, one a line; other than JSON as it is."""
+    try:
+        value = msgspec.json.decode(arguments)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return arguments
+    return "\n".join(_strings(value)) if isinstance(value, dict) else arguments
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        for item in value.values():
+            yield from _strings(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _strings(item)
+    elif isinstance(value, str | int | float) and not isinstance(value, bool):
+        yield str(value)
+
+
+def _identifiers_of_run(run: str) -> Iterator[str]:
+    if "/" in run:
+        path = _PLACE.sub("", run).strip(":#").rstrip("./-:") or run
+        if len(path) <= MAX_LENGTH and _is_path(path):
+            yield path
+        return
+    name = _PLACE.sub("", run).strip("#:-").rstrip(".")
+    if len(name) <= MAX_LENGTH and _FILE.fullmatch(name):
+        yield name
+        return
+    if "#" in run:
+        yield from _NUMBER.findall(run)
+    for word in _WORD.findall(run):
+        if len(word) <= MAX_LENGTH and (
+            _SYMBOL.fullmatch(word) or _HASH.fullmatch(word) or _ERROR.fullmatch(word)
+        ):
+            yield word
+
+
+def _is_path(path: str) -> bool:
+    """Return True if it has a part that looks like the name of a folder or a file."""
+    parts = [part for part in path.split("/") if part]
+    if not parts or not any(any(char.isalpha() for char in part) for part in parts):
+        return False
+    return path.startswith(("/", "~", "./", "../")) or len(parts) > 1
