@@ -198,7 +198,7 @@ class Intake:
         return preview_text, tokens
 
     async def _preview(self, text: str, answer: ToolAnswered, budget: int) -> str:
-        args = (text, answer.digest, budget, answer.exit_code)
+        args = (text, answer.digest, budget, answer.exit_code, answer.handle_digits)
         return (
             await asyncio.to_thread(preview_output, *args)
             if len(text) > _THREAD_THRESHOLD

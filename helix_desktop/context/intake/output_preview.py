@@ -7,45 +7,41 @@ from collections.abc import Iterator
 
 import msgspec
 
-from helix_desktop.domain.digest import bare_marker
+from helix_desktop.context.intake.error_lines import MENTION, find_error
+from helix_desktop.domain.digest import HEX_DIGITS, bare_marker
 
 CHARS_PER_TOKEN = 3  # low estimate for code and logs, so that a preview stays under its budget
 MIN_BUDGET = 10  # tokens; less would show nothing
 _HEAD_SHARE, _TAIL_SHARE = 0.55, 0.25  # the rest, at most, is for error lines
 _LINE_CAP = 200  # characters of an error line
 _NUMBER_CAP = 12  # characters of a line's number
-_SEARCHED = 65_536  # characters of a line to search: a regex search blocks all other threads
-_STRONG_ERROR_PATTERN = re.compile(
-    r"\b(?:Traceback|fatal|FATAL|panic(?:ked)?|Segmentation fault|FAILED|FAILURES?|ERROR|Error|Exception)\b"
-    r"|\b[A-Z]\w*(?:Error|Exception)\b|\berror(?:\[\w+\])?:|\bexit (?:code|status) [1-9]"
-)
-_ERROR_PATTERN = re.compile(
-    r"(?<!no )(?<!\b0 )(?:error|fail)|exception|fatal|traceback|panic|denied|not found|exit code",
-    re.IGNORECASE,
-)
 _NUMBERS = re.compile(r"\d+|0x[0-9a-f]+")
 
 
 class _ErrorLine(msgspec.Struct, frozen=True):
-    """A line that reports an error: its number from 1, its text, and its rank (lowest first)."""
+    """A line that reports an error or a result: its number from 1, its text, and its rank (lowest first)."""
 
     number: int
     text: str
     rank: int
 
 
-def preview_output(text: str, digest: str, budget: int, exit_code: int | None = None) -> str:
-    """Return head, error lines, and tail in about `budget` tokens, then the marker.
+def preview_output(
+    text: str, digest: str, budget: int, exit_code: int | None = None, digits: int = HEX_DIGITS
+) -> str:
+    """Return head, error lines, and tail in about `budget` tokens, then the marker of so many `digits`.
 
     Lines between head and tail have their numbers, as recall takes them; an exit code that no shown line
     names is added.
     """
     max_chars = max(budget, MIN_BUDGET) * CHARS_PER_TOKEN
-    preview = text if len(text) <= max_chars else _shorten(text, digest, max_chars, exit_code)
+    preview = (
+        text if len(text) <= max_chars else _shorten(text, bare_marker(digest, digits), max_chars, exit_code)
+    )
     return preview if len(preview) < len(text) else text
 
 
-def _shorten(text: str, digest: str, max_chars: int, exit_code: int | None) -> str:
+def _shorten(text: str, marker: str, max_chars: int, exit_code: int | None) -> str:
     tail = _drop_cut_line(text[-int(max_chars * _TAIL_SHARE) :], from_end=True)
     end = len(text) - len(tail)
     head = _drop_cut_line(text[: int(max_chars * _HEAD_SHARE)], from_end=False)
@@ -64,7 +60,7 @@ def _shorten(text: str, digest: str, max_chars: int, exit_code: int | None) -> s
     preview = "\n".join(part for part in (head, gap, *lines, tail) if part)
     if exit_code is not None and f"exit code {exit_code}" not in preview:
         preview = f"exit code {exit_code}\n{preview}"
-    return f"{preview}\n{bare_marker(digest)} the whole output"
+    return f"{preview}\n{marker} the whole output"
 
 
 def _drop_cut_line(text: str, from_end: bool) -> str:
@@ -85,17 +81,16 @@ def _gap_text(text: str, start: int, end: int, followed: bool) -> str:
 
 
 def _error_lines(text: str, start: int, end: int, cap: int) -> Iterator[_ErrorLine]:
-    """Yield error lines between two offsets, one of each shape; the last strong match ranks first."""
+    """Yield error lines between two offsets, one of each shape; the last that is no mention ranks first."""
     number = text.count("\n", 0, start) + 1
     shapes: set[str] = set()
     last: _ErrorLine | None = None
     for line in text[start:end].split("\n"):
-        if (match := _ERROR_PATTERN.search(line, 0, _SEARCHED)) is not None:
-            strong_match = _STRONG_ERROR_PATTERN.search(line, 0, _SEARCHED)
-            index = (strong_match or match).start()
+        if (match := find_error(line)) is not None:
+            index = match.index
             excerpt = line[max(0, index - cap // 4) :][: cap - _NUMBER_CAP] if len(line) > cap else line
-            error_line = _ErrorLine(number, " ".join(excerpt.split()), 0 if strong_match else 1)
-            last = error_line if strong_match else last
+            error_line = _ErrorLine(number, " ".join(excerpt.split()), match.rank)
+            last = error_line if match.rank < MENTION else last
             shape = _NUMBERS.sub("#", error_line.text)
             if shape not in shapes:
                 shapes.add(shape)

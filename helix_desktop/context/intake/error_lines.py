@@ -1,0 +1,95 @@
+"""Which lines of an output report an error or a result: test runners, compilers, build tools, tracebacks.
+
+A word in a name is no report: a passed test called `test_error_handling`, a package `errors`, `0 failed`.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+RESULT, REPORT, MENTION = 0, 1, 2
+"""Ranks of a line, the most telling first: the result of a run that failed, an error, what may be one."""
+
+_SEARCHED = 65_536  # characters of a line to search: a regex search blocks all other threads
+_MAX_TEST_LINE = 1_000  # characters; a line about one test, or the result of all, is never longer
+_COLOR = re.compile(r"\x1b\[[\d;]*m")
+_WORDS = (
+    *("err", "fail", "exception", "fatal", "traceback", "panic", "denied", "not found", "exit "),
+    *("undefined reference", "xpass", "short test summary", "passed", "✕", "✗", "✘", "✖", "×", "●"),
+)
+_PYTEST_ERROR = "E   "
+_PLACE = re.compile(r"[^\s:]+:\d+:\d+: (?!note)\S")
+_PASSED_START = re.compile(
+    r"(?:\[gw\d+\]\s*)?(?:\[ *\d+%\]\s*)?(?:PASSED|SKIPPED)\b"  # pytest -rA, with xdist
+    r"|\s*--- (?:PASS|SKIP): |=== (?:RUN|PAUSE|CONT|NAME)\b|(?:ok|\?) +\t?\S+\s|(?:ok|\?)\s+\S+$"  # go test
+    r"|\s*[✓✔√]|PASS\b|\s*ok \d+\b"  # jest, mocha, TAP
+    r"|\s*\d+/\d+ Test +#\d+:.*\bPassed\b"  # ctest
+    r"|\[INFO\] (?:Running|Building|Compiling|Copying|Including|Installing|Downloaded|Downloading) "  # maven
+)
+_PASSED_MARKS = ("PASSED", "SKIPPED", "... ")
+_PASSED_END = re.compile(
+    r"\b(?:PASSED|SKIPPED)\b(?: \(.*\))?\s*(?:\[ *\d+%\])?\s*$"  # pytest -v, gradle
+    r"| \.\.\. (?:ok|ignored|skipped\b.*)\s*$"  # unittest -v, cargo test
+)
+_NOTHING_WRONG = re.compile(
+    r"\b(?:0|no|zero|without)(?: (?:\w+ ){0,2})(?:errors?|fail(?:ed|ing|ures?)|exceptions?)\b"
+    r"|\b(?:errors?|fail(?:ed|ures?))(?: ?[:=] ?)0\b",
+    re.IGNORECASE,
+)
+_FAILED_RESULT = re.compile(
+    r"\b[1-9][\d,]*\s+(?:\w+ ){0,2}(?:failed|failures?|failing|errors?|xpassed)\b"
+    r"|\b(?:[Ee]rrors?|[Ff]ail(?:ed|ures?)) ?[:=] ?[1-9]"
+    r"|\bBUILD FAIL(?:ED|URE)\b|\btest result: FAILED|^FAILED \(|^FAIL\s+\S+\s+(?:[\d.]+s|\[)"
+    r"|\bshort test summary\b|\baborting due to\b"
+)
+_REPORT = re.compile(
+    r"\b(?:Traceback|FATAL|Segmentation fault|FAILED|FAIL|FAILURES?|XPASS|ERROR|Error|Exception)\b"
+    r"|\b[A-Z]\w*(?:Error|Exception)\b|\bfatal(?: error)?:|\berror(?: ?\[\w+\]| TS\d+)?:|\berror:"
+    r"|\bpanic: |\bpanicked at|\bexit (?:code|status) [1-9]|\breturned [1-9]\d* exit status"
+    r"|\bundefined reference\b|\bnpm ERR!|^E {3}|^\s*[✕✗✘✖×] |● .+ \u203a "
+)
+_MENTION = re.compile(
+    r"(?<![\w/\\.-])(?:errors?|fail(?:s|ed|ing|ures?)?|exceptions?|fatal|traceback|panic(?:ked)?|denied|xfail)"
+    r"(?![\w/\\-]|\.\w|::)|\bnot found\b|\bexit (?:code|status)\b|\b\d+ passed\b",
+    re.IGNORECASE,
+)
+_PATTERNS = ((RESULT, _FAILED_RESULT), (REPORT, _REPORT), (MENTION, _MENTION))
+
+
+class ErrorMatch(msgspec.Struct, frozen=True):
+    """Where a line reports something: the character it begins at, and its rank."""
+
+    index: int
+    rank: int
+
+
+def find_error(line: str) -> ErrorMatch | None:
+    """Return what a line of an output reports; None if it reports no error and no result."""
+    line = line[:_SEARCHED]
+    lower = line.lower()
+    if not (any(word in lower for word in _WORDS) or line.startswith(_PYTEST_ERROR)):
+        place = _PLACE.match(line)
+        return ErrorMatch(0, MENTION) if place is not None else None
+    if len(line) <= _MAX_TEST_LINE and _is_passed_test(_COLOR.sub("", line) if "\x1b" in line else line):
+        return None
+    if "0" in line or "no" in lower or "zero" in lower or "without" in lower:
+        line = _NOTHING_WRONG.sub(_blank, line)
+    for rank, pattern in _PATTERNS:
+        match = pattern.search(line)
+        if match is not None:
+            return ErrorMatch(match.start(), rank)
+    return None
+
+
+def _is_passed_test(line: str) -> bool:
+    """Return True for a line on one test, or one file of tests, that passed or did not run."""
+    return _PASSED_START.match(line) is not None or (
+        any(mark in line for mark in _PASSED_MARKS) and _PASSED_END.search(line) is not None
+    )
+
+
+def _blank(match: re.Match[str]) -> str:
+    """Return as many spaces, so that what follows keeps its place."""
+    return " " * len(match[0])
