@@ -14,6 +14,7 @@ import msgspec
 from helix_desktop.context.window.request_validation import problems
 from helix_desktop.domain.errors import RequestInvalid, RequestTooLarge
 from helix_desktop.domain.messages import Message
+from helix_desktop.replay.coverage import CoverageCounter, find_uses
 from helix_desktop.replay.message_tokens import MessageTokenCounter
 from helix_desktop.replay.ports import RawMessage, Replay
 from helix_desktop.replay.reachability import OriginalOutputs, Reachability, measure_reachability
@@ -89,21 +90,25 @@ class MeasuredRun:
         self._request_s: list[float] = []
         self._feed_s: list[float] = []
         self._request: tuple[Message, ...] = ()
+        self._coverage = CoverageCounter()
         self._invalid_by_rules = self._invalid_by_grammar = self._failed_requests = 0
         self._reasons: list[str] = []
         self._reachability: list[Reachability] = []
 
     def play(self, messages: Sequence[RawMessage]) -> None:
         """Feed all messages, and take a request before each message of the assistant."""
-        calls = sum(message["role"] == "assistant" for message in messages)
+        uses = find_uses(map(as_message, messages))
         call = 0
         for message, turn_ends in with_turn_ends(messages):
             if message["role"] == "assistant":
                 call += 1
+                failed_before = self._failed_requests
                 self._take_request()
                 self._insert_recalls(as_message(message))
+                if self._failed_requests == failed_before:
+                    self._coverage.add(uses[call - 1], self._request)
                 every = self._options.reach_every
-                if call == calls or (every and call % every == 0):
+                if call == len(uses) or (every and call % every == 0):
                     self._check_reachability(call)
             self._feed(message)
             self._originals.add(as_message(message))
@@ -163,6 +168,7 @@ class MeasuredRun:
             least_reachable=min(reachability.reachable_share for reachability in self._reachability),
             reach_checks=len(self._reachability),
             recalls=self._recalls.totals if self._recalls else Recalls(),
+            coverage=self._coverage.result,
             request_cpu=Timing.from_seconds(self._request_s),
             feed_cpu=Timing.from_seconds(self._feed_s),
         )

@@ -43,6 +43,9 @@ def _recording_document(measured: MeasuredRecording) -> dict[str, Any]:
         "tool_saved": own.tool_saved,
         "reachable": own.reachable,
         "in_window": own.in_window,
+        "coverage_share": own.coverage_share,
+        "coverage_share_old": own.coverage_share_old,
+        "coverage_share_very_old": own.coverage_share_very_old,
     }
     return {**msgspec.to_builtins(measured.result), **shares}
 
@@ -86,6 +89,20 @@ _FIGURES: Sequence[Figure] = (
     Figure(
         text("call arguments that can be recalled, % of bytes"),
         lambda totals: _percent_floor(totals.arguments_reachable),
+    ),
+    Figure(
+        text("identifiers of the next call in the context, %"),
+        lambda totals: _percent(totals.coverage_share),
+    ),
+    Figure(
+        text("last seen more than 5 model calls ago"),
+        lambda totals: _percent(totals.coverage_share_old),
+        is_detail=True,
+    ),
+    Figure(
+        text("last seen more than 20 model calls ago"),
+        lambda totals: _percent(totals.coverage_share_very_old),
+        is_detail=True,
     ),
     Figure(text("heavy recordings"), _heavy(lambda totals: format_integer(totals.files))),
     Figure(

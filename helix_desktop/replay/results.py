@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from helix_desktop.replay.coverage import Coverage
 from helix_desktop.replay.ports import Counts
 from helix_desktop.replay.reachability import Reachability
 from helix_desktop.replay.request_totals import SentTotals
@@ -59,6 +60,7 @@ class RecordingResult(msgspec.Struct, frozen=True):
     least_reachable: float
     reach_checks: int
     recalls: Recalls
+    coverage: Coverage
     request_cpu: Timing
     feed_cpu: Timing
 

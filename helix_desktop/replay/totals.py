@@ -8,11 +8,12 @@ from typing import TypeVar
 
 import msgspec
 
+from helix_desktop.replay.coverage import Coverage
 from helix_desktop.replay.ports import Counts
 from helix_desktop.replay.results import MeasuredRecording, RecordingResult, Timing
 from helix_desktop.replay.simulated_recalls import Recalls
 
-CountsT = TypeVar("CountsT", Counts, Recalls)
+CountsT = TypeVar("CountsT", Counts, Recalls, Coverage)
 
 
 class HeavyTotals(msgspec.Struct, frozen=True):
@@ -37,7 +38,7 @@ class Totals(msgspec.Struct, frozen=True):
 
     A `..._of_sums` divides what all managed sessions used by what all unmanaged ones did, so that long
     recordings weigh more; a `..._of_files` is the mean of the recordings' own shares. `tool_saved`,
-    `reachable`, `in_window` and `arguments_reachable` are of sums.
+    `reachable`, `in_window`, `arguments_reachable` and `coverage_share` (see `Coverage`) are of sums.
     """
 
     files: int
@@ -61,6 +62,10 @@ class Totals(msgspec.Struct, frozen=True):
     summaries: int
     summary_tokens: int
     recalls: Recalls
+    coverage: Coverage
+    coverage_share: float
+    coverage_share_old: float
+    coverage_share_very_old: float
     rewrites: int
     over_window: int
     invalid_by_rules: int
@@ -96,6 +101,7 @@ def totals_of(measured: Sequence[MeasuredRecording]) -> Totals:
         files, lambda result: (result.managed.tool_tokens, result.unmanaged.tool_tokens)
     )
     output_bytes = sum(result.reach.output_bytes for result in files)
+    coverage = _sum_structs(Coverage, [result.coverage for result in files])
     return Totals(
         files=len(files),
         requests=sum(result.managed.requests for result in files),
@@ -123,6 +129,10 @@ def totals_of(measured: Sequence[MeasuredRecording]) -> Totals:
         summaries=sum(result.summaries for result in files),
         summary_tokens=sum(result.summary_tokens for result in files),
         recalls=_sum_structs(Recalls, [result.recalls for result in files]),
+        coverage=coverage,
+        coverage_share=coverage.share,
+        coverage_share_old=coverage.share_old,
+        coverage_share_very_old=coverage.share_very_old,
         rewrites=sum(result.managed.rewrites for result in files),
         over_window=sum(result.managed.over_window for result in files),
         invalid_by_rules=sum(result.faults.by_rules for result in files),

@@ -7497,12 +7497,27 @@
         </message>
         <message>
             <location filename="../../helix_desktop/replay/report.py" />
+            <source>identifiers of the next call in the context, %</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/replay/report.py" />
             <source>input, % of unmanaged</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/replay/report.py" />
             <source>invalid requests</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/replay/report.py" />
+            <source>last seen more than 20 model calls ago</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/replay/report.py" />
+            <source>last seen more than 5 model calls ago</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -1,0 +1,166 @@
+"""Measure whether what an agent needs next stands in its window: the identifiers of its next call.
+
+The recorded agent saw its whole history. Of the identifiers (see `domain.identifiers`) in the arguments of
+each of its model calls, those that occurred before, in the text or the arguments of any earlier message, are
+what it took from there. The share of them in the request that the managed agent would have got instead is the
+coverage. An unmanaged request holds them all.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from helix_desktop.domain.identifiers import argument_text, identifiers_in
+from helix_desktop.domain.messages import Message
+
+OLD, VERY_OLD = 5, 20
+"""Model calls: an identifier that was last seen longer ago than this is counted separately, too."""
+
+_WORD = re.compile(r"\w+")
+
+
+class IdentifierUse(NamedTuple):
+    """An identifier in the arguments of a model call, and how many model calls ago it last occurred.
+
+    What the call before brought, or the user wrote behind it, is one call old.
+    """
+
+    name: str
+    age: int
+
+
+class Coverage(msgspec.Struct, frozen=True):
+    """How many identifiers were used that had occurred before, and how many of them were in the request.
+
+    `..._old` are those last seen more than 5 model calls ago, `..._very_old` more than 20. An identifier
+    counts once per model call. Calls whose request could not be made count for nothing.
+    """
+
+    identifiers: int = 0
+    in_window: int = 0
+    identifiers_old: int = 0
+    in_window_old: int = 0
+    identifiers_very_old: int = 0
+    in_window_very_old: int = 0
+
+    @property
+    def share(self) -> float:
+        """Return the share that was in the window; 1 where nothing was used."""
+        return self.in_window / self.identifiers if self.identifiers else 1.0
+
+    @property
+    def share_old(self) -> float:
+        """Return the share of the old."""
+        return self.in_window_old / self.identifiers_old if self.identifiers_old else 1.0
+
+    @property
+    def share_very_old(self) -> float:
+        """Return the share of the very old."""
+        return self.in_window_very_old / self.identifiers_very_old if self.identifiers_very_old else 1.0
+
+
+def occurs_in(name: str, text: str) -> bool:
+    """Return True if a text holds an identifier that no word character continues on either side.
+
+    So `src/app.py` stands in `/home/src/app.py:3`, but neither in `src/app.pyc` nor in `mysrc/app.py`.
+    """
+    at = text.find(name)
+    while at >= 0:
+        end = at + len(name)
+        if not (_is_one_word(text[at - 1 : at], name[0]) or _is_one_word(name[-1], text[end : end + 1])):
+            return True
+        at = text.find(name, at + 1)
+    return False
+
+
+def _is_one_word(before: str, after: str) -> bool:
+    return _is_word_character(before) and _is_word_character(after)
+
+
+def _is_word_character(character: str) -> bool:
+    return character.isalnum() or character == "_"
+
+
+def find_uses(messages: Iterable[Message]) -> list[tuple[IdentifierUse, ...]]:
+    """Return for each model call of a recording what its arguments use of what occurred before."""
+    history, uses = _History(), []
+    for message in messages:
+        if message.role == "assistant":
+            uses.append(tuple(history.uses_in(message)))
+            history.calls += 1
+        history.add(message)
+    return uses
+
+
+class _History:
+    """The messages of a recording so far, found by the words in them."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self._texts: list[tuple[str, int]] = []  # each with the number of model calls up to it
+        self._numbers_by_word: dict[str, list[int]] = {}  # of texts, ascending
+
+    def add(self, message: Message) -> None:
+        for text in message_texts(message):
+            for word in set(_WORD.findall(text)):
+                self._numbers_by_word.setdefault(word, []).append(len(self._texts))
+            self._texts.append((text, self.calls))
+
+    def uses_in(self, message: Message) -> Iterator[IdentifierUse]:
+        """Yield the identifiers in a message's arguments that occurred before, each once."""
+        for name in identifiers_in("\n".join(argument_text(call.arguments) for call in message.calls)):
+            last = self._last_occurrence(name)
+            if last is not None:
+                yield IdentifierUse(name, self.calls + 1 - last)
+
+    def _last_occurrence(self, name: str) -> int | None:
+        """Return the number of model calls up to the newest text with an identifier; None without any."""
+        candidates = min((self._numbers_by_word.get(word, []) for word in _WORD.findall(name)), key=len)
+        for number in reversed(candidates):
+            text, calls = self._texts[number]
+            if occurs_in(name, text):
+                return calls
+        return None
+
+
+def message_texts(message: Message) -> Iterator[str]:
+    """Yield a message's text, and the values in the arguments of each of its calls."""
+    yield message.text
+    for call in message.calls:
+        yield argument_text(call.arguments)
+
+
+class CoverageCounter:
+    """Counts the coverage of the requests of one replay."""
+
+    def __init__(self) -> None:
+        self._argument_texts: dict[str, str] = {}
+        self._uses: list[tuple[IdentifierUse, bool]] = []  # True if it was in the request
+
+    def add(self, uses: Sequence[IdentifierUse], request: Sequence[Message]) -> None:
+        """Add what a model call used, and the request that was sent for it."""
+        if uses:
+            text = self._text_of(request)
+            self._uses += [(use, occurs_in(use.name, text)) for use in uses]
+
+    def _text_of(self, request: Sequence[Message]) -> str:
+        """Return all texts of a request; most arguments are those of the request before."""
+        parts = [message.text for message in request]
+        for message in request:
+            for call in message.calls:
+                if call.arguments not in self._argument_texts:
+                    self._argument_texts[call.arguments] = argument_text(call.arguments)
+                parts.append(self._argument_texts[call.arguments])
+        return "\n".join(parts)
+
+    @property
+    def result(self) -> Coverage:
+        """The counts so far."""
+        groups = [
+            [is_in_window for use, is_in_window in self._uses if use.age > age] for age in (0, OLD, VERY_OLD)
+        ]
+        return Coverage(*(count for group in groups for count in (len(group), sum(group))))

@@ -1,0 +1,149 @@
+"""Coverage: what of the recorded agent's next call stands in its window, counted by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from helix_desktop.domain.errors import RequestTooLarge
+from helix_desktop.domain.messages import Message, ToolCall
+from helix_desktop.domain.user_text import verbatim
+from helix_desktop.replay.coverage import (
+    Coverage,
+    CoverageCounter,
+    IdentifierUse,
+    find_uses,
+    occurs_in,
+)
+from helix_desktop.replay.measure import MeasureOptions
+from helix_desktop.replay.parallel import measure_all
+from helix_desktop.replay.recording import as_message
+from helix_desktop.replay.totals import totals_of
+from tests.support.replay_fakes import (
+    MarkerReplay,
+    UnmanagedReplay,
+    assistant_message,
+    file_read_step,
+    tool_call_message,
+    tool_message,
+    user_message,
+)
+from tests.support.synthetic_recordings import make_session, write_recordings
+
+
+def call(arguments: str) -> Message:
+    return Message("assistant", "", (ToolCall("c", "run", arguments),))
+
+
+def output(text: str) -> Message:
+    return Message("tool", text, call_id="c", name="run")
+
+
+@pytest.mark.parametrize(
+    ("text", "is_in"),
+    [
+        ("src/app.py", True),
+        ("/home/src/app.py:3", True),
+        ("src/app.py.orig and ./src/app.py", True),
+        ("src/app.pyc", False),
+        ("mysrc/app.py", False),
+        ("mysrc/app.py src/app.py_ (src/app.py)", True),
+        ("", False),
+    ],
+)
+def test_an_identifier_ends_where_no_word_goes_on(text: str, is_in: bool) -> None:
+    assert occurs_in("src/app.py", text) == is_in
+
+
+def test_an_edge_that_is_no_word_needs_no_boundary() -> None:
+    assert occurs_in("#12", "issue#12.")
+    assert not occurs_in("#12", "#123")
+    assert occurs_in("/srv/x.py", "a/srv/x.py")
+
+
+RECORDING = [
+    Message("user", "Repair parseRow in src/a.py"),
+    call('{"path": "src/a.py", "new": "src/new.py"}'),  # 1: of the user, none before; new.py is new
+    output("def parseRow(): raise RowError"),
+    call('{"query": "RowError parseRow RowError"}'),  # 2: both of the output of call 1
+    output("nothing"),
+    Message("assistant", "I found RowError."),  # 3: no call
+    Message("user", "Go on with #12"),
+    call("src/new.py #12 #13"),  # 4: of call 1's arguments; of the user just now; #13 is new
+    output("src/newer.py"),
+]
+
+
+def test_what_each_call_uses_of_what_came_before() -> None:
+    assert find_uses(RECORDING) == [
+        (IdentifierUse("src/a.py", 1),),
+        (IdentifierUse("RowError", 1), IdentifierUse("parseRow", 1)),
+        (),
+        (IdentifierUse("src/new.py", 3), IdentifierUse("#12", 1)),
+    ]
+
+
+def test_coverage_counts_each_identifier_of_a_call_once_by_its_age() -> None:
+    uses = [
+        IdentifierUse(name, age)
+        for name, age in (("a.py", 1), ("b.py", 5), ("c.py", 6), ("d.py", 20), ("e.py", 21), ("f.py", 99))
+    ]
+    counter = CoverageCounter()
+    counter.add(uses, [Message("user", "a.py b.py"), call('{"x": ["c.py", "e\\u002epy"]}'), output("ff.py")])
+    counter.add([], [Message("user", "a.py")])
+    assert counter.result == Coverage(6, 4, 4, 2, 2, 1)
+    counter.add(uses[:1], [Message("user", "nothing")])
+    assert counter.result == Coverage(7, 4, 4, 2, 2, 1)
+
+
+@given(st.integers(0, 10_000), st.sampled_from((5, 12, 30)))
+@settings(max_examples=10, deadline=None)
+def test_an_unmanaged_request_holds_all_that_its_call_uses(seed: int, steps: int) -> None:
+    counter, history = CoverageCounter(), list[Message]()
+    messages = [as_message(raw) for raw in make_session(seed, steps)]
+    uses = iter(find_uses(messages))
+    for message in messages:
+        if message.role == "assistant":
+            counter.add(next(uses), history)
+        history.append(message)
+    found = counter.result
+    assert (found.in_window, found.in_window_old, found.in_window_very_old) == (
+        found.identifiers, found.identifiers_old, found.identifiers_very_old,
+    )  # fmt: skip
+
+
+def test_each_recording_and_the_total_have_the_coverage(tmp_path: Path) -> None:
+    session = [
+        user_message("Go"),
+        *file_read_step("1", "a.py", "import parse_row"),
+        *file_read_step("2", "b.py", "B"),
+        *file_read_step("3", "a.py", "C"),  # of call 1's arguments, which stay
+        *[tool_call_message(("4", "grep", '{"q": "parse_row a.py"}')), tool_message("4", "D")],
+        assistant_message("ok"),
+    ]
+    (path,) = write_recordings(tmp_path, [session])
+    managed, unmanaged = (
+        measure_all([path], make, MeasureOptions(), 1, lambda _: None)
+        for make in (MarkerReplay, UnmanagedReplay)
+    )
+    assert managed[0].result.coverage == Coverage(3, 2)
+    assert unmanaged[0].result.coverage == Coverage(3, 3)
+    total = totals_of([*managed, *unmanaged])
+    assert (total.coverage, total.coverage_share_old) == (Coverage(6, 5), 1.0)
+    assert total.coverage_share == pytest.approx(5 / 6)
+
+
+def test_a_call_without_a_request_does_not_count(tmp_path: Path) -> None:
+    class Full(UnmanagedReplay):
+        def request(self) -> list[dict[str, object]]:
+            if len(self.messages) == 3:
+                raise RequestTooLarge(verbatim("It does not fit."))
+            return super().request()
+
+    session = [user_message("Go"), *file_read_step("1", "a.py", "A"), *file_read_step("2", "a.py", "A")]
+    (path,) = write_recordings(tmp_path, [[*session, *file_read_step("3", "a.py", "A")]])
+    (measured,) = measure_all([path], Full, MeasureOptions(), 1, lambda _: None)
+    assert measured.result.coverage == Coverage(1, 1)
