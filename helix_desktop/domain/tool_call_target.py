@@ -22,7 +22,7 @@ _TARGET_KEYS = (
     "prompt",
     "description",
 )
-_PATCHED = re.compile(r"\*\*\* (?:Update|Add|Delete) File: (.+)")
+PATCHED = re.compile(r"\*\*\* (?:Update|Add|Delete) File: (.+)")
 _FIRST = re.compile(r'"((?:[^"\\]|\\.){1,200})"')
 _CAP = 200  # characters
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
@@ -38,26 +38,32 @@ _KINDS: dict[str, ToolKind] = {
 
 def tool_kind(tool: str) -> ToolKind:
     """Return the kind of a tool, by the words in its name; the most invasive kind wins."""
-    kinds = [_KINDS[token] for token in (token.lower() for token in _WORD.findall(tool)) if token in _KINDS]
+    kinds = [_KINDS[word] for word in tool_words(tool) if word in _KINDS]
     order: tuple[ToolKind, ...] = ("command", "write", "edit", "search", "list", "read")
     return next((kind for kind in order if kind in kinds), "other")
 
 
+def tool_words(tool: str) -> frozenset[str]:
+    """Return the words in the name of a tool, in lower case."""
+    return frozenset(word.lower() for word in _WORD.findall(tool))
+
+
 def call_target(arguments: str) -> str:
     """Return the path, command or pattern of a call, on one line of at most 200 characters; may be empty."""
-    args = _decode(arguments)
+    args = decode_arguments(arguments)
     if isinstance(args, dict):
         target = next((args[key] for key in _TARGET_KEYS if isinstance(args.get(key), str) and args[key]), "")
         text = target or next((value for value in args.values() if isinstance(value, str)), "")
     else:
-        patched = _PATCHED.search(arguments)
+        patched = PATCHED.search(arguments)
         first = _FIRST.search(arguments)
         text = patched.group(1) if patched else first.group(1) if first else arguments
     line = " ".join(text[: _CAP * 4].split())
     return line if len(line) <= _CAP else line[: _CAP - 1] + "…"
 
 
-def _decode(text: str) -> Any:
+def decode_arguments(text: str) -> Any:
+    """Return the arguments of a call as data; None if they are no JSON."""
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeEncodeError):

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Mapping, Set
 from copy import copy
+from heapq import merge
+from operator import itemgetter
 
 from msgspec.structs import replace
 
 from helix_desktop.context.log.message_log import FRAMING_TOKENS, MessageLog
 from helix_desktop.context.log.mode_notes import UNKNOWN_MODE
 from helix_desktop.context.log.rewrite_state import RewriteEvent, RewriteState
+from helix_desktop.context.log.staleness import Staleness
 from helix_desktop.context.log.window_layout import (
     Cover,
     LogItem,
@@ -23,6 +26,7 @@ from helix_desktop.context.log.window_layout import (
 )
 from helix_desktop.context.policy import ContextPolicy, policy_from_event
 from helix_desktop.domain.cost import Budget, Spending, spending_of
+from helix_desktop.domain.events.files import FilesChanged
 from helix_desktop.domain.events.rewrite import (
     FoldMade,
     FormChosen,
@@ -91,6 +95,7 @@ class Transcript(MessageLog):
         self.budget: Budget | None = None
         self.warned_budget: Budget | None = None
         self.rewrites = RewriteState()
+        self.staleness = Staleness()
         self.last_model, self.last_answer_at_ms = "", 0
         self.recall_counts: Counter[str] = Counter()
         self.newest_recall_seqs: dict[str, int] = {}
@@ -120,6 +125,8 @@ class Transcript(MessageLog):
                 self._apply_rewrite(recorded, rewrite)
             case Pinned() | Unpinned() | Undone() | Redone() as rewrite:
                 self._apply_rewrite(recorded, rewrite)
+            case FilesChanged() as changed:
+                self.staleness.apply(recorded.seq, changed)
             case _:
                 self._apply_session_event(recorded)
 
@@ -173,6 +180,8 @@ class Transcript(MessageLog):
             return
         self.turn_open, self.unfinished_end_seq, self.image_refusal = True, 0, None
         self._drop_after(event.after)
+        messages = ((item.seq, item.event) for item in self.items)
+        self.staleness = Staleness(merge(messages, self.staleness.file_changes, key=itemgetter(0)))
         self._arrange()
 
     def _apply_attempt(
@@ -208,6 +217,7 @@ class Transcript(MessageLog):
                 if recalled:
                     self.recall_counts[recalled] += 1
                     self.newest_recall_seqs[recalled] = recorded.seq
+        self.staleness.apply(recorded.seq, event)
         item = self._append(recorded, event)
         self._window_entries.append(item)
         if self._window_tokens is not None:
@@ -275,13 +285,36 @@ class Transcript(MessageLog):
         for name, value in vars(self).items():
             if isinstance(value, list | dict):
                 setattr(copied, name, copy(value))
-        copied.rewrites = self.rewrites.fork()
+        copied.rewrites, copied.staleness = self.rewrites.fork(), self.staleness.fork()
         return copied
 
     @property
     def masked(self) -> Set[int]:
         """Return the seqs of the messages whose content is shown as markers, by all active sweeps."""
         return self.rewrites.masked
+
+    @property
+    def superseded(self) -> Mapping[int, int]:
+        """Return the messages that are stale or superseded, each with the event that made it so.
+
+        An answer of the agent is one if all its arguments that can be markers are.
+        """
+        return self.staleness.superseded
+
+    @property
+    def stale_digests(self) -> Mapping[str, int]:
+        """Return the contents of files, read or written, that changed since, each with the event of that."""
+        return self.staleness.stale_digests
+
+    @property
+    def in_work(self) -> Set[int]:
+        """Return the messages that the running turn works on; it outranks `superseded`.
+
+        The newest text of each file that the turn edits, read or written, even where its own edits made it
+        stale: the next edit begins with it. The newest result of each command that ran twice, or that looks
+        like a test.
+        """
+        return self.staleness.in_work
 
     @property
     def sweep_exempt(self) -> frozenset[int]:

@@ -7,6 +7,7 @@ from typing import Any, Literal
 import msgspec
 
 from helix_desktop.domain.events.base import EventBase
+from helix_desktop.domain.events.files import FilesChanged
 from helix_desktop.domain.events.rewrite import (
     FoldMade,
     Form,
@@ -24,6 +25,7 @@ from helix_desktop.domain.events.summary import (
     ObservationsMade,
     ObservationsPlaced,
 )
+from helix_desktop.domain.files.version import FileVersion
 from helix_desktop.domain.image import Image
 from helix_desktop.domain.messages import QueuedMessage, StopReason, ToolCall, TurnOutcome, Usage
 from helix_desktop.domain.tools import ApprovalDecision, PermissionMode, SubagentUsage
@@ -186,7 +188,8 @@ class ToolAnswered(EventBase, frozen=True, tag="tool-answered"):
     is what models took for the form, in US dollars. `full_tokens` counts the whole output where another form
     is shown; 0 where it is shown whole, or in a log of an older version. `about` says in a few words what the
     output holds, for its marker; the marker names its digest by the first `handle_digits` of its hex digits.
-    `identifiers` are the names of paths, symbols, errors and the like in it.
+    `identifiers` are the names of paths, symbols, errors and the like in it; `files` are those that the call
+    read or wrote, as they were then.
     """
 
     call_id: str
@@ -220,6 +223,7 @@ class ToolAnswered(EventBase, frozen=True, tag="tool-answered"):
     about: str = ""
     handle_digits: int = 64
     identifiers: tuple[str, ...] = ()
+    files: tuple[FileVersion, ...] = ()
 
 
 class OutputHeld(EventBase, frozen=True, tag="output-held"):
@@ -291,6 +295,7 @@ Event = (
     | SubagentStarted
     | OutputHeld
     | ToolAnswered
+    | FilesChanged
     | FormChosen
     | Pinned
     | Unpinned

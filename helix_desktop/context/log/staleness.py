@@ -1,0 +1,346 @@
+"""Staleness: what a later event made stale, repeated or replaced, and what the running turn works on.
+
+Superseded are: the text of a file that changed since, or that a later read repeats; the arguments and outputs
+of edits once something else says what the file holds there; earlier lists of things to do; an output that a
+later one repeats; the result of a call that was made again; a probe that failed, once the agent went on.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterable
+from copy import copy
+
+import msgspec
+
+from helix_desktop.domain.events.files import FilesChanged
+from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.domain.files.use import (
+    ALL_LINES,
+    UNKNOWN_LINES,
+    FileUse,
+    Lines,
+    command_text,
+    file_use,
+    is_test_command,
+    is_todo_tool,
+)
+from helix_desktop.domain.files.version import FileVersion
+from helix_desktop.domain.messages import ToolCall
+from helix_desktop.domain.tool_call_target import tool_kind
+
+StalenessEvent = UserSpoke | AssistantSpoke | ToolAnswered | FilesChanged
+_Part = tuple[str, int]
+"""A part of a message that is superseded for itself: a call of an answer ("" in an output), and the how
+manieth of its files."""
+_OUTPUT: _Part = ("", 0)
+_NO_HITS = ("no match", "no file", "no result", "no hits", "nothing found", "found 0", "0 match", "0 result")
+_REFUSED = ("<tool_use_error>", "the user doesn't want to proceed")
+
+
+class _FileText(msgspec.Struct, frozen=True):
+    """Text of a file in a part of a message: lines that were read, or the whole that was written.
+
+    `is_in_full` is False where the window shows a preview or an extract of it.
+    """
+
+    seq: int
+    part: _Part
+    lines: Lines
+    is_in_full: bool
+    digests: tuple[str, ...]
+
+    def repeats(self, earlier: _FileText) -> bool:
+        """Return True if this holds what an earlier one of the same file holds, and shows as much of it."""
+        return self.lines.covers(earlier.lines) and (self.is_in_full or not earlier.is_in_full)
+
+
+class _Edit(msgspec.Struct, frozen=True):
+    """An edit of a file in a part of a message: its arguments with the new texts, or its output."""
+
+    seq: int
+    part: _Part
+    new_texts: tuple[str, ...] | None = None
+
+    def is_replaced_by(self, use: FileUse) -> bool:
+        """Return True if a later edit of the file leaves nothing of this one that is not said again."""
+        if self.new_texts is None or use.action == "write":
+            return True
+        return bool(self.new_texts) and all(
+            any(new in old for old in use.old_texts) for new in self.new_texts
+        )
+
+
+class _Output(msgspec.Struct, frozen=True):
+    seq: int
+    is_in_full: bool
+    form: tuple[str, str]
+
+
+class Staleness:
+    """What a session's content is worth after its events so far; only `apply` changes it.
+
+    A function of the events alone. An event costs the same however long the log is, but for the reads and
+    edits of one file between two of its changes.
+
+    `superseded` maps a message to the event that made it stale, repeated or replaced it; see the module.
+    `stale_digests` maps a content of a file, read or written, to the event that changed that file.
+    `file_versions` are the files by path as calls last read or wrote them, newest last; without those that
+    were found changed since.
+    """
+
+    def __init__(self, events: Iterable[tuple[int, StalenessEvent]] = ()) -> None:
+        self.superseded: dict[int, int] = {}
+        self.stale_digests: dict[str, int] = {}
+        self.file_changes: list[tuple[int, FilesChanged]] = []
+        self._parts: dict[int, frozenset[_Part]] = {}  # those of a message that nothing superseded yet
+        self._step = 0
+        self._calls: dict[str, ToolCall] = {}
+        self._argument_digests: dict[str, tuple[str, ...]] = {}  # by call of the newest answer
+        self._names: dict[str, tuple[str, ...]] = {}  # paths by their last component
+        self._texts: dict[str, tuple[_FileText, ...]] = {}  # by path, since its last change
+        self._edits: dict[str, tuple[_Edit, ...]] = {}
+        self._newest_texts: dict[str, tuple[_FileText, ...]] = {}  # by path; also those that edits made stale
+        self._path_of_digest: dict[str, str] = {}
+        self._outputs: dict[str, _Output] = {}  # the newest of each digest
+        self._results: dict[tuple[str, str], int] = {}  # the newest of each call
+        self._todo_parts: tuple[tuple[int, _Part], ...] = ()
+        self._failed_probes: tuple[int, ...] = ()
+        self._edited_paths: dict[str, None] = {}  # in the running turn, as the next
+        self._runs: dict[str, tuple[int, int]] = {}  # newest result and number of runs, by command
+        self.file_versions: dict[str, FileVersion] = {}
+        for seq, event in events:
+            self.apply(seq, event)
+
+    def fork(self) -> Staleness:
+        """Return an independent copy."""
+        copied = copy(self)
+        for name, value in vars(self).items():
+            if isinstance(value, list | dict):
+                setattr(copied, name, copy(value))
+        return copied
+
+    @property
+    def in_work(self) -> frozenset[int]:
+        """Return the messages that the running turn works on."""
+        texts = (text for path in self._edited_paths for text in self._newest_texts.get(path, ()))
+        runs = (seq for command, (seq, count) in self._runs.items() if count > 1 or is_test_command(command))
+        return frozenset([*(text.seq for text in texts), *runs])
+
+    def apply(self, seq: int, event: StalenessEvent) -> None:
+        """Apply the next message, or change of files, recorded as `seq`."""
+        match event:
+            case UserSpoke(steered=False):
+                self._edited_paths, self._runs = {}, {}
+            case AssistantSpoke():
+                self._add_step(seq, event)
+            case ToolAnswered(outcome="ran" | "stopped"):
+                self._add_output(seq, event)
+            case FilesChanged():
+                self.file_changes.append((seq, event))
+                for file in event.files:
+                    self.file_versions.pop(file.path, None)
+                    path = self._path(file.path)
+                    self._end_texts(path, seq)
+                    self._newest_texts.pop(path, None)
+
+    def _add_step(self, seq: int, step: AssistantSpoke) -> None:
+        for probe in self._failed_probes:
+            self._supersede(probe, _OUTPUT, seq)
+        self._failed_probes, self._step = (), seq
+        self._calls = {call.id: call for call in step.calls}
+        self._argument_digests = {masked.call_id: masked.digests for masked in step.short}
+        if step.short:
+            self._parts[seq] = frozenset(
+                (call_id, place)
+                for call_id in self._argument_digests
+                for place in range(self._files(call_id))
+            )
+
+    def _files(self, call_id: str) -> int:
+        use = file_use(self._calls[call_id]) if call_id in self._calls else None
+        return len(use.paths) if use else 1
+
+    def _supersede(self, seq: int, part: _Part, by: int) -> None:
+        """Note that a part of a message is superseded, and so the message if all its parts are."""
+        left = self._parts.get(seq)
+        if left is None:
+            return
+        left -= {part}
+        if left:
+            self._parts[seq] = left
+        else:
+            del self._parts[seq]
+            self.superseded[seq] = by
+
+    def _supersede_all(self, seq: int, by: int) -> None:
+        for part in self._parts.get(seq, ()):
+            self._supersede(seq, part, by)
+
+    def _add_output(self, seq: int, output: ToolAnswered) -> None:
+        call = self._calls.get(output.call_id)
+        if call is None:
+            return
+        self._parts[seq] = frozenset({_OUTPUT})
+        for file in output.files:
+            self.file_versions.pop(file.path, None)  # so that the newest is last
+            self.file_versions[file.path] = file
+        is_ok, use = _is_ok(output), file_use(call)
+        if is_todo_tool(call.name):
+            self._add_todo_list(seq, call, is_ok)
+        elif output.recalled:
+            self._add_recall(seq, call, output)
+        else:
+            self._add_digest(seq, output)
+            if use is not None and use.action != "read":
+                self._add_change(seq, call, output, use, is_ok)
+            elif tool_kind(call.name) == "command":
+                self._add_run(seq, call)
+            else:
+                self._add_finding(seq, call, output, use)
+
+    def _add_todo_list(self, seq: int, call: ToolCall, is_ok: bool) -> None:
+        if is_ok:
+            for earlier, part in self._todo_parts:
+                self._supersede(earlier, part, seq)
+            self._todo_parts = ()
+        self._todo_parts += ((seq, _OUTPUT), (self._step, (call.id, 0)))
+
+    def _add_digest(self, seq: int, output: ToolAnswered) -> None:
+        """Supersede the newest output of the same content, if this one shows as much of it."""
+        new = _Output(seq, output.whole, (output.form, output.asked))
+        earlier = self._outputs.get(output.digest)
+        if earlier and (new.is_in_full or (new.form == earlier.form and not earlier.is_in_full)):
+            self._supersede_all(earlier.seq, seq)
+        self._outputs[output.digest] = new
+
+    def _add_result(self, seq: int, key: tuple[str, str]) -> None:
+        """Supersede the result of the same call made before: who asks again wants the present answer."""
+        if key in self._results:
+            self._supersede_all(self._results[key], seq)
+        self._results[key] = seq
+
+    def _add_finding(self, seq: int, call: ToolCall, output: ToolAnswered, use: FileUse | None) -> None:
+        """Add what was read, listed or searched."""
+        kind = tool_kind(call.name)
+        if kind not in ("read", "list", "search") and use is None:
+            return
+        if not _is_ok(output) or (kind == "search" and _found_nothing(output)):
+            self._failed_probes += (seq,)
+        elif use is not None:
+            self._add_read(seq, output, use)
+        if use is None or use.lines == UNKNOWN_LINES:
+            self._add_result(seq, (call.name, call.arguments))
+
+    def _add_run(self, seq: int, call: ToolCall) -> None:
+        command = command_text(call)
+        self._add_result(seq, ("", command))
+        _, runs = self._runs.get(command, (0, 0))
+        self._runs[command] = seq, runs + 1
+
+    def _add_recall(self, seq: int, call: ToolCall, output: ToolAnswered) -> None:
+        self._add_result(seq, (call.name, call.arguments))
+        path = self._path_of_digest.get(output.recalled)
+        if path is not None:
+            self._add_text(path, _FileText(seq, _OUTPUT, UNKNOWN_LINES, False, ()))
+
+    def _add_read(self, seq: int, output: ToolAnswered, use: FileUse) -> None:
+        paths = self._paths(use, output)
+        self._parts[seq] = frozenset(("", place) for place in range(len(paths)))
+        digests = (output.digest,) if output.digest else ()
+        for place, path in enumerate(paths):
+            text = _FileText(seq, ("", place), use.lines, output.whole, digests)
+            self._add_text(path, text)
+            if text.lines == ALL_LINES and text.is_in_full:
+                # A read of some lines does not: whether they are those of the edit is not known.
+                for edit in self._edits.pop(path, ()):
+                    self._supersede(edit.seq, edit.part, seq)
+
+    def _add_text(self, path: str, text: _FileText) -> None:
+        for earlier in (newest := self._newest_texts.get(path, ())):
+            if text.repeats(earlier):
+                self._supersede(earlier.seq, earlier.part, text.seq)
+        self._newest_texts[path] = (*(other for other in newest if not text.repeats(other)), text)
+        others = (other for other in self._texts.get(path, ()) if other.digests != text.digests)
+        self._texts[path] = (*others, text)
+        for digest in text.digests:
+            self._path_of_digest[digest] = path
+            self.stale_digests.pop(digest, None)
+
+    def _end_texts(self, path: str, by: int) -> None:
+        """Note that a file changed: all that was read of it is stale."""
+        for text in self._texts.pop(path, ()):
+            self._supersede(text.seq, text.part, by)
+            for digest in text.digests:
+                if self._path_of_digest[digest] == path:
+                    self.stale_digests[digest] = by
+
+    def _add_change(self, seq: int, call: ToolCall, output: ToolAnswered, use: FileUse, is_ok: bool) -> None:
+        """Add an edit or a write.
+
+        What an edit put in place stays worth reading, in its arguments, while nothing else in the window says
+        it: until the file is read whole, written whole, or edited again at that very place. Two edits of a
+        file are usually of two places.
+        """
+        paths = self._paths(use, output)
+        self._parts[seq] = frozenset(("", place) for place in range(len(paths)))
+        for place, path in enumerate(paths):
+            arguments = call.id, place
+            if is_ok:
+                self._edited_paths[path] = None
+                self._end_texts(path, seq)
+                self._end_edits(path, seq, use)
+            if is_ok and use.action == "write":
+                self._newest_texts.pop(path, None)
+                digests = self._argument_digests.get(call.id, ())
+                if digests:
+                    text = _FileText(self._step, arguments, ALL_LINES, True, digests)
+                    self._add_text(path, text)
+                edits: tuple[_Edit, ...] = (_Edit(seq, ("", place)),)
+            else:
+                edits = (_Edit(seq, ("", place)), _Edit(self._step, arguments, use.new_texts))
+            self._edits[path] = (*self._edits.get(path, ()), *edits)
+
+    def _end_edits(self, path: str, by: int, use: FileUse) -> None:
+        edits = self._edits.get(path, ())
+        for edit in edits:
+            if edit.is_replaced_by(use):
+                self._supersede(edit.seq, edit.part, by)
+        self._edits[path] = tuple(edit for edit in edits if not edit.is_replaced_by(use))
+
+    def _paths(self, use: FileUse, output: ToolAnswered) -> tuple[str, ...]:
+        """Return the files of a call: as the tool found them behind links, else as the call spells them."""
+        found = tuple(file.path for file in output.files)
+        return tuple(self._path(path) for path in (found if len(found) == len(use.paths) else use.paths))
+
+    def _path(self, path: str) -> str:
+        """Return the one spelling of a path: the first that occurred.
+
+        An absolute path and a relative one are the same file if one ends with the other; not by the name
+        alone, which many folders have.
+        """
+        path = posixpath.normpath(path.replace("\\", "/"))
+        name = posixpath.basename(path)
+        names = self._names.get(name, ())
+        if path in names:
+            return path
+        same = [other for other in names if _is_same_file(path, other)]
+        if same:
+            return max(same, key=len)
+        self._names[name] = (*names, path)
+        return path
+
+
+def _is_same_file(path: str, other: str) -> bool:
+    short, long = sorted((path, other), key=len)
+    return (
+        long.startswith("/") and "/" in short[1:] and not short.startswith("/") and long.endswith(f"/{short}")
+    )
+
+
+def _is_ok(output: ToolAnswered) -> bool:
+    return output.ok and not output.first_line.lower().startswith(_REFUSED)
+
+
+def _found_nothing(output: ToolAnswered) -> bool:
+    return not output.text.strip() or output.first_line.lower().startswith(_NO_HITS)

@@ -1,0 +1,18 @@
+"""The event that files changed which the agent had read or written."""
+
+from __future__ import annotations
+
+from helix_desktop.domain.events.base import EventBase
+from helix_desktop.domain.files.version import ChangedFile
+
+
+class FilesChanged(EventBase, frozen=True, tag="files-changed"):
+    """Files that the agent had read or written were found changed, not by a call that names them.
+
+    They were found after the call `call_id`, which likely changed them; empty: at the start of a turn.
+    `unchecked` counts the files that were not looked at: too many, or not readable just then.
+    """
+
+    files: tuple[ChangedFile, ...]
+    call_id: str = ""
+    unchecked: int = 0

@@ -1,0 +1,1 @@
+"""Files as tool calls name, read and change them."""

@@ -1,0 +1,256 @@
+"""Staleness: what a later event made stale or superseded, and what the running turn works on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.events.files import FilesChanged
+from helix_desktop.domain.events.session import (
+    AssistantSpoke,
+    Event,
+    MaskedCall,
+    RecordedEvent,
+    ToolAnswered,
+    TurnEnded,
+    TurnRetried,
+    UserSpoke,
+)
+from helix_desktop.domain.files.version import ChangedFile
+from helix_desktop.domain.messages import ToolCall
+
+
+class Log:
+    """A log that is written call by call; the transcript is applied event by event."""
+
+    def __init__(self) -> None:
+        self.events: list[RecordedEvent] = []
+        self.transcript = Transcript()
+        self.add(UserSpoke("go", 1))
+
+    def add(self, event: Event) -> int:
+        """Record an event; return its seq."""
+        recorded = RecordedEvent(len(self.events) + 1, 0, event)
+        self.events.append(recorded)
+        self.transcript = self.transcript.fork()
+        self.transcript.apply(recorded)
+        return recorded.seq
+
+    def call(self, tool: str, output: str = "", ok: bool = True, whole: bool = True, **args: object) -> int:
+        """Record a step with one call and its output; return the output's seq."""
+        return self.calls((tool, args), output=output, ok=ok, whole=whole)
+
+    def calls(
+        self, *calls: tuple[str, Mapping[str, object]], output: str = "", ok: bool = True, whole: bool = True
+    ) -> int:
+        """Record a step with these calls and their outputs; return the last output's seq.
+
+        Arguments over 40 characters can be markers.
+        """
+        made = [ToolCall(f"c{n}", tool, json.dumps(args)) for n, (tool, args) in enumerate(calls)]
+        short = tuple(
+            MaskedCall(call.id, "{}", (digest_of(call.arguments.encode()),), (1,))
+            for call in made
+            if len(call.arguments) > 40
+        )
+        seq = self.add(AssistantSpoke("", "m", 1, tuple(made), short=short, short_tokens=1 if short else 0))
+        for call in made:
+            text = output or f"output {seq} {call.id}"
+            seq = self.add(
+                ToolAnswered(
+                    call.id, call.name, text, digest_of(text.encode()), len(text), 1, 1,
+                    first_line=text.split("\n")[0], ok=ok, whole=whole, form="full" if whole else "preview",
+                )
+            )  # fmt: skip
+        return seq
+
+    @property
+    def superseded(self) -> dict[int, int]:
+        """What is superseded now, by what."""
+        return dict(self.transcript.superseded)
+
+
+def test_a_read_is_stale_once_its_file_is_edited_or_found_changed() -> None:
+    log = Log()
+    read, other = log.call("read_file", path="src/a.py"), log.call("read_file", path="src/b.py")
+    edit = log.call("edit_file", path="./src/a.py", old_text="x", new_text="y")
+    assert log.superseded[read] == edit
+    assert log.transcript.stale_digests == {digest(log, read): edit}
+    changed = log.add(FilesChanged((ChangedFile("src/b.py"),)))
+    assert log.superseded[other] == changed
+    again = log.call("Read", file_path="src/b.py")
+    assert again not in log.superseded
+
+
+def digest(log: Log, seq: int) -> str:
+    """Return the digest of the output recorded as `seq`."""
+    event = log.events[seq - 1].event
+    assert isinstance(event, ToolAnswered)
+    return event.digest
+
+
+def test_a_content_that_came_back_is_not_stale() -> None:
+    """An edit that is taken back: what was read first is what stands there again."""
+    log = Log()
+    log.call("Read", "v1", file_path="/w/a.py")
+    edit = log.call("Edit", file_path="/w/a.py", old_string="1", new_string="2")
+    assert log.transcript.stale_digests == {digest_of(b"v1"): edit}
+    log.call("Edit", file_path="/w/a.py", old_string="2", new_string="1")
+    log.call("Read", "v1", file_path="/w/a.py")
+    assert not log.transcript.stale_digests
+
+
+def test_a_failed_edit_changes_nothing() -> None:
+    log = Log()
+    read = log.call("Read", file_path="/w/a.py")
+    log.call("Edit", ok=False, file_path="/w/a.py", old_string="x", new_string="y")
+    log.call("Edit", "<tool_use_error>Not read yet.", file_path="/w/a.py", old_string="x", new_string="y")
+    assert read not in log.superseded
+
+
+def test_an_absolute_path_and_a_relative_one_can_be_the_same_file() -> None:
+    log = Log()
+    read = log.call("read_file", path="src/a.py")
+    same_name = log.call("read_file", path="a.py")
+    edit = log.call("mcp__files__edit_file", path="/home/u/project/src/a.py", edits=[])
+    assert log.superseded == {read: edit}
+    assert same_name not in log.superseded
+
+
+def test_a_read_of_the_same_lines_or_of_all_takes_the_place_of_the_earlier() -> None:
+    log = Log()
+    some = log.call("Read", file_path="/w/a.py", offset=10, limit=20)
+    inside = log.call("Read", file_path="/w/a.py", offset=12, limit=5)
+    beyond = log.call("str_replace_editor", command="view", path="/w/a.py", view_range=[25, 40])
+    preview = log.call("Read", whole=False, file_path="/w/a.py")
+    assert log.superseded == {}
+    full = log.call("Read", file_path="/w/a.py")
+    assert log.superseded == {some: full, inside: full, beyond: full, preview: full}
+
+
+def test_arguments_of_edits_go_once_something_else_says_what_stands_there() -> None:
+    log = Log()
+    first = log.call("edit_file", path="a.py", old_text="x", new_text="def first(): return 1")
+    elsewhere = log.call("edit_file", path="a.py", old_text="y", new_text="def elsewhere(): return 1")
+    assert first - 1 not in log.superseded
+    same_place = log.call(
+        "edit_file", path="a.py", old_text="# old\ndef first(): return 1", new_text="def first(): return 2"
+    )
+    assert log.superseded[first - 1] == same_place
+    assert elsewhere - 1 not in log.superseded
+    read = log.call("read_file", path="a.py")
+    assert log.superseded[elsewhere - 1] == log.superseded[same_place - 1] == read
+
+
+def test_arguments_of_a_step_go_only_together() -> None:
+    """They become markers together: two edits of which one was read again are still needed."""
+    log = Log()
+    edits = [
+        ("Edit", {"file_path": f"/w/{name}.py", "old_string": "", "new_string": "n" * 40}) for name in "ab"
+    ]
+    step = log.calls(*edits) - 2
+    log.call("Read", file_path="/w/a.py")
+    assert step not in log.superseded
+    read = log.call("Read", file_path="/w/b.py")
+    assert log.superseded[step] == read
+
+
+def test_a_file_written_whole_is_known_by_the_arguments() -> None:
+    log = Log()
+    edit = log.call("Edit", file_path="/w/a.py", old_string="x", new_string="y" * 40)
+    write = log.call("Write", file_path="/w/a.py", content="content " * 8)
+    assert log.superseded[edit - 1] == write
+    assert write - 1 in log.transcript.in_work
+    changed = log.add(FilesChanged((ChangedFile("/w/a.py"),)))
+    assert log.superseded[write - 1] == changed
+    assert write - 1 not in log.transcript.in_work
+
+
+def test_lists_repetitions_runs_and_probes() -> None:
+    log = Log()
+    todo = log.call("TodoWrite", "the first list", todos=["one thing to do", "another thing to do"])
+    plan = log.call("todo_write", "the second list", todos=["one thing to do", "another thing to do"])
+    assert log.superseded == {todo: plan, todo - 1: plan}
+    run = log.call("Bash", "3 failed", command="pytest  -q", description="try")
+    again = log.call("Bash", "1 failed", command="pytest -q", description="try again")
+    assert log.superseded[run] == again
+    same = log.call("run_command", "1 failed", command="true")
+    assert log.superseded[again] == same
+    probe = log.call("Grep", "No matches found", pattern="x")
+    missing = log.call("read_file", "no such file", ok=False, path="c.py")
+    assert log.superseded[probe] == missing - 1
+    assert missing not in log.superseded
+    listing = log.call("list_directory")
+    assert log.superseded[missing] == listing - 1
+
+
+def test_the_running_turn_works_on_what_it_edits_and_tests() -> None:
+    log = Log()
+    before = log.call("read_file", path="a.py")
+    log.call("edit_file", path="b.py", old_text="x", new_text="y")
+    log.add(TurnEnded("done"))
+    log.add(UserSpoke("next", 1))
+    assert log.transcript.in_work == frozenset()
+    log.call("edit_file", path="a.py", old_text="x", new_text="y")
+    assert log.transcript.in_work == {
+        before
+    }  # stale by its own edit, and still what the next one begins with
+    log.call("run_command", "listing", command="ls")
+    test = log.call("run_command", "1 failed", command="pytest -q")
+    log.add(UserSpoke("also", 1, steered=True))
+    assert log.transcript.in_work == {before, test}
+    again, listing = log.call("read_file", path="a.py"), log.call("run_command", "other", command="ls")
+    assert log.transcript.in_work == {again, test, listing}
+
+
+def test_a_recalled_file_is_stale_with_it() -> None:
+    log = Log()
+    read = log.call("read_file", "v1", path="a.py")
+    step = AssistantSpoke("", "m", 1, (ToolCall("r", "recall_cached_content", "{}"),))
+    log.add(step)
+    recalled = ToolAnswered("r", "recall_cached_content", "v1", "", 2, 1, 1, recalled=digest_of(b"v1"))
+    recall = log.add(recalled)
+    edit = log.call("edit_file", path="a.py", old_text="x", new_text="y")
+    assert log.superseded[recall] == log.superseded[read] == edit
+
+
+ACTIONS = st.tuples(
+    st.sampled_from(
+        ["Read", "read_file", "Edit", "Write", "TodoWrite", "Bash", "Grep", "changed", "user", "retry"]
+    ),
+    st.sampled_from(["a.py", "./a.py", "src/b.py", "/w/src/b.py"]),
+    st.integers(0, 2),
+    st.booleans(),
+)
+
+
+@given(st.lists(ACTIONS, max_size=25))
+def test_staleness_is_a_function_of_the_log(actions: list[tuple[str, str, int, bool]]) -> None:
+    """Event by event, on copies, and from scratch give the same; a retry gives what was before."""
+    log = Log()
+    for tool, path, number, ok in actions:
+        before = (log.superseded, dict(log.transcript.stale_digests), log.transcript.in_work)
+        match tool:
+            case "changed":
+                log.add(FilesChanged((ChangedFile(path),)))
+            case "user":
+                log.add(UserSpoke("more", 1, steered=ok))
+            case "retry":
+                log.add(TurnEnded("failed"))
+                log.add(AssistantSpoke("words that broke off", "m", 1))
+                log.add(TurnRetried(len(log.events) - 1, len(log.events) - 2))
+                assert before == (log.superseded, log.transcript.stale_digests, log.transcript.in_work)
+            case _:
+                args = {"path": path, "command": path, "offset": number, "new_string": "text " * 9 * number}
+                log.calls((tool, args), output=f"out {number}", ok=ok)
+        for seq, by in log.superseded.items():
+            assert seq < by <= log.transcript.last_seq
+    scratch = Transcript(log.events)
+    assert scratch.superseded == log.superseded
+    assert scratch.stale_digests == log.transcript.stale_digests
+    assert scratch.in_work == log.transcript.in_work
