@@ -12355,6 +12355,7 @@
         </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/ui/timeline/observations_view.py" />
+            <location filename="../../helix_desktop/ui/timeline/present_view.py" />
             <source>%n messages</source>
             <translation>
                 <numerusform>%n message</numerusform>
@@ -12443,23 +12444,28 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/timeline/view.py" />
-            <source>Compact conversation…</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
             <source>Compacting</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/timeline/view.py" />
+            <location filename="../../helix_desktop/ui/timeline/present_texts.py" />
             <source>Compaction starts at {share}.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/timeline/view.py" />
+            <location filename="../../helix_desktop/ui/timeline/present_texts.py" />
             <source>Context management is off.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/present_view.py" />
+            <source>Copy</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/present_view.py" />
+            <source>Copy the whole handover as Markdown</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -12488,6 +12494,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/timeline/present_card.py" />
+            <source>Files, commands and errors</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/timeline/filter_bar.py" />
             <source>Filter timeline</source>
             <translation type="unfinished" />
@@ -12499,7 +12510,18 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/timeline/handover_view.py" />
+            <location filename="../../helix_desktop/ui/timeline/present_view.py" />
             <source>Full handover</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/present_card.py" />
+            <source>Handover</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/present_view.py" />
+            <source>Handover as it would be now</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -12526,6 +12548,11 @@
             </translation>
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/timeline/present_view.py" />
+            <source>Made from the log. Nothing is stored or sent.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
             <source>Merged note {number}</source>
             <translation type="unfinished" />
@@ -12544,6 +12571,11 @@
         <message>
             <location filename="../../helix_desktop/ui/timeline/bullet_view.py" />
             <source>No source</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/present_view.py" />
+            <source>Not enough to compact yet: it would free too little of the context window</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -12580,8 +12612,23 @@
             </translation>
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/timeline/view.py" />
-            <source>Nothing cached, noted or summarized yet. The context is {used} full.</source>
+            <location filename="../../helix_desktop/ui/timeline/present_texts.py" />
+            <source>Nothing was compacted yet. The context is {used} full.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/present_texts.py" />
+            <source>Nothing was compacted yet: cached outputs keep the context at {used}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/present_texts.py" />
+            <source>Nothing was compacted yet: notes and cached outputs keep the context at {used}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/present_texts.py" />
+            <source>Nothing was compacted yet: notes keep the context at {used}.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -12710,6 +12757,16 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/timeline/present_view.py" />
+            <source>Start a session whose context begins with this handover</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/present_view.py" />
+            <source>Start new session</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
             <source>Summarize</source>
             <translation type="unfinished" />
@@ -12717,6 +12774,16 @@
         <message>
             <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
             <source>Summarized</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/present_texts.py" />
+            <source>The context is {used} full.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/view.py" />
+            <source>The handover of this conversation, and what leaves its context, appear here.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -12785,6 +12852,31 @@
             <location filename="../../helix_desktop/ui/timeline/observations_view.py" />
             <source>Vital</source>
             <comment>priority of a fact</comment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/present_view.py" />
+            <source>Without a model</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/present_texts.py" />
+            <source>Without that, it would be {share}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/present_view.py" />
+            <source>Write a draft, read and edit it, then compact</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/view.py" />
+            <source>Write a message</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/present_view.py" />
+            <source>Write with a model…</source>
             <translation type="unfinished" />
         </message>
         <message>

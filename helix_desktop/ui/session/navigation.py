@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, get_args
 
 from PySide6.QtCore import QObject, QUrl
-from PySide6.QtGui import QDesktopServices
+from PySide6.QtGui import QDesktopServices, QGuiApplication
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.context.summaries.handover import render_handover
@@ -99,6 +99,8 @@ class SessionNavigation(QObject):
         timeline.show_in_chat.connect(self.show_event)
         timeline.source_clicked.connect(self.show_event)
         timeline.digest_clicked.connect(self.show_cache_entry)
+        timeline.copy_requested.connect(lambda words: QGuiApplication.clipboard().setText(words))
+        timeline.compose_requested.connect(self._focus_composer)
         timeline.export_requested.connect(lambda seq: self._start(self._export(seq), "export handover"))
 
     def _start(self, coroutine: Coroutine[Any, Any, None], name: str) -> None:

@@ -239,6 +239,23 @@ class RunningCard:
 
 
 @dataclass(frozen=True, slots=True)
+class PresentCard:
+    """The handover of the whole conversation as it would be now, made without a model and not stored.
+
+    `coverage` and `missing` say what of the messages it names and what not, as text; `markdown` is all of it.
+    `can_write` is False while a compaction would free too little.
+    """
+
+    messages: int
+    sections: tuple[Section, ...]
+    ledger: str = ""
+    coverage: str = ""
+    missing: str = ""
+    markdown: str = ""
+    can_write: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class UsagePoint:
     """Tokens in the context window just after an event; `window` is its size then, 0: not known."""
 
@@ -252,7 +269,8 @@ class UsagePoint:
 class TimelineState:
     """All of it: cards newest first, points oldest first, tokens of the window, threshold as a part of 1.
 
-    `is_managed` is False while the policy is off: nothing is compacted by itself.
+    `is_managed` is False while the policy is off: nothing is compacted by itself. `saved` are the tokens that
+    the context would have in addition without any rewrite, `present` is None without messages.
     """
 
     cards: tuple[TimelineCard, ...] = ()
@@ -262,6 +280,8 @@ class TimelineState:
     threshold: float = 0.85
     running: RunningCard | None = None
     is_managed: bool = True
+    saved: int = 0
+    present: PresentCard | None = None
 
 
 def card_group(card: TimelineCard) -> Group:

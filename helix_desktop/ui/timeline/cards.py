@@ -51,6 +51,9 @@ class CardSignals(QObject):
     export = Signal(int)
     retry = Signal(str)  # an Attempt
     cancel = Signal()
+    compact = Signal()
+    copy = Signal(str)  # Markdown
+    new_session = Signal(int)  # from a handover; 0: as it would be now
     unfolded = Signal(int, bool)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QVBoxLayout, QWidget
@@ -23,7 +25,7 @@ from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.themed import TextRole, retint
 from helix_desktop.ui.timeline.bullet_view import BulletView
-from helix_desktop.ui.timeline.card_data import HandoverCard, Section
+from helix_desktop.ui.timeline.card_data import Bullet, HandoverCard, Section
 from helix_desktop.ui.timeline.card_texts import card_title
 from helix_desktop.ui.timeline.cards import (
     CardSignals,
@@ -70,6 +72,13 @@ def section_disclosure(section: Section, role: TextRole, signals: CardSignals) -
     return part
 
 
+def gist_bullets(sections: Sequence[Section]) -> list[Bullet]:
+    """Return the sentences that say most of a handover."""
+    by_title = {section.title: section.bullets for section in sections}
+    firsts = [bullet for title in _SUMMARY_FROM for bullet in by_title.get(title, ())[:1]]
+    return firsts[:_SUMMARY_BULLETS]
+
+
 class HandoverView(Card):
     """Folded it says the gist; unfolded it shows everything."""
 
@@ -112,9 +121,8 @@ class HandoverView(Card):
         gist.setLayout(column)
         column.setContentsMargins(0, 0, 4, 0)
         column.setSpacing(3)
-        by_title = {section.title: section.bullets for section in self._card.sections}
-        bullets = [bullet for title in _SUMMARY_FROM for bullet in by_title.get(title, ())[:1]]
-        for bullet in bullets[:_SUMMARY_BULLETS]:
+        bullets = gist_bullets(self._card.sections)
+        for bullet in bullets:
             view = BulletView(bullet, "faint" if self._card.is_undone else "muted")
             view.source_clicked.connect(self._signals.source)
             column.addWidget(view)

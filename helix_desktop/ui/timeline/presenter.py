@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.ui.timeline.card_data import RunningCard, TimelineState
+from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.window.usage_gauge import UsageGauge
+from helix_desktop.ui.timeline.card_data import PresentCard, RunningCard, TimelineState
 from helix_desktop.ui.timeline.from_events import build_cards
+from helix_desktop.ui.timeline.present_card import build_present_card
 from helix_desktop.ui.timeline.usage_points import usage_points, with_current_usage
 from helix_desktop.ui.timeline.view import Timeline
 
@@ -18,6 +21,8 @@ class TimelinePresenter:
         self._view = view
         self._conversation: Conversation | None = None
         self._running: RunningCard | None = None
+        self._present: PresentCard | None = None
+        self._present_for: tuple[str, int, ContextPolicy] | None = None  # what it was written for
         self._is_loaded = False  # whether it shows this conversation, and not the previous one
         self._pending_reveal = self._first_card = 0  # events whose cards are to be in sight
 
@@ -37,15 +42,17 @@ class TimelinePresenter:
         if conversation is None:
             return
         transcript = conversation.session.transcript
-        log, (_, gauge) = list(conversation.session.log), conversation.window.measure()
+        log, (window, gauge) = list(conversation.session.log), conversation.window.measure()
         last = transcript.items[-1].seq if transcript.items else 0
         cards = await asyncio.to_thread(build_cards, log, transcript)
         points = with_current_usage(
             await asyncio.to_thread(usage_points, log), last, gauge.used, gauge.window
         )
+        present = await self._present_card(conversation, gauge)
         if conversation is not self._conversation:
             return
         policy = conversation.window.policy
+        saved = max(0, transcript.full_total_tokens - sum(window.entry_tokens))
         self._view.set_state(
             TimelineState(
                 cards,
@@ -55,11 +62,22 @@ class TimelinePresenter:
                 policy.handover_at,
                 self._running,
                 policy.enabled,
+                round(saved * gauge.ratio),
+                present,
             )
         )
         self._view.reveal(self._pending_reveal or self._first_card, at_top=not self._pending_reveal)
         self._pending_reveal = self._first_card = 0
         self._is_loaded = True
+
+    async def _present_card(self, conversation: Conversation, gauge: UsageGauge) -> PresentCard | None:
+        """Return the handover as it would be now; written anew only where the log went on."""
+        transcript, policy = conversation.session.transcript, conversation.window.policy
+        written_for = (conversation.session.id, transcript.last_seq, policy)
+        if written_for != self._present_for:
+            self._present = await asyncio.to_thread(build_present_card, transcript.fork(), policy, gauge)
+            self._present_for = written_for
+        return self._present
 
     def reveal(self, seq: int) -> None:
         """Bring the card of an event into sight at the next `refresh` that has it."""

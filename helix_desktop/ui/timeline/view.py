@@ -6,7 +6,6 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
-from helix_desktop.domain.user_text import join_sentences
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.ui.design.cards import Card as CardFrame
 from helix_desktop.ui.design.cards import EmptyState
@@ -44,11 +43,13 @@ from helix_desktop.ui.timeline.filter_bar import TimelineFilterBar
 from helix_desktop.ui.timeline.fold_view import FoldView
 from helix_desktop.ui.timeline.handover_view import HandoverView
 from helix_desktop.ui.timeline.observations_view import ObservationsView
+from helix_desktop.ui.timeline.present_texts import status_text
+from helix_desktop.ui.timeline.present_view import PresentView
 from helix_desktop.ui.timeline.rail import RailRow
 from helix_desktop.ui.timeline.running_view import RunningView
 from helix_desktop.ui.timeline.sparkline import TokenSparkline
 from helix_desktop.words.numbers import format_tokens, format_whole_percent
-from helix_desktop.words.translation import Translator, translate
+from helix_desktop.words.translation import Translator
 
 tr = Translator("Timeline")
 
@@ -65,7 +66,9 @@ class Timeline(Themed, QWidget):
     digest_clicked = Signal(str)
     export_requested = Signal(int)  # as Markdown
     retry_requested = Signal(str)  # an Attempt
-    compact_requested = Signal()  # the empty state's button
+    compact_requested = Signal()
+    copy_requested = Signal(str)  # a handover as Markdown
+    compose_requested = Signal()  # the empty state's button
     cancel_requested = Signal()  # of the running compaction
     scrolled = Signal()
 
@@ -78,7 +81,13 @@ class Timeline(Themed, QWidget):
         self._signals = CardSignals(self)
         self.spark = TokenSparkline()
         self.filter_bar = TimelineFilterBar()
-        self.empty = EmptyState("history", "", tr("Compact conversation…"))
+        self.empty = EmptyState(
+            "history",
+            tr("The handover of this conversation, and what leaves its context, appear here."),
+            tr("Write a message"),
+        )
+        self.present = PresentView(self._signals)
+        self.present.hide()
         self.running = RunningView(self._signals)
         self._running_row = RailRow(self.running, "live", 20)
         self._running_row.hide()
@@ -97,6 +106,9 @@ class Timeline(Themed, QWidget):
         self._state = state
         self.filter_bar.set_cards(state.cards)
         self._show_numbers()
+        self.present.setVisible(state.present is not None)
+        if state.present is not None:
+            self.present.set_card(state.present, status_text(state))
         self.set_running(state.running)
         self._show_cards()
 
@@ -108,27 +120,15 @@ class Timeline(Themed, QWidget):
         self._running_row.setVisible(card is not None)
         if card is not None:
             self.running.show_card(card)
-        bare = card is None and not self._state.cards
+        bare = card is None and not self._state.cards and self._state.present is None
         had_focus = self._scroll.hasFocus() or self.empty.button.hasFocus()
         self.empty.setVisible(bare)
         self._scroll.setVisible(not bare)
         self.setFocusProxy(self.empty.button if bare else self._scroll)  # PgUp and PgDn scroll at once
         if had_focus:  # else Qt gives the keyboard to whatever comes next
             self.setFocus(Qt.FocusReason.OtherFocusReason)
-        self.empty.set_content(self._empty_text(), tr("Compact conversation…"))
         self._running_row.set_ends(True, not self._state.cards)
         self._card_list.set_running_above(card is not None)
-
-    def _empty_text(self) -> str:
-        state = self._state
-        used = tr(
-            "Nothing cached, noted or summarized yet. The context is {used} full.",
-            used=format_whole_percent(state.used / state.window if state.window else 0),
-        )
-        if not state.is_managed:
-            return translate(join_sentences(used, tr("Context management is off.")))
-        share = format_whole_percent(state.threshold)
-        return translate(join_sentences(used, tr("Compaction starts at {share}.", share=share)))
 
     @property
     def first_visible_seq(self) -> int:
@@ -174,6 +174,8 @@ class Timeline(Themed, QWidget):
         self._column.setSpacing(0)
         self._column.addWidget(self._spark_card())
         self._column.addSpacing(10)
+        self._column.addWidget(self.present)
+        self._column.addSpacing(10)
         self._column.addWidget(self.filter_bar)
         self._column.addWidget(self._running_row)
         self._column.addStretch(1)
@@ -207,7 +209,9 @@ class Timeline(Themed, QWidget):
         wishes.unfolded.connect(self._unfolded.__setitem__)
         self._scroll.verticalScrollBar().valueChanged.connect(lambda _: self.scrolled.emit())
         self.spark.point_clicked.connect(self.show_in_chat)
-        self.empty.button_clicked.connect(self.compact_requested)
+        wishes.compact.connect(self.compact_requested)
+        wishes.copy.connect(self.copy_requested)
+        self.empty.button_clicked.connect(self.compose_requested)
         self.filter_bar.changed.connect(self._show_cards)
 
     def _show_numbers(self) -> None:

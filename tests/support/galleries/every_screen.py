@@ -104,11 +104,13 @@ def pane_screens() -> Iterator[Screen]:
     states = (
         ("timeline", samples.timeline_state()),
         ("timeline with every card", samples.long_timeline_state()),
+        ("timeline without a handover", samples.quiet_timeline_state()),
         ("timeline at work", replace(samples.timeline_state(), running=running)),
     )
     for name, state in states:
         pane = panes_gallery.make_timeline(LIGHT, state, 804, 2_700)
         panes_gallery.unfold(pane)
+        pane.present.opener.setChecked(state.present is not None)
         yield Screen(name, pane, ((804, 2_700), (460, 3_600)))
     for name, window_state in (
         ("inspector", samples.inspector_state()),

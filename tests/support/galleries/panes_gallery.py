@@ -197,9 +197,16 @@ async def timeline_small(scope: TaskScope, theme: Theme) -> QWidget:
     return pane
 
 
+async def timeline_quiet(scope: TaskScope, theme: Theme) -> QWidget:
+    """Notes keep the context small; the whole handover as it would be now."""
+    pane = make_timeline(theme, samples.quiet_timeline_state(), 804, 1_300)
+    pane.present.opener.setChecked(True)
+    return pane
+
+
 async def timeline_empty(scope: TaskScope, theme: Theme) -> QWidget:
-    """No handover yet."""
-    return make_timeline(theme, TimelineState((), samples.usage_points(20), 14_640, 24_000), 804, 600)
+    """No message yet."""
+    return make_timeline(theme, TimelineState(), 804, 600)
 
 
 async def inspector(scope: TaskScope, theme: Theme) -> QWidget:
@@ -258,6 +265,7 @@ SHOTS: tuple[Shot, ...] = (
     timeline_long,
     timeline_long_narrow,
     timeline_small,
+    timeline_quiet,
     timeline_empty,
     inspector,
     inspector_near,

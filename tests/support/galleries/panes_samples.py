@@ -38,6 +38,7 @@ from helix_desktop.ui.timeline.card_data import (
     ObservedFact,
     PlacedCard,
     PointKind,
+    PresentCard,
     Section,
     SweepCard,
     TimelineCard,
@@ -218,6 +219,25 @@ def handover_card(number: int, seq: int, undone: bool = False, **changes: object
     return HandoverCard(**(values | changes))  # type: ignore[arg-type]  # values by name, as above
 
 
+def present_card() -> PresentCard:
+    """The handover as it would be now, with what it does not name."""
+    return PresentCard(
+        96,
+        _SECTIONS,
+        "rwe src/helix/stream.py 9f3a1c04 e37\n$ pytest -q (exit 0) 1d29c0aa e41",
+        "Names 14 of 16 files · 9 of 9 commands · 3 of 3 instructions",
+        "Doesn't name: docs/DESIGN.md, tests/test_stream.py",
+        "# Handover",
+    )
+
+
+def quiet_timeline_state() -> TimelineState:
+    """Return a session that notes keep small: no handover yet."""
+    cards = (fold_card(2, 462), SweepCard(120, NOW_MS - 90_000_000, 6, 2_300))
+    present = replace(present_card(), missing="", can_write=False)
+    return TimelineState(cards, usage_points(), 3_360, 24_000, saved=11_200, present=present)
+
+
 def timeline_state() -> TimelineState:
     """Return a state with two handovers, one of them undone, sweeps and a failure."""
     hashes = tuple(hashlib.sha256(b"%d" % number).hexdigest() for number in range(14))
@@ -234,7 +254,7 @@ def timeline_state() -> TimelineState:
         handover_card(1, 210, model="gpt-oss:20b", demo=False, focus="the renderer's open questions"),
         SweepCard(120, at - 90_000_000, 1, 2_300),
     )  # fmt: skip
-    return TimelineState(cards, usage_points(), 14_600, 24_000)
+    return TimelineState(cards, usage_points(), 14_600, 24_000, present=present_card())
 
 
 _FOLD_NOTE = """[Folded steps] Earlier steps, for reference; 31 outputs in recall_cached_content("9f3a1c04…")

@@ -208,17 +208,6 @@ def test_the_focus_stays_when_the_first_card_arrives(qtbot: QtBot, pane: Timelin
     pane.setParent(None)
 
 
-def test_the_empty_state_predicts_the_first_handover(qtbot: QtBot, pane: Timeline) -> None:
-    """One sentence with true numbers and one button."""
-    pane.set_state(TimelineState((), (), 14_640, 24_000))
-    assert pane.empty.isVisible()
-    assert pane.empty.sentence.endswith("The context is 61 % full. Compaction starts at 85 %.")
-    pane.set_state(TimelineState((), (), 14_640, 24_000, is_managed=False))
-    assert pane.empty.sentence.endswith("The context is 61 % full. Context management is off.")
-    with qtbot.waitSignal(pane.compact_requested):
-        pane.empty.button.click()
-
-
 def test_a_sweep_expands_to_its_hashes(qtbot: QtBot, pane: Timeline) -> None:
     view = card(pane, 470)
     assert isinstance(view, SweepView)

@@ -1,0 +1,49 @@
+"""How full the context is, what keeps it there, and when it is compacted; no Qt."""
+
+from __future__ import annotations
+
+from helix_desktop.domain.user_text import join_sentences
+from helix_desktop.ui.timeline.card_data import (
+    FoldCard,
+    HandoverCard,
+    PlacedCard,
+    SweepCard,
+    TimelineState,
+)
+from helix_desktop.words.numbers import format_whole_percent
+from helix_desktop.words.translation import Translator, translate
+
+tr = Translator("Timeline")
+
+
+def status_text(state: TimelineState) -> str:
+    """Return how full the context is, what keeps it there, and when it is compacted."""
+    used = format_whole_percent(state.used / state.window if state.window else 0)
+    sentences = [_what_keeps(state, used)]
+    full = state.used + state.saved
+    if state.saved and state.window:
+        sentences.append(
+            tr("Without that, it would be {share}.", share=format_whole_percent(full / state.window))
+        )
+    if state.is_managed:
+        sentences.append(tr("Compaction starts at {share}.", share=format_whole_percent(state.threshold)))
+    else:
+        sentences.append(tr("Context management is off."))
+    return translate(join_sentences(*sentences))
+
+
+def _what_keeps(state: TimelineState, used: str) -> str:
+    holding = [card for card in state.cards if not getattr(card, "is_undone", False)]
+    if any(isinstance(card, HandoverCard) for card in holding):
+        return tr("The context is {used} full.", used=used)
+    has_notes = any(isinstance(card, FoldCard | PlacedCard) for card in holding)
+    has_cached = any(isinstance(card, SweepCard) for card in holding)
+    if has_notes and has_cached:
+        return tr(
+            "Nothing was compacted yet: notes and cached outputs keep the context at {used}.", used=used
+        )
+    if has_notes:
+        return tr("Nothing was compacted yet: notes keep the context at {used}.", used=used)
+    if has_cached:
+        return tr("Nothing was compacted yet: cached outputs keep the context at {used}.", used=used)
+    return tr("Nothing was compacted yet. The context is {used} full.", used=used)

@@ -1,0 +1,128 @@
+"""The handover as it would be now, on top of the timeline: what it says and misses, what to do with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QWidget
+
+from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.cards import Card
+from helix_desktop.ui.design.labels import IconLabel, SelectableText, TextLine
+from helix_desktop.ui.design.layout.boxes import clear_layout, column, line, row
+from helix_desktop.ui.design.layout.disclosure import Disclosure, DisclosureHead, ledger_disclosure
+from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.design.pill import Pill
+from helix_desktop.ui.design.themed import retint
+from helix_desktop.ui.timeline.bullet_view import BulletView
+from helix_desktop.ui.timeline.card_data import PresentCard
+from helix_desktop.ui.timeline.cards import CardSignals
+from helix_desktop.ui.timeline.handover_view import gist_bullets, section_disclosure
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Timeline")
+
+
+class PresentView(Card):
+    """Shows a PresentCard: the gist at once, all of it on demand; the same card is not built twice."""
+
+    def __init__(self, signals: CardSignals) -> None:
+        super().__init__((16, 11, 12, 12), 7)
+        self._signals = signals
+        self._card: PresentCard | None = None
+        self._title = TextLine(tr("Handover as it would be now"), 14, 600)
+        self._status = SelectableText("", 13, "muted")
+        self._gist, self._details = QWidget(), QWidget()
+        self._gist_column, self._details_column = column(gap=3), column(gap=2)
+        self._gist.setLayout(self._gist_column)
+        self._details.setLayout(self._details_column)
+        self._details.hide()
+        self._complete, self._incomplete = (
+            IconLabel("circle-check", px=14, color_token="ok"),
+            IconLabel("triangle-alert", px=14, color_token="warn"),
+        )
+        self._coverage = SelectableText("", 12, "muted")
+        self._messages = Pill("", icon_name="message-square")
+        self._without_model = Pill(tr("Without a model"), icon_name="list")
+        self._without_model.setToolTip(tr("Made from the log. Nothing is stored or sent."))
+        self.write_button = _button(tr("Write with a model…"), "pencil", "present-write")
+        self.session_button = _button(tr("Start new session"), "plus", "present-session")
+        self.session_button.setToolTip(tr("Start a session whose context begins with this handover"))
+        self.session_button.hide()
+        self.copy_button = _button(tr("Copy"), "copy", "present-copy")
+        self.copy_button.setToolTip(tr("Copy the whole handover as Markdown"))
+        self.opener = DisclosureHead(tr("Full handover"), "", "muted")
+        self._lay_out()
+        self.write_button.clicked.connect(signals.compact)
+        self.session_button.clicked.connect(lambda: signals.new_session.emit(0))
+        self.copy_button.clicked.connect(lambda: signals.copy.emit(self._card.markdown if self._card else ""))
+        self.opener.toggled.connect(lambda _: self._show_details())
+
+    def _lay_out(self) -> None:
+        coverage = row(gap=8)
+        for icon in (self._complete, self._incomplete):
+            coverage.addWidget(icon, 0, Qt.AlignmentFlag.AlignTop)
+        coverage.addWidget(self._coverage, 1)
+        for widget in (self._title, self._status, line(), self._gist):
+            self.body.addWidget(widget)
+        self.body.addLayout(coverage)
+        self.body.addWidget(FlowBox([self._messages, self._without_model]))
+        self.body.addWidget(FlowBox([self.write_button, self.session_button, self.copy_button]))
+        self.body.addWidget(self.opener)
+        self.body.addWidget(self._details)
+
+    def set_card(self, card: PresentCard, status: str) -> None:
+        """Show another handover, and how full the context is; what is open stays open."""
+        self._status.setText(status)
+        self.setAccessibleName(" · ".join(filter(None, (self._title.text, status, card.coverage))))
+        if card == self._card:
+            return
+        self._card = card
+        self._messages.set_text(tr.plural(card.messages, "%n message", "%n messages"))
+        self._coverage.setText("\n".join(filter(None, (card.coverage, card.missing))))
+        self._coverage.setVisible(bool(card.coverage))
+        self._complete.setVisible(bool(card.coverage) and not card.missing)
+        self._incomplete.setVisible(bool(card.missing))
+        self.write_button.setEnabled(card.can_write)
+        self.write_button.setToolTip(
+            tr("Write a draft, read and edit it, then compact")
+            if card.can_write
+            else tr("Not enough to compact yet: it would free too little of the context window")
+        )
+        bullets = [BulletView(bullet, "text") for bullet in gist_bullets(card.sections)]
+        for bullet in bullets:
+            bullet.source_clicked.connect(self._signals.source)
+        self._fill(self._gist, bullets)
+        self._gist.setVisible(bool(bullets) and not self.opener.isChecked())
+        self._show_details()
+
+    def _show_details(self) -> None:
+        is_open, card = self.opener.isChecked(), self._card
+        self._details.setVisible(is_open)
+        self._gist.setVisible(not is_open)
+        if card is None:
+            return
+        parts: list[Disclosure] = []
+        if is_open:
+            parts = [section_disclosure(section, "text", self._signals) for section in card.sections]
+            for part in parts:
+                part.head.setChecked(part.head.isEnabled())
+            if card.ledger:
+                parts.append(ledger_disclosure(card.ledger, "text"))
+        self._fill(self._details, parts)
+
+    def _fill(self, box: QWidget, parts: Sequence[QWidget]) -> None:
+        layout = box.layout()
+        assert layout is not None  # set when it was made
+        clear_layout(layout)
+        for part in parts:
+            layout.addWidget(part)
+            retint(part, self._theme)
+
+
+def _button(words: str, icon: str, name: str) -> PushButton:
+    button = PushButton(f" {words}", "", icon, px=14, name=name)
+    button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+    button.setAccessibleName(words)
+    return button

@@ -1,0 +1,76 @@
+"""The handover as it would be now, on top of the timeline."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from helix_desktop.domain.events.summary import SECTIONS
+from helix_desktop.ui.design.layout.disclosure import Disclosure
+from helix_desktop.ui.timeline.card_data import TimelineState
+from helix_desktop.ui.timeline.present_texts import status_text
+from helix_desktop.ui.timeline.view import Timeline
+from tests.support.galleries.panes_samples import NOW_MS, fold_card, quiet_timeline_state, timeline_state
+
+
+@pytest.fixture
+def pane(qtbot: QtBot) -> Timeline:
+    """A timeline of a session that notes keep small."""
+    timeline = Timeline(lambda: NOW_MS)
+    qtbot.addWidget(timeline)
+    timeline.resize(800, 700)
+    timeline.set_state(quiet_timeline_state())
+    timeline.show()
+    return timeline
+
+
+def test_the_empty_state_leads_to_the_first_message(qtbot: QtBot, pane: Timeline) -> None:
+    """Without a message there is nothing to hand on, and one button."""
+    pane.set_state(TimelineState())
+    assert pane.empty.isVisible()
+    with qtbot.waitSignal(pane.compose_requested):
+        pane.empty.button.click()
+
+
+@pytest.mark.parametrize(
+    ("state", "text"),
+    [
+        (
+            quiet_timeline_state(),
+            "Nothing was compacted yet: notes and cached outputs keep the context at 14 %. "
+            "Without that, it would be 61 %. Compaction starts at 85 %.",
+        ),
+        (
+            replace(quiet_timeline_state(), cards=(fold_card(1, 4),), saved=0, is_managed=False),
+            "Nothing was compacted yet: notes keep the context at 14 %. Context management is off.",
+        ),
+        (
+            replace(quiet_timeline_state(), cards=(fold_card(1, 4, is_undone=True),), saved=0),
+            "Nothing was compacted yet. The context is 14 % full. Compaction starts at 85 %.",
+        ),
+        (timeline_state(), "The context is 61 % full. Compaction starts at 85 %."),
+    ],
+)
+def test_it_says_what_keeps_the_context_small(state: TimelineState, text: str) -> None:
+    """With the real figures; what was undone keeps nothing small."""
+    assert status_text(state) == text
+
+
+def test_the_handover_as_it_would_be_now_is_on_top(qtbot: QtBot, pane: Timeline) -> None:
+    """Without a handover too: its gist, all of it on demand, and what can be done with it."""
+    present = pane.present
+    assert present.isVisible()
+    assert "Names 14 of 16 files" in present.accessibleName()
+    assert not present.write_button.isEnabled()  # it would free too little, and the tooltip says so
+    assert not present.findChildren(Disclosure)
+    present.opener.click()
+    heads = [part.head.text() for part in present.findChildren(Disclosure)]
+    assert [*SECTIONS, "Files, commands and errors"] == heads
+    with qtbot.waitSignal(pane.copy_requested) as copied:
+        present.copy_button.click()
+    assert copied.args == ["# Handover"]
+    pane.set_state(timeline_state())
+    with qtbot.waitSignal(pane.compact_requested):
+        present.write_button.click()
