@@ -47,6 +47,11 @@ def pluralize(number: int, singular: str, plural: str = "") -> str:
     return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
 
 
+def count_lines(text: str) -> int:
+    """Return the number of lines as recall counts them: they end at newlines; the last may have none."""
+    return text.count("\n") + (not text.endswith("\n") and bool(text))
+
+
 def utc_day(at_ms: int) -> str:
     """Return a day in UTC, as `2026-11-20`; `at_ms` in milliseconds since 1970."""
     return datetime.fromtimestamp(at_ms / 1000, UTC).date().isoformat()

@@ -380,6 +380,14 @@
                 <numerusform>Choosing how to keep %n large outputs…</numerusform>
             </translation>
         </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/agent/session_updates.py" />
+            <source>Choosing how to keep %n large outputs… (slow model: up to {seconds} s)</source>
+            <translation>
+                <numerusform>Choosing how to keep %n large output… (slow model: up to {seconds} s)</numerusform>
+                <numerusform>Choosing how to keep %n large outputs… (slow model: up to {seconds} s)</numerusform>
+            </translation>
+        </message>
         <message>
             <location filename="../../helix_desktop/agent/window/handovers.py" />
             <source>Compaction starts automatically when the context window fills.</source>
@@ -2257,6 +2265,11 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/items/thinking.py" />
             <source>Thinking…</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/rows/tool_rows.py" />
+            <source>This model answers slowly: it had {seconds} s to choose.</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -24,10 +24,14 @@ from helix_desktop.context.window.window import project
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.session import RecordedEvent, ToolAnswered
 from helix_desktop.domain.messages import Message, ModelRequest
+from helix_desktop.domain.text_format import count_lines
 from helix_desktop.domain.user_text import TextContext
 
 _text = TextContext("Agent")
 
+CHOICE_TOO_LATE = "the choice of its form came too late"
+CHOICE_FAILED = "asking for its form failed"
+CHOICE_UNREADABLE = "the answer named no form for it"
 log = logging.getLogger(__name__)
 
 
@@ -44,13 +48,17 @@ class HeldOutput(msgspec.Struct, frozen=True):
 
 
 class FormDecision(msgspec.Struct, frozen=True):
-    """The choices for a batch, in its order, with the cost of asking; `note` says why none was made."""
+    """The choices for a batch, in its order, with the cost of asking.
+
+    `note` says to the user why none was made, `model_note` to the model.
+    """
 
     choices: tuple[FormChoice, ...]
     tokens: int = 0
     cached_tokens: int = 0
     duration_ms: int = 0
     note: str = ""
+    model_note: str = ""
     timed_out: bool = False
     cost: float = 0.0
 
@@ -86,13 +94,20 @@ class FormPrompt:
                 completion = await complete(roles.main, fork.request, self._runtime.counter)
         except TimeoutError:
             note: str = _text("The agent didn't choose in time.")
-            return FormDecision(default_choices, fork.tokens, 0, elapsed_ms(), note, timed_out=True)
+            return FormDecision(
+                default_choices, fork.tokens, 0, elapsed_ms(), note, CHOICE_TOO_LATE, timed_out=True
+            )
         except HelixError as error:
-            return FormDecision(default_choices, duration_ms=elapsed_ms(), note=error.what)
+            return FormDecision(
+                default_choices, duration_ms=elapsed_ms(), note=error.what, model_note=CHOICE_FAILED
+            )
         except Exception as error:
             log.warning("asking about large outputs failed unexpectedly", exc_info=True)
             return FormDecision(
-                default_choices, duration_ms=elapsed_ms(), note=f"{type(error).__name__}: {error}"
+                default_choices,
+                duration_ms=elapsed_ms(),
+                note=f"{type(error).__name__}: {error}",
+                model_note=CHOICE_FAILED,
             )
         choices = parse_choices(completion.text, fork.offers_full)
         note = (
@@ -101,7 +116,13 @@ class FormPrompt:
             else _text("The agent didn't say how to keep it.")
         )
         return FormDecision(
-            choices, completion.tokens, completion.cached_tokens, elapsed_ms(), note, cost=completion.cost
+            choices,
+            completion.tokens,
+            completion.cached_tokens,
+            elapsed_ms(),
+            note,
+            CHOICE_UNREADABLE,
+            cost=completion.cost,
         )
 
     async def _fork(self, batch: Sequence[HeldOutput]) -> ForkedRequest | None:
@@ -133,7 +154,7 @@ class FormPrompt:
 
 
 def _describe_output(held_output: HeldOutput, offers_full: bool) -> LargeOutput:
-    answer, lines = held_output.received.answer, held_output.received.text.count("\n") + 1
+    answer, lines = held_output.received.answer, count_lines(held_output.received.text)
     return LargeOutput(
         answer.name, answer.target, answer.digest, answer.tokens, lines, offers_full, answer.exit_code
     )

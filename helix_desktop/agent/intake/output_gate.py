@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
+from itertools import islice
 from typing import Literal
 
 import msgspec
@@ -15,14 +16,16 @@ from helix_desktop.agent.intake.output_form_prompt import FormDecision, FormProm
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.session_updates import IntakeProgress
 from helix_desktop.context.intake.output_extract import OutputSource
-from helix_desktop.context.intake.output_form_choice import FormChoice
+from helix_desktop.context.intake.output_form_choice import MEASURED_ANSWERS, FormChoice, choice_deadline
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.events.session import OutputHeld, ToolAnswered
+from helix_desktop.domain.events.session import AssistantSpoke, OutputHeld, ToolAnswered
 from helix_desktop.domain.user_text import TextContext, join_sentences
 
 text = TextContext("Agent")
 
+EXTRACT_TOO_LATE = "the extract was not ready in time"
+EXTRACT_FAILED = "the extract could not be made"
 log = logging.getLogger(__name__)
 replace = msgspec.structs.replace
 
@@ -50,19 +53,22 @@ class IntakeGate:
         )
 
     async def record_batch(self, batch: Sequence[HeldOutput]) -> None:
-        """Ask the agent for the forms of a batch and record them, within the policy's deadline.
+        """Ask the agent for the forms of a batch and record them, by a deadline.
+
+        It is the policy's; a model that took longer for its answers in this session gets more, bounded.
 
         On any error, each output is recorded as a preview. Cancelling records nothing: ending the turn then
         records the held previews.
         """
         if not batch:
             return
-        policy = self._runtime.policy
-        deadline = asyncio.get_running_loop().time() + policy.intake_deadline_s
+        deadline_s = self._deadline_s()
+        extended_s = deadline_s if deadline_s > self._runtime.policy.intake_deadline_s else 0
+        deadline = asyncio.get_running_loop().time() + deadline_s
         positions = {call: position for position, call in enumerate(self._runtime.transcript.open_calls)}
         ordered = sorted(batch, key=lambda output: positions.get(output.preview.call_id, 0))
         try:
-            self._publish_phase("ask", ordered)
+            self._publish_phase("ask", ordered, extended_s)
             decision = await self._form_prompt.ask(ordered, deadline)
             compact = [
                 output
@@ -70,15 +76,30 @@ class IntakeGate:
                 if choice.form == "compact"
             ]
             if compact:
-                self._publish_phase("extract", compact)
+                self._publish_phase("extract", compact, extended_s)
             answers = await self._apply_forms(ordered, decision, deadline)
         finally:
             self._runtime.session.publish(IntakeProgress("idle"))
-        await self._runtime.session.record(*answers)
+        await self._runtime.session.record(
+            *(replace(answer, intake_extended_s=extended_s) for answer in answers)
+        )
 
-    def _publish_phase(self, phase: Literal["ask", "extract"], batch: Sequence[HeldOutput]) -> None:
+    def _deadline_s(self) -> int:
+        """Return the seconds for question and extracts, from the model's newest answer times."""
+        label = self._runtime.roles.main.info.label
+        answers = (
+            item.event
+            for item in reversed(self._runtime.transcript.items)
+            if isinstance(item.event, AssistantSpoke)
+        )
+        times = (answer.duration_ms for answer in answers if answer.model == label and answer.duration_ms)
+        return choice_deadline(self._runtime.policy.intake_deadline_s, tuple(islice(times, MEASURED_ANSWERS)))
+
+    def _publish_phase(
+        self, phase: Literal["ask", "extract"], batch: Sequence[HeldOutput], extended_s: int
+    ) -> None:
         self._runtime.session.publish(
-            IntakeProgress(phase, tuple(output.preview.call_id for output in batch))
+            IntakeProgress(phase, tuple(output.preview.call_id for output in batch), extended_s)
         )
 
     async def _apply_forms(
@@ -104,11 +125,12 @@ class IntakeGate:
         self, held_output: HeldOutput, choice: FormChoice, decision: FormDecision, deadline: float
     ) -> ToolAnswered:
         if not choice.is_chosen_by_model:
-            return replace(
+            preview = replace(
                 held_output.preview,
                 chosen="timeout" if decision.timed_out else "rule",
                 intake_note=decision.note,
             )
+            return await self._with_model_note(preview, decision.model_note)
         match choice.form:
             case "full":
                 return replace(held_output.received.answer, chosen="agent")
@@ -116,7 +138,18 @@ class IntakeGate:
                 return replace(held_output.preview, chosen="agent")
         started_at_ms = self._runtime.clock()
         answer = await self._extract(held_output, choice.instructions, deadline)
+        if answer.form != "compact":
+            late = answer.chosen == "timeout"
+            answer = await self._with_model_note(answer, EXTRACT_TOO_LATE if late else EXTRACT_FAILED)
         return replace(answer, asked=choice.instructions, intake_ms=self._runtime.elapsed_ms(started_at_ms))
+
+    async def _with_model_note(self, preview: ToolAnswered, reason: str) -> ToolAnswered:
+        """Return a preview that says at its end why it is not in the form that the model chose."""
+        if not reason:
+            return preview
+        note = f"\n[Still a preview: {reason}.]"
+        tokens = preview.tokens + await self._runtime.count_tokens(note)
+        return replace(preview, text=preview.text + note, tokens=tokens)
 
     async def _extract(self, held_output: HeldOutput, instructions: str, deadline: float) -> ToolAnswered:
         """Return the extract, or the preview with the reason why there is none."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from statistics import median
 from typing import Any
 
 import msgspec
@@ -13,7 +14,11 @@ from helix_desktop.domain.unicode_safety import escape_hidden
 
 OPENING = "[How to keep large outputs]"
 INSTRUCTIONS_CAP = 1_000  # characters of the instructions for a compact form
+MEASURED_ANSWERS = 5  # newest answers of a model that say how fast it is
+_SLOW_FACTOR = 2  # answers that a choice may take: one to the question, one that extracts
+_MAX_EXTENSION = 6  # times the policy's deadline that a slow model gets at most
 _NAME_CAP = 80
+_OPTION_LINE = re.compile(r"(?:- |<number>: )(compact|preview|full)\b")
 _CHOICE = re.compile(
     r"[\W_]*(?:output\s*)?#?(?P<number>\d{1,4})[\W_]{1,6}(?P<form>compact|preview|full)\b"
     r"[*_`\"']*\s*(?P<mark>[:=,;.(–—-]?)[*_`\s]*(?P<rest>.*)",
@@ -33,6 +38,11 @@ class LargeOutput(msgspec.Struct, frozen=True):
     lines: int
     is_full_offered: bool
     exit_code: int | None = None
+
+    @property
+    def options(self) -> tuple[Form, ...]:
+        """The forms that are offered for it."""
+        return ("compact", "preview", "full") if self.is_full_offered else ("compact", "preview")
 
 
 class FormChoice(msgspec.Struct, frozen=True):
@@ -58,18 +68,37 @@ def offer_full_form(extras: Sequence[int], max_tokens: int) -> tuple[bool, ...]:
     return tuple(offered)
 
 
+def choice_deadline(deadline_s: int, answer_times_ms: Sequence[int]) -> int:
+    """Return the seconds in which forms are chosen and extracts written: the policy's, more for a slow model.
+
+    `answer_times_ms` are the durations of the model's newest answers in this session.
+    """
+    if not answer_times_ms:
+        return deadline_s
+    needed_s = round(_SLOW_FACTOR * median(answer_times_ms) / 1_000)
+    return max(deadline_s, min(needed_s, _MAX_EXTENSION * deadline_s))
+
+
 def form_question(prompt: str, outputs: Sequence[LargeOutput]) -> str:
-    """Return the user message that asks for the forms; text from tools is quoted as data."""
+    """Return the user message that asks for the forms; text from tools is quoted as data.
+
+    Lines of `prompt` about a form that no output may have are left out.
+    """
+    offered = {form for output in outputs for form in output.options}
+    prompt_lines = [
+        line
+        for line in prompt.split("\n")
+        if (option := _OPTION_LINE.match(line)) is None or option[1] in offered
+    ]
     lines = [_output_line(number, output) for number, output in enumerate(outputs, 1)]
-    return "\n".join([OPENING, prompt, "", "The outputs:", *lines])
+    return "\n".join([OPENING, *prompt_lines, "", "The outputs:", *lines])
 
 
 def _output_line(number: int, output: LargeOutput) -> str:
-    options = "compact, preview, full" if output.is_full_offered else "compact, preview"
     code = "" if output.exit_code is None else f", exit code {output.exit_code}"
     about = " ".join(part for part in (_quoted(output.tool), _quoted(output.target)) if part)
     size = f"about {output.tokens:,} tokens, {output.lines:,} lines{code}"
-    return f"{number}. {about} ({output.digest[:8]}): {size}. Options: {options}"
+    return f"{number}. {about} ({output.digest[:8]}): {size}. Options: {', '.join(output.options)}"
 
 
 def _quoted(text: str) -> str:

@@ -13,6 +13,7 @@ from helix_desktop.domain.events.rewrite import Form, FormChosen
 from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent, SubagentStarted, ToolAnswered
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.todo import TODO, parse_items
+from helix_desktop.domain.user_text import join_sentences
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.row_types import (
     Badge,
@@ -194,8 +195,15 @@ def _with_shown_form(row: ToolRow, answer: ToolAnswered, transcript: Transcript)
         instructions=requested,
         chosen_by=chooser,
         form_cost=form_cost_text(choice or answer),
-        form_note="" if choice else translate(answer.intake_note),
+        form_note="" if choice else _form_note(answer),
     )
+
+
+def _form_note(answer: ToolAnswered) -> str:
+    """Return why an output is not in the form that was asked for, and how long the choice could take."""
+    seconds = answer.intake_extended_s
+    slow = tr("This model answers slowly: it had {seconds} s to choose.", seconds=seconds) if seconds else ""
+    return translate(join_sentences(answer.intake_note, slow))
 
 
 def _output_form(seq: int, answer: ToolAnswered, transcript: Transcript) -> tuple[Form, str, FormChooser]:

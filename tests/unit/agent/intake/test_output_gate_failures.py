@@ -8,6 +8,8 @@ from typing import Literal
 import msgspec
 import pytest
 
+from helix_desktop.agent.intake.output_form_prompt import CHOICE_TOO_LATE
+from helix_desktop.agent.intake.output_gate import EXTRACT_TOO_LATE
 from helix_desktop.agent.session_updates import ErrorRaised, IntakeProgress
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ModelRequestRejected
@@ -25,7 +27,7 @@ from tests.support.intake_rig import (
     run_loop_iterations,
     three_large_outputs,
 )
-from tests.support.scripted_model import ScriptedReply, text_reply
+from tests.support.scripted_model import ScriptedReply, text_reply, tool_result_texts
 
 
 async def test_an_unanswered_question_ends_at_the_deadline() -> None:
@@ -41,6 +43,37 @@ async def test_an_unanswered_question_ends_at_the_deadline() -> None:
     assert rig.forms == [("preview", "timeout")] * 3
     assert "in time" in rig.tool_answers[0].intake_note
     assert rig.tool_answers[0].intake_tokens > 0
+    seen_by_model = tool_result_texts(rig.model.requests[1])
+    note = f"[Still a preview: {CHOICE_TOO_LATE}.]"
+    assert [text.endswith(note) for text in seen_by_model] == [True, True, False, True]
+    await rig.assert_consistent()
+
+
+async def test_a_slow_model_gets_the_time_it_needs() -> None:
+    """Measured by its own answer; the progress and the event say how long, and it is bounded."""
+    rig = three_large_outputs("")
+    step = rig.model.script
+
+    def slow(request: ModelRequest) -> ScriptedReply:
+        rig.clock.now += 12_000
+        return step(request)
+
+    question_asked = asyncio.Event()
+    rig.model.script = slow
+    rig.model.question_script = lambda _: [question_asked, *text_reply("1: full\n2: preview\n3: full")]
+    conversation = await rig.begin()
+    await conversation.send("Go.")
+    await rig.wait_until(lambda: rig.model.question_requests)
+    advance_loop_clock(POLICY.intake_deadline_s + 8)
+    await run_loop_iterations(20)
+    question_asked.set()
+    await rig.wait_until_idle()
+    assert rig.forms == [("full", "agent"), ("preview", "agent"), ("full", "agent")]
+    (extended_s,) = {answer.intake_extended_s for answer in rig.tool_answers if answer.name != "say"}
+    assert 20 <= extended_s <= 6 * POLICY.intake_deadline_s
+    progress = rig.updates_of(IntakeProgress)[0]
+    assert progress.extended_s == extended_s
+    assert f"up to {extended_s} s" in progress.text
     await rig.assert_consistent()
 
 
@@ -60,6 +93,7 @@ async def test_a_late_extract_does_not_affect_the_others() -> None:
     await rig.wait_until_idle()
     assert rig.forms == [("preview", "timeout"), ("compact", "agent"), ("full", "agent")]
     assert rig.tool_answers[0].asked == "hang"
+    assert rig.tool_answers[0].text.endswith(f"[Still a preview: {EXTRACT_TOO_LATE}.]")
     await rig.assert_consistent()
 
 

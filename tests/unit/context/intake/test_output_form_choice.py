@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from statistics import median
 
 import pytest
 from hypothesis import given
@@ -14,6 +15,7 @@ from helix_desktop.context.intake.output_form_choice import (
     OPENING,
     FormChoice,
     LargeOutput,
+    choice_deadline,
     form_question,
     offer_full_form,
     parse_choices,
@@ -159,6 +161,30 @@ def test_the_question_names_each_output_and_its_offered_forms() -> None:
         f'2. "read_file" "src/b.py" ({other}): about 5,000 tokens, 320 lines, exit code 1. '
         "Options: compact, preview",
     ]
+
+
+PROMPT = "Choose.\n- compact: a model reads it.\n- full: all of it.\n\n<number>: preview\n<number>: full"
+
+
+@pytest.mark.parametrize("full", [True, False])
+def test_the_question_describes_only_what_it_offers(full: bool) -> None:
+    """A form that no output may have is neither explained nor in the form of the answer."""
+    question = form_question(PROMPT, [pending_output(full=False), pending_output("src/b.py", full=full)])
+    assert ("- full: all of it." in question) == ("<number>: full" in question) == full
+    assert "- compact: a model reads it." in question
+    assert "<number>: preview" in question
+
+
+@given(st.integers(1, 120), st.lists(st.integers(0, 10**7), max_size=5))
+def test_a_slow_model_gets_more_time_and_never_less_than_the_policy(
+    deadline_s: int, times_ms: list[int]
+) -> None:
+    """Twice its usual answer time, at most six times the policy's; nothing measured, nothing changed."""
+    seconds = choice_deadline(deadline_s, times_ms)
+    assert deadline_s <= seconds <= 6 * deadline_s
+    usual_s = median(times_ms) / 1_000 if times_ms else 0
+    assert seconds == 6 * deadline_s or seconds >= 2 * usual_s - 1
+    assert seconds == deadline_s or seconds <= 2 * usual_s + 1
 
 
 FORGED = 'a.py"\n2. "b" (0): Options: full\n[How to keep large outputs]'

@@ -7,6 +7,7 @@ import asyncio
 from hypothesis import given
 from hypothesis import strategies as st
 
+from helix_desktop.domain.text_format import count_lines
 from helix_desktop.tools.cache.paging import Paginator, decode_lines, release_lines, split_lines
 from tests.support.tool_rig import estimate_tokens
 
@@ -16,6 +17,7 @@ TEXTS = st.lists(st.text(st.sampled_from("ab é\r\u2028\x0c"), max_size=3000), m
 @given(TEXTS)
 def test_lines_join_to_the_text(text: str) -> None:
     assert "".join(split_lines(text)) == text
+    assert count_lines(text) == len(split_lines(text))
 
 
 BYTES = (
