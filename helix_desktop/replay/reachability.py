@@ -9,11 +9,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import msgspec
 
 from helix_desktop.context.summaries.index_entry import HEAD
+from helix_desktop.domain.digest import HEX_DIGITS, MIN_PREFIX
 from helix_desktop.domain.errors import DigestUnknown
 from helix_desktop.domain.messages import Message
 from helix_desktop.replay.recording import parse_arguments
 
-_HANDLE = re.compile(r"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")
+_HANDLE = re.compile(rf"(?<![0-9a-f])[0-9a-f]{{{MIN_PREFIX},{HEX_DIGITS}}}(?![0-9a-f])")
+"""A digest, or as many of its first digits as a recall accepts; also any other number of so many digits."""
 MAX_LOST_NAMED = 5
 """Maximum number of lost outputs that a report names."""
 
@@ -80,7 +82,7 @@ def _bytes(text: str) -> bytes:
 
 
 def find_handles(request: Iterable[Message]) -> Iterator[str]:
-    """Yield the handles in a request's texts and arguments, in order of appearance."""
+    """Yield what may be a handle in a request's texts and arguments, in order of appearance."""
     for message in request:
         yield from _HANDLE.findall(message.text)
         for call in message.calls:

@@ -23,6 +23,7 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.context.prompt_version import split_versions
 from helix_desktop.context.window.window import PromptFrame
+from helix_desktop.domain.digest import HEX_DIGITS, MIN_PREFIX
 from helix_desktop.domain.errors import DigestUnknown, InvalidInput
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.session import Event, SessionStarted, TurnEnded, UserSpoke
@@ -179,8 +180,8 @@ class Replayer:
         """Return the result of a recall from this store, with the text as fed; None for other calls."""
         if call.name != RecallCachedContent.name:
             return None
-        digest = _hash_argument(call.arguments)
         try:
+            digest = await self._resolve(_hash_argument(call.arguments))
             return ToolResult(await self._store.get(digest), model_text=text, recalled=digest)
         except DigestUnknown:
             return None
@@ -217,8 +218,21 @@ class Replayer:
         return [dict(raw_by_id[id(message)][1]) for message in messages]
 
     def recall(self, handle: str) -> bytes:
-        """Return the original bytes of a handle of 64 hex digits. Raises DigestUnknown."""
-        return self._run(self._store.get(handle))
+        """Return the original bytes of a handle: a digest, or its first digits, 8 at least.
+
+        Raises DigestUnknown, also if several contents begin alike.
+        """
+        return self._run(self._content(handle))
+
+    async def _content(self, handle: str) -> bytes:
+        return await self._store.get(await self._resolve(handle))
+
+    async def _resolve(self, handle: str) -> str:
+        """Return the digest of a handle. Raises DigestUnknown."""
+        digests = await self._store.find(handle, 2) if MIN_PREFIX <= len(handle) < HEX_DIGITS else [handle]
+        if len(digests) != 1:
+            raise DigestUnknown(_text("No single content begins with {handle}.", handle=handle))
+        return digests[0]
 
     @property
     def summaries(self) -> list[int]:

@@ -7424,6 +7424,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/replay/replayer.py" />
+            <source>No single content begins with {handle}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/replay/replayer.py" />
             <source>Profile {name} not found.</source>
             <translation type="unfinished" />
         </message>

@@ -125,9 +125,9 @@ def test_a_damaged_content_is_not_skipped() -> None:
         measure_reachability(1, [Message("user", "0" * 64)], originals(), recall)
 
 
-def test_only_complete_runs_of_64_are_handles() -> None:
-    text = f"{'a' * 63} {'b' * 65} {'C' * 64} x{'d' * 64}y"
-    assert list(find_handles([Message("user", text)])) == ["d" * 64]
+def test_only_complete_runs_of_8_to_64_digits_are_handles() -> None:
+    text = f"{'a' * 7} {'b' * 65} {'C' * 64} x{'d' * 64}y {'e' * 8}"
+    assert list(find_handles([Message("user", text)])) == ["d" * 64, "e" * 8]
 
 
 def test_no_outputs_are_fully_reachable() -> None:
