@@ -14,7 +14,7 @@ def resolve_command(args: argparse.Namespace) -> Command:
     match args.command:
         case "run" | "cache" | "timeline" | "backup":
             return _workspace_command(f"{args.command} {getattr(args, 'verb', '')}".rstrip())
-        case "replay" | "mcp":
+        case "replay" | "exam" | "mcp":
             return _standalone_command(args.command)
         case "move-data":
             return _move_command(args.window)
@@ -55,6 +55,10 @@ def _standalone_command(command: str) -> Command:
         from helix_desktop.cli.mcp_serve import serve_cache
 
         return serve_cache
+    if command == "exam":
+        from helix_desktop.cli.exam import exam
+
+        return exam
     from helix_desktop.cli.replay import replay
 
     return replay

@@ -22,6 +22,7 @@ _KEY_VARIABLES = (
     *("GROQ_API_KEY", "MISTRAL_API_KEY", "TOGETHER_API_KEY", "XAI_API_KEY"),
 )
 _PROFILES = ("balanced", "lean", "classic", "plain", "off")
+_EXAM_REQUESTS = 10  # 8 calls, one refused, then the answer
 _SERVED_TOOLS = ("recall_cached_content", "search_cached_content", "list_cached_content")
 _MESSAGE = '{"role": "system|user|assistant|tool", "content": TEXT}'
 _CALLS = '"tool_calls": [{"id", "name", "arguments"}]'
@@ -36,6 +37,7 @@ def add_commands(commands: Commands, common: argparse.ArgumentParser) -> None:
     _add_backup(commands, common)
     _add_move(commands, common)
     _add_replay(commands, common)
+    _add_exam(commands, common)
     _add_mcp(commands, common)
     _add_installation(commands, common)
     _add_demo(commands, common)
@@ -62,20 +64,7 @@ def _add_run(commands: Commands, common: argparse.ArgumentParser) -> None:
         metavar="TEXT",
         help=tr("message to send"),
     )
-    run.add_argument("--model", default="", metavar="PROVIDER/NAME", help=tr("model to use"))
-    run.add_argument(
-        "--base-url",
-        default="",
-        metavar="URL",
-        help=tr("address of a server with the OpenAI Chat Completions API"),
-    )
-    run.add_argument(
-        "--window",
-        type=argument_types.window_tokens,
-        default=0,
-        metavar="TOKENS",
-        help=tr("size of the model's context window"),
-    )
+    _add_model(run)
     run.add_argument(
         "--session",
         default="",
@@ -99,12 +88,7 @@ def _add_run_limits(run: argparse.ArgumentParser) -> None:
         metavar="X",
         help=tr("budget of the session in US dollars (0 = unlimited)"),
     )
-    run.add_argument(
-        "--patience",
-        type=argument_types.seconds,
-        metavar="SECONDS",
-        help=tr("how long to wait for a model server that doesn't answer (default: 10 minutes)"),
-    )
+    _add_patience(run)
     run.add_argument(
         "--mode",
         choices=get_args(PermissionMode),
@@ -113,6 +97,32 @@ def _add_run_limits(run: argparse.ArgumentParser) -> None:
     )
     run.add_argument("--trust", action="store_true", help=tr("trust the folder from now on"))
     run.add_argument("--yes", action="store_true", help=tr("approve all requests"))
+
+
+def _add_model(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--model", default="", metavar="PROVIDER/NAME", help=tr("model to use"))
+    command.add_argument(
+        "--base-url",
+        default="",
+        metavar="URL",
+        help=tr("address of a server with the OpenAI Chat Completions API"),
+    )
+    command.add_argument(
+        "--window",
+        type=argument_types.window_tokens,
+        default=0,
+        metavar="TOKENS",
+        help=tr("size of the model's context window"),
+    )
+
+
+def _add_patience(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--patience",
+        type=argument_types.seconds,
+        metavar="SECONDS",
+        help=tr("how long to wait for a model server that doesn't answer (default: 10 minutes)"),
+    )
 
 
 def _keys_text() -> str:
@@ -255,19 +265,7 @@ def _add_replay(commands: Commands, common: argparse.ArgumentParser) -> None:
             name=_NAME,
         ),
     )
-    replay.add_argument(
-        "files",
-        nargs="+",
-        type=argument_types.path,
-        metavar="FILE",
-        help=tr("recordings, or folders of recordings"),
-    )
-    replay.add_argument(
-        "--policy",
-        default="balanced",
-        metavar="NAME",
-        help=tr("TOML file, or one of the profiles {profiles}", profiles=_PROFILES),
-    )
+    _add_recordings(replay)
     replay.add_argument(
         "--window",
         type=argument_types.window_tokens,
@@ -296,6 +294,61 @@ def _add_replay(commands: Commands, common: argparse.ArgumentParser) -> None:
     replay.add_argument(
         "--json", action="store_true", help=tr("print one JSON document with the figures of each file")
     )
+
+
+def _add_recordings(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "files",
+        nargs="+",
+        type=argument_types.path,
+        metavar="FILE",
+        help=tr("recordings, or folders of recordings"),
+    )
+    command.add_argument(
+        "--policy",
+        default="balanced",
+        metavar="NAME",
+        help=tr("TOML file, or one of the profiles {profiles}", profiles=_PROFILES),
+    )
+
+
+def _add_exam(commands: Commands, common: argparse.ArgumentParser) -> None:
+    exam = commands.add_parser(
+        "exam",
+        parents=[common],
+        help=tr("ask a model about recorded sessions and score what it can recall"),
+        description=tr(
+            "Each question is asked three times: with the context that a policy leaves and the recall tools, "
+            "with the same context alone, and with the whole history where it fits. Each time is a "
+            "conversation of up to {requests} requests.",
+            requests=_EXAM_REQUESTS,
+        ),
+        epilog=_keys_text(),
+    )
+    _add_recordings(exam)
+    exam.add_argument(
+        "--questions",
+        type=argument_types.path,
+        required=True,
+        metavar="DIR",
+        help=tr("folder with the questions and their keys"),
+    )
+    _add_model(exam)
+    exam.add_argument(
+        "--judge",
+        default="",
+        metavar="PROVIDER/NAME",
+        help=tr("model that judges the answers too"),
+    )
+    exam.add_argument(
+        "--limit",
+        type=argument_types.count,
+        default=0,
+        metavar="N",
+        help=tr("ask only N questions, in turn from each recording (0 = all)"),
+    )
+    _add_patience(exam)
+    exam.add_argument("--json", action="store_true", help=tr("print one JSON document with every answer"))
 
 
 def _add_installation(commands: Commands, common: argparse.ArgumentParser) -> None:

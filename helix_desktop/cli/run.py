@@ -32,7 +32,7 @@ def run_turn(args: argparse.Namespace) -> int:
     """Run one turn: print the answer, or every event as a JSON line. Return 0 only if it ended well."""
 
     async def work(services: AppServices, workspace: OpenWorkspace) -> int:
-        model = await _requested_model(services, args)
+        model = await requested_model(services, args)
         if model is not None:
             await workspace.set_models(model)
         await services.mcp_servers.wait_until_ready(workspace.id, _MCP_START_TIMEOUT_S)
@@ -89,7 +89,7 @@ async def _turn(conversation: Conversation, message: str, printer: TurnPrinter) 
     return 0 if ended.how == "done" and not printer.had_error else FAILED
 
 
-async def _requested_model(services: AppServices, args: argparse.Namespace) -> Model | None:
+async def requested_model(services: AppServices, args: argparse.Namespace) -> Model | None:
     """Return the model on the command line; None to use the workspace's own. Raises InvalidInput."""
     if not (args.base_url or args.model or args.window):
         return None

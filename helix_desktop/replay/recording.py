@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 import zlib
 from collections.abc import Iterable, Iterator
@@ -114,6 +115,15 @@ def read_messages(path: Path) -> Iterator[dict[str, Any]]:
             yield msgspec.to_builtins(line)
     if order.missing_text:
         raise _unusable_error(path, number, order.missing_text)
+
+
+def recording_digest(path: Path) -> str:
+    """Return the SHA-256 of a recording's unpacked lines in hex. Raises InvalidRecording."""
+    digest = hashlib.sha256()
+    with _open_recording(path) as file:
+        for raw in _lines(path, file):
+            digest.update(raw)
+    return digest.hexdigest()
 
 
 @contextmanager

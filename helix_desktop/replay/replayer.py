@@ -37,6 +37,7 @@ from helix_desktop.domain.messages import (
     ToolCall,
     Usage,
 )
+from helix_desktop.domain.store.content_reader import ContentReader
 from helix_desktop.domain.tools import ToolResult
 from helix_desktop.domain.user_text import TextContext
 from helix_desktop.providers.demo.model import write_summary
@@ -233,6 +234,11 @@ class Replayer:
         if len(digests) != 1:
             raise DigestUnknown(_text("No single content begins with {handle}.", handle=handle))
         return digests[0]
+
+    @property
+    def contents(self) -> ContentReader:
+        """The store of the session, for tools that recall from it."""
+        return self._store
 
     @property
     def summaries(self) -> list[int]:

@@ -2834,6 +2834,22 @@
             </translation>
         </message>
         <message numerus="yes">
+            <location filename="../../helix_desktop/cli/exam.py" />
+            <source>%n questions</source>
+            <translation>
+                <numerusform>%n question</numerusform>
+                <numerusform>%n questions</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/cli/exam.py" />
+            <source>%n recordings</source>
+            <translation>
+                <numerusform>%n recording</numerusform>
+                <numerusform>%n recordings</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
             <location filename="../../helix_desktop/cli/cache_cleanup.py" />
             <source>%n sessions</source>
             <translation>
@@ -2888,6 +2904,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/parser.py" />
+            <source>Each question is asked three times: with the context that a policy leaves and the recall tools, with the same context alone, and with the whole history where it fits. Each time is a conversation of up to {requests} requests.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/cache_cleanup.py" />
             <source>Enter a digest, a session ID or {all}.</source>
             <translation type="unfinished" />
@@ -2916,6 +2937,11 @@
         <message>
             <location filename="../../helix_desktop/cli/mcp_serve.py" />
             <source>It must have at least {count} ASCII characters.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/exam.py" />
+            <source>Judging model {model}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2949,6 +2975,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/exam.py" />
+            <source>Model {model}, context window {window}, policy {policy}; {questions} on {recordings}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/output.py" />
             <source>No budget covers reading about {tokens} tokens with {model} ({price}). To allow it, set {tokens_option} or {usd_option}. A full context is compacted without a model.</source>
             <translation type="unfinished" />
@@ -2964,8 +2995,18 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/exam.py" />
+            <source>No model is set up.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/replay.py" />
             <source>No profile or file has this name.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/exam.py" />
+            <source>No question was answered.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2982,6 +3023,11 @@
         <message>
             <location filename="../../helix_desktop/cli/output.py" />
             <source>Not compacted.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/exam.py" />
+            <source>Not measured. {reason}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -3030,6 +3076,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/exam.py" />
+            <source>Recall exam</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/cache_repair.py" />
             <source>Repairing</source>
             <translation type="unfinished" />
@@ -3072,6 +3123,11 @@
         <message>
             <location filename="../../helix_desktop/cli/run.py" />
             <source>Set it up in Settings → Providers, or choose another with {model}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/exam.py" />
+            <source>Set one up in Settings → Providers, or choose one with {model} or {base_url}.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -3123,6 +3179,11 @@
         <message>
             <location filename="../../helix_desktop/cli/backup.py" />
             <source>The log of session {session} is damaged and isn't in the file.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/exam.py" />
+            <source>The offline demo model answers from a script.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -3233,6 +3294,16 @@
         <message>
             <location filename="../../helix_desktop/cli/argparse_texts.py" />
             <source>argument {name}: {problem}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/parser.py" />
+            <source>ask a model about recorded sessions and score what it can recall</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/parser.py" />
+            <source>ask only N questions, in turn from each recording (0 = all)</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -3369,6 +3440,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/parser.py" />
+            <source>folder with the questions and their keys</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/cache_list.py" />
             <source>handover {event} of session {session}</source>
             <translation type="unfinished" />
@@ -3452,6 +3528,11 @@
         <message>
             <location filename="../../helix_desktop/cli/cache_parser.py" />
             <source>minimum size, such as 100KB or 2MB</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/parser.py" />
+            <source>model that judges the answers too</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -3710,6 +3791,11 @@
         <message>
             <location filename="../../helix_desktop/cli/parser.py" />
             <source>print one JSON document</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/parser.py" />
+            <source>print one JSON document with every answer</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -5353,6 +5439,139 @@
         <message>
             <location filename="../../helix_desktop/demo/session_checks.py" />
             <source>{verified} of {stored} read back by SHA-256</source>
+            <translation type="unfinished" />
+        </message>
+    </context>
+    <context>
+        <name>Exam</name>
+        <message>
+            <location filename="../../helix_desktop/exam/report.py" />
+            <source>95 % interval</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/exam/examiner.py" />
+            <source>A question file names its recording by the SHA-256 of the unpacked lines.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/exam/questions.py" />
+            <source>Each question needs its own ID, each recording one file.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/exam/examiner.py" />
+            <source>No questions about these recordings found.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/exam/questions.py" />
+            <source>No questions in {folder}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/exam/questions.py" />
+            <source>Question files end in {suffix}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/exam/questions.py" />
+            <source>See {section} in the README.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/exam/questions.py" />
+            <source>The questions in {path} can't be used.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/exam/report.py" />
+            <source>answers</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/exam/report.py" />
+            <source>artifacts</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/exam/report.py" />
+            <source>context with recall</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/exam/report.py" />
+            <source>decisions</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/exam/report.py" />
+            <source>facts</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/exam/report.py" />
+            <source>points, %</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/exam/report.py" />
+            <source>recalls per answer</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/exam/report.py" />
+            <source>right</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/exam/report.py" />
+            <source>right by judge</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/exam/report.py" />
+            <source>right, %</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/exam/report.py" />
+            <source>same context, no recall</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/exam/report.py" />
+            <source>state at the end</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/exam/report.py" />
+            <source>the user's wishes</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/exam/report.py" />
+            <source>tokens in</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/exam/report.py" />
+            <source>tokens out</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/exam/report.py" />
+            <source>whole history</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/exam/questions.py" />
+            <source>{names} occurs more than once in the questions.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/exam/questions.py" />
+            <source>{reason}.</source>
             <translation type="unfinished" />
         </message>
     </context>

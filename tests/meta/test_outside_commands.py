@@ -40,6 +40,8 @@ from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import CacheEntry, Content
 from helix_desktop.domain.store.repair_report import RepairReport
 from helix_desktop.domain.store.retention import CleanupPlan, CleanupResult, TrashContents
+from helix_desktop.exam.examiner import QuestionResult
+from helix_desktop.exam.totals import ExamTotals
 from helix_desktop.replay import Replayer
 from helix_desktop.replay.results import RecordingResult
 from helix_desktop.replay.totals import Totals
@@ -72,6 +74,8 @@ PRINTED: dict[str, Any] = {
     "a check of self-check": CheckResult,
     "a file of replay": RecordingResult,
     "a sum of replay": Totals,
+    "a result of exam": QuestionResult,
+    "a sum of exam": ExamTotals,
     "a line of run": JsonLine,
 }
 """What stands in JSON documents, where the small store here shows no example of each field."""

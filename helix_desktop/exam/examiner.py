@@ -1,0 +1,156 @@
+"""The exam: every question under three conditions."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, zip_longest
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from helix_desktop.agent.models.completion import complete
+from helix_desktop.agent.ports import Model, Tools
+from helix_desktop.config.paths import resources_dir
+from helix_desktop.config.prompts import load_prompts
+from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.prompt_version import split_versions
+from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.messages import Message, ModelRequest
+from helix_desktop.domain.user_text import TextContext
+from helix_desktop.exam.interview import Answer, ExamCall, Interview, request_tokens
+from helix_desktop.exam.prompts import judge_text, question_text
+from helix_desktop.exam.questions import Kind, Question, QuestionFile
+from helix_desktop.exam.replayed_window import ReplayedWindow, replay_history, replay_window
+from helix_desktop.exam.scoring import score
+from helix_desktop.replay.message_tokens import MessageTokenCounter
+from helix_desktop.replay.recording import recording_digest
+from helix_desktop.tools.workspace_tools import create_cache_tools
+
+text = TextContext("Exam")
+
+Condition = Literal["recall", "no_recall", "whole_history"]
+"""The policy's window with the recall tools; the same window without tools; everything that was recorded."""
+CONDITIONS: tuple[Condition, ...] = ("recall", "no_recall", "whole_history")
+
+
+class QuestionResult(msgspec.Struct, frozen=True):
+    """The result of one question under one condition; `judged` is by the judging model, None without one."""
+
+    recording: str
+    id: str
+    kind: Kind
+    condition: Condition
+    answer: str
+    points: int
+    points_right: int
+    calls: tuple[ExamCall, ...]
+    requests: int
+    input_tokens: int
+    output_tokens: int
+    judged: int | None = None
+
+    @property
+    def is_right(self) -> bool:
+        """Return True if the answer says every point of the key."""
+        return self.points_right == self.points
+
+
+@dataclass(frozen=True)
+class ExamPart:
+    """The questions to ask about one recording."""
+
+    path: Path
+    title: str
+    questions: tuple[Question, ...]
+
+
+def plan_exam(paths: Sequence[Path], files: Mapping[str, QuestionFile], limit: int) -> list[ExamPart]:
+    """Return what to ask about which of the recordings; `limit` questions in turn, 0 for all.
+
+    Raises InvalidRecording, and InvalidInput if there are no questions about any of them.
+    """
+    matched = {path: file for path in paths if (file := files.get(recording_digest(path))) is not None}
+    if not matched:
+        raise InvalidInput(
+            text("No questions about these recordings found."),
+            text("A question file names its recording by the SHA-256 of the unpacked lines."),
+        )
+    in_turn = [
+        question
+        for question in chain(*zip_longest(*(file.questions for file in matched.values())))
+        if question is not None
+    ]
+    ids = {question.id for question in in_turn[: limit or None]}
+    parts = [
+        ExamPart(
+            path,
+            file.title or str(path),
+            tuple(question for question in file.questions if question.id in ids),
+        )
+        for path, file in matched.items()
+    ]
+    return [part for part in parts if part.questions]
+
+
+class Examiner:
+    """Asks one model, under one policy."""
+
+    def __init__(self, model: Model, policy: ContextPolicy, judge: Model | None = None) -> None:
+        self._model, self._policy, self._judge = model, policy, judge
+        self._tokens = MessageTokenCounter.bundled()
+        self._system = split_versions(load_prompts())[0]["system"]
+
+    async def examine(self, part: ExamPart) -> AsyncIterator[QuestionResult]:
+        """Yield each result; a condition that doesn't fit the model's window has none. Raises ModelError."""
+        window = await asyncio.to_thread(replay_window, part.path, self._policy, self._model.info.window)
+        history = await asyncio.to_thread(replay_history, part.path)
+        tools = create_cache_tools(window.contents, resources_dir() / "prompts" / "tools", self._tokens.count)
+        for condition in CONDITIONS:
+            messages = history if condition == "whole_history" else window
+            for question in part.questions:
+                result = await self._ask(
+                    part, question, condition, messages, tools if condition == "recall" else None
+                )
+                if result is not None:
+                    yield result
+
+    async def _ask(
+        self,
+        part: ExamPart,
+        question: Question,
+        condition: Condition,
+        window: ReplayedWindow,
+        tools: Tools | None,
+    ) -> QuestionResult | None:
+        messages = window.ask(self._system, question_text(question.question))
+        request, info = ModelRequest(messages, tools.specs if tools else ()), self._model.info
+        if request_tokens(request, self._tokens) + info.reserve > info.window:
+            return None
+        answer = await Interview(self._model, messages, tools, self._tokens).run()
+        return QuestionResult(
+            recording=part.title,
+            id=question.id,
+            kind=question.kind,
+            condition=condition,
+            answer=answer.text,
+            points=len(question.points),
+            points_right=sum(score(answer.text, point) for point in question.points),
+            calls=answer.calls,
+            requests=answer.requests,
+            input_tokens=answer.input_tokens,
+            output_tokens=answer.output_tokens,
+            judged=await self._judged(question, answer),
+        )
+
+    async def _judged(self, question: Question, answer: Answer) -> int | None:
+        """Return how many points of the key the judging model finds in an answer; None without a judge."""
+        if self._judge is None:
+            return None
+        request = ModelRequest((Message("user", judge_text(question, answer.text)),))
+        verdict = await complete(self._judge, request, self._tokens)
+        numbers = {int(number) for number in re.findall(r"\d+", verdict.text)}
+        return len(numbers & set(range(1, len(question.points) + 1)))

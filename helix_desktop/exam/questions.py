@@ -1,0 +1,85 @@
+"""Read the questions and keys of an exam: TOML files, each about one recording."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+
+from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.user_text import TextContext, error_reason, system_reason
+
+text = TextContext("Exam")
+
+Kind = Literal["fact", "artifact", "decision", "wish", "state"]
+"""What is asked for: a value, something that was made, a decision with its reason, what the user wants, or
+how things stand at the end."""
+_NonEmpty = Annotated[str, msgspec.Meta(min_length=1)]
+_FIX = text("See {section} in the README.", section="Recall exam")
+
+
+class KeyPoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One thing that a right answer says, in any of the `accept` forms.
+
+    `evidence`, by default the first form, stands in each of the recording's `messages` (lines, from 1).
+    """
+
+    accept: Annotated[tuple[_NonEmpty, ...], msgspec.Meta(min_length=1)]
+    messages: Annotated[tuple[Annotated[int, msgspec.Meta(ge=1)], ...], msgspec.Meta(min_length=1)]
+    evidence: str = ""
+
+
+class Question(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A question with its key."""
+
+    id: _NonEmpty
+    kind: Kind
+    question: _NonEmpty
+    points: Annotated[tuple[KeyPoint, ...], msgspec.Meta(min_length=1)]
+
+
+class QuestionFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The questions about one recording, which is named by the SHA-256 of its unpacked lines."""
+
+    recording: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
+    questions: Annotated[tuple[Question, ...], msgspec.Meta(min_length=1)]
+    title: str = ""
+
+
+def read_questions(folder: Path) -> dict[str, QuestionFile]:
+    """Return the question files of a folder by the digest of their recording. Raises InvalidInput."""
+    paths = sorted(folder.glob("*.toml"))
+    if not paths:
+        raise InvalidInput(
+            text("No questions in {folder}.", folder=folder),
+            text("Question files end in {suffix}.", suffix=".toml"),
+            _FIX,
+        )
+    files = [_read_file(path) for path in paths]
+    by_recording = {file.recording: file for file in files}
+    _require_unique([file.recording for file in files])
+    _require_unique([question.id for file in files for question in file.questions])
+    return by_recording
+
+
+def _read_file(path: Path) -> QuestionFile:
+    what = text("The questions in {path} can't be used.", path=path)
+    try:
+        return msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), QuestionFile)
+    except OSError as error:
+        raise InvalidInput(what, system_reason(error), _FIX) from error
+    except ValueError as error:  # of the encoding, of TOML, and of msgspec
+        raise InvalidInput(what, text("{reason}.", reason=error_reason(error)), _FIX) from error
+
+
+def _require_unique(names: Sequence[str]) -> None:
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise InvalidInput(
+            text("{names} occurs more than once in the questions.", names=tuple(repeated)),
+            text("Each question needs its own ID, each recording one file."),
+            _FIX,
+        )

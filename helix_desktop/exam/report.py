@@ -1,0 +1,95 @@
+"""Format the results of an exam: a document for programs and a table for people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from helix_desktop.domain.messages import ModelInfo
+from helix_desktop.domain.user_text import TextContext, UserText
+from helix_desktop.exam.examiner import Condition, QuestionResult
+from helix_desktop.exam.interview import MAX_CALLS
+from helix_desktop.exam.totals import ExamTotals, exam_totals
+from helix_desktop.words.numbers import format_integer
+from helix_desktop.words.translation import current_language, translate
+
+text = TextContext("Exam")
+
+_CONDITION_NAMES: Mapping[Condition, UserText] = {
+    "recall": text("context with recall"),
+    "no_recall": text("same context, no recall"),
+    "whole_history": text("whole history"),
+}
+_KIND_NAMES: Mapping[str, UserText] = {
+    "artifact": text("artifacts"),
+    "decision": text("decisions"),
+    "fact": text("facts"),
+    "state": text("state at the end"),
+    "wish": text("the user's wishes"),
+}
+_COLUMNS = (
+    text("answers"),
+    text("right"),
+    text("right, %"),
+    text("95 % interval"),
+    text("points, %"),
+    text("recalls per answer"),
+    text("tokens in"),
+    text("tokens out"),
+)
+_JUDGED = text("right by judge")
+
+
+def to_document(
+    results: Sequence[QuestionResult], model: ModelInfo, policy: str, judge: str
+) -> dict[str, Any]:
+    """Return all results as plain objects; tokens are means per answer in totals, sums in results."""
+    return {
+        "measured": True,
+        "model": model.label,
+        "window": model.window,
+        "policy": policy,
+        "judge": judge,
+        "max_calls": MAX_CALLS,
+        "totals": [msgspec.to_builtins(totals) for totals in exam_totals(results)],
+        "results": [msgspec.to_builtins(result) for result in results],
+    }
+
+
+def format_table(results: Sequence[QuestionResult]) -> str:
+    """Format a table with a row per condition and kind of question."""
+    totals = exam_totals(results)
+    is_judged = any(row.judged is not None for row in totals)
+    columns = (*_COLUMNS, *([_JUDGED] if is_judged else []))
+    rows = [("", *map(translate, columns)), *(_row(row)[: len(columns) + 1] for row in totals)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(columns) + 1)]
+    lines = [
+        "  ".join(
+            [
+                row[0].ljust(widths[0]),
+                *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)),
+            ]
+        )
+        for row in rows
+    ]
+    lines.insert(1, "-" * max(map(len, lines)))
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _row(totals: ExamTotals) -> tuple[str, ...]:
+    decimal = current_language().show_decimal
+    name = _KIND_NAMES[totals.kind] if totals.kind else _CONDITION_NAMES[totals.condition]
+    return (
+        ("  " if totals.kind else "") + translate(name),
+        format_integer(totals.answers),
+        format_integer(totals.right),
+        decimal(totals.right / totals.answers * 100, 1),
+        f"{decimal(totals.low * 100, 1)} – {decimal(totals.high * 100, 1)}",
+        decimal(totals.points * 100, 1),
+        decimal(totals.recalls, 2),
+        format_integer(round(totals.input_tokens)),
+        format_integer(round(totals.output_tokens)),
+        "-" if totals.judged is None else format_integer(totals.judged),
+    )

@@ -1,0 +1,68 @@
+"""The questions and keys: well formed, not given away, and proved by the recordings they are about."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from helix_desktop.exam.questions import KeyPoint, Question, QuestionFile, read_questions
+from helix_desktop.exam.scoring import normalize, score
+from helix_desktop.replay.recording import read_messages, recording_digest
+
+HERE = Path(__file__).parent
+FILES = tuple(read_questions(HERE).values())
+RECORDINGS = Path(os.environ.get("TRAJECTORIES") or HERE.parents[2] / "shared" / "trajectories")
+
+
+def test_there_are_enough_questions_of_every_kind() -> None:
+    assert len(FILES) >= 6
+    assert all(len(file.questions) >= 10 for file in FILES)
+    kinds = Counter(question.kind for file in FILES for question in file.questions)
+    assert kinds.total() >= 60
+    assert min(kinds.values()) >= 5
+    assert len(kinds) == 5
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.title)
+def test_no_question_says_its_answer(file: QuestionFile) -> None:
+    given_away = [
+        question.id
+        for question in file.questions
+        for point in question.points
+        if score(question.question, point)
+    ]
+    assert given_away == []
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.title)
+def test_every_point_is_in_the_recording(file: QuestionFile) -> None:
+    path = RECORDINGS / f"{file.title}.jsonl.gz"
+    if not path.is_file():
+        pytest.skip(f"{path} is missing: set TRAJECTORIES to the folder of the recordings")
+    assert recording_digest(path) == file.recording
+    messages = list(read_messages(path))
+    missing = [place for question in file.questions for place in _missing(question, messages)]
+    assert missing == []
+
+
+def _missing(question: Question, messages: list[dict[str, Any]]) -> list[str]:
+    """List the places where a point's evidence should be and is not."""
+    return [
+        f"{question.id}: {_evidence(point)!r} in message {number}"
+        for point in question.points
+        for number in point.messages
+        if _normalized_json(_evidence(point)) not in _normalized_json(messages[number - 1])
+    ]
+
+
+def _evidence(point: KeyPoint) -> str:
+    return point.evidence or point.accept[0]
+
+
+def _normalized_json(value: object) -> str:
+    return normalize(json.dumps(value, ensure_ascii=False))

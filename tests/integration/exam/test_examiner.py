@@ -1,0 +1,176 @@
+"""The exam on a hand-made recording: models behind a real server that know only their requests."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from helix_desktop.context.policy import PROFILES
+from helix_desktop.domain.messages import ModelInfo
+from helix_desktop.exam.examiner import Examiner, ExamPart, QuestionResult, plan_exam
+from helix_desktop.exam.interview import MAX_CALLS
+from helix_desktop.exam.questions import read_questions
+from helix_desktop.exam.report import format_table, to_document
+from helix_desktop.exam.totals import ExamTotals, exam_totals
+from helix_desktop.providers.http import HttpClient
+from helix_desktop.replay.recording import recording_digest
+from tests.support.model_servers.chat_server import Call, ChatServer, Reply, Script, StreamedReply, text_reply
+from tests.support.model_servers.connect import connect_model
+from tests.support.replay_fakes import assistant_message, file_read_step, user_message
+
+WINDOW = 24_000
+PORT = "48213"
+FACT = re.compile(r"listen_port = (\d+)")
+QUESTIONS = f"""
+recording = "DIGEST"
+[[questions]]
+id = "port"
+kind = "fact"
+question = "On which port does the gauge server listen?"
+points = [{{ accept = ["{PORT}"], messages = [5] }}]
+[[questions]]
+id = "units"
+kind = "wish"
+question = "In which unit does the user want levels?"
+points = [{{ accept = ["centimeters", "cm"], evidence = "centimeters", messages = [1] }}]
+"""
+
+
+@pytest.fixture(scope="module")
+def part(tmp_path_factory: pytest.TempPathFactory) -> ExamPart:
+    """A session whose early outputs have left the window, and two questions about it."""
+    folder = tmp_path_factory.mktemp("exam")
+    messages = [user_message("Read all settings. Levels always in centimeters, please.")]
+    for number in range(40):
+        port = PORT if number == 1 else "0"
+        lines = [f"[station {number}]", f"listen_port = {port}" if number == 1 else "enabled = true"]
+        lines += [f"offset_{number}_{line} = {line * 37 % 1009}" for line in range(30)]
+        messages += file_read_step(f"c{number}", f"conf/station_{number}.toml", "\n".join(lines))
+    messages.append(assistant_message("All forty files are read."))
+    path = folder / "session.jsonl"
+    path.write_text("".join(f"{json.dumps(message)}\n" for message in messages))
+    (folder / "session.toml").write_text(QUESTIONS.replace("DIGEST", recording_digest(path)))
+    (only_part,) = plan_exam([path], read_questions(folder), 0)
+    return only_part
+
+
+@pytest.fixture
+async def http() -> AsyncIterator[HttpClient]:
+    client = HttpClient()
+    yield client
+    await client.aclose()
+
+
+async def examine(
+    part: ExamPart, script: Script, http: HttpClient, judge: Script | None = None
+) -> tuple[list[QuestionResult], list[Any], list[Any]]:
+    """Return the results, and the requests to the model and to the judge."""
+    async with ChatServer(script) as server, ChatServer(judge or script) as judge_server:
+        info = ModelInfo("local", "scripted", WINDOW, reserve=1_000)
+        model = connect_model("openai-chat", info, server.base_url, http=http)
+        judging = connect_model("openai-chat", info, judge_server.base_url, http=http) if judge else None
+        examiner = Examiner(model, PROFILES["balanced"], judging)
+        results = [result async for result in examiner.examine(part)]
+        return results, server.bodies, judge_server.bodies
+
+
+def reader(request: dict[str, Any]) -> Reply:
+    """Answer from the request alone; look for the port with the tools if they are there."""
+    *_, newest = request["messages"]
+    words = "\n".join(str(message["content"]) for message in request["messages"])
+    if "In which unit" in words:
+        return text_reply("The user wants centimeters." if "in centimeters, please" in words else "Unknown.")
+    if newest["role"] == "user" and "tools" in request and not FACT.search(words):
+        return StreamedReply(Call("search_cached_content", '{"query": "listen_port"}'))
+    if newest["role"] == "tool" and not newest["content"].startswith("Recalled"):
+        (digest, *_) = re.findall(r"\b[0-9a-f]{12,64}\b", newest["content"])
+        arguments = json.dumps({"hash": digest, "pattern": "listen_port"})
+        return StreamedReply(Call("recall_cached_content", arguments))
+    found = FACT.search(words)
+    return text_reply(f"On port {found[1]}." if found else "It isn't in what I see.")
+
+
+def by_condition(results: list[QuestionResult], question: str) -> dict[str, QuestionResult]:
+    return {result.condition: result for result in results if result.id == question}
+
+
+def total(results: list[QuestionResult], condition: str) -> ExamTotals:
+    (found,) = [row for row in exam_totals(results) if (row.condition, row.kind) == (condition, "")]
+    return found
+
+
+async def test_a_model_that_recalls_finds_what_left_the_window(part: ExamPart, http: HttpClient) -> None:
+    results, requests, _ = await examine(part, reader, http)
+    port = by_condition(results, "port")
+    assert {condition: result.is_right for condition, result in port.items()} == {
+        "recall": True,
+        "no_recall": False,
+        "whole_history": True,
+    }
+    assert 1 <= len(port["recall"].calls) <= 2
+    assert port["no_recall"].calls == port["whole_history"].calls == ()
+    assert all(result.is_right for result in by_condition(results, "units").values())
+    # The same window with and without tools, under the real system prompt, the question last.
+    first = next(request for request in requests if "tools" in request)
+    same = next(request for request in requests if "tools" not in request)
+    assert first["messages"] == same["messages"]
+    assert first["messages"][0]["role"] == "system"
+    assert "[CACHED]" in first["messages"][0]["content"]
+    assert "On which port" in first["messages"][-1]["content"]
+    assert port["recall"].input_tokens < port["whole_history"].input_tokens * port["recall"].requests
+
+
+async def test_totals_say_how_far_they_can_be_trusted(part: ExamPart, http: HttpClient) -> None:
+    results, _, _ = await examine(part, reader, http)
+    recall, no_recall = total(results, "recall"), total(results, "no_recall")
+    assert (recall.answers, recall.right, recall.points) == (2, 2, 1.0)
+    assert (recall.low, recall.high) == pytest.approx((0.3424, 1.0), abs=5e-5)
+    assert (no_recall.right, no_recall.recalls) == (1, 0)
+    assert (no_recall.low, no_recall.high) == pytest.approx((0.0945, 0.9055), abs=5e-5)
+    table = format_table(results).splitlines()
+    assert [line.split()[0] for line in table[2:]] == [
+        *("context", "facts", "the"),
+        *("same", "facts", "the"),
+        *("whole", "facts", "the"),
+    ]
+    assert "34.2 – 100.0" in table[2]
+    document = to_document(results, ModelInfo("local", "scripted", WINDOW), "balanced", "")
+    assert (document["model"], document["window"]) == ("local/scripted", WINDOW)
+    assert [row["id"] for row in document["results"]] == ["port", "units"] * 3
+
+
+async def test_a_model_that_never_recalls_or_is_wrong_scores_so(part: ExamPart, http: HttpClient) -> None:
+    silent, _, _ = await examine(part, lambda _request: text_reply("I don't know."), http)
+    wrong, _, _ = await examine(part, lambda _request: text_reply(f"Port 1{PORT}, in inches."), http)
+    for results in (silent, wrong):
+        assert [row.right for row in exam_totals(results)] == [0] * 9
+        assert [result.calls for result in results] == [()] * 6
+
+
+async def test_calls_are_limited(part: ExamPart, http: HttpClient) -> None:
+    def caller(request: dict[str, Any]) -> Reply:
+        return StreamedReply(Call("list_cached_content")) if "tools" in request else text_reply("Port 1.")
+
+    results, requests, _ = await examine(part, caller, http)
+    recall = by_condition(results, "port")["recall"]
+    assert (len(recall.calls), recall.requests, recall.is_right) == (MAX_CALLS, MAX_CALLS + 2, False)
+    assert max(len(request["messages"]) for request in requests) < 200
+
+
+async def test_the_judge_sees_question_key_and_answer_alone(part: ExamPart, http: HttpClient) -> None:
+    def judge(request: dict[str, Any]) -> Reply:
+        return text_reply("1" if "four eight two one three" in str(request["messages"]) else "none")
+
+    results, _, requests = await examine(
+        part, lambda _request: text_reply("It is four eight two one three."), http, judge
+    )
+    assert len(requests) == len(results) == 6
+    (message,) = requests[0]["messages"]
+    assert all(words in message["content"] for words in ("On which port", PORT, "four eight two one three"))
+    assert "station" not in message["content"]
+    assert [(result.points_right, result.judged) for result in results] == [(0, 1)] * 6
+    assert total(results, "recall").judged == 2
