@@ -38,7 +38,8 @@ def _installation_command(command: str) -> Command:
 
 
 def _workspace_command(command: str) -> Command:
-    from helix_desktop.cli import backup, cache, run, timeline
+    from helix_desktop.cli import backup, run, timeline
+    from helix_desktop.cli.cache.command import cache
 
     commands: dict[str, Command] = {
         "run": run.run_turn,
@@ -47,7 +48,7 @@ def _workspace_command(command: str) -> Command:
         "cache import": backup.import_file,
         "backup": backup.backup,
     }
-    return commands.get(command, cache.cache)
+    return commands.get(command, cache)
 
 
 def _standalone_command(command: str) -> Command:

@@ -7,7 +7,7 @@ from typing import TypeAlias, get_args
 
 from helix_desktop.app.exit_codes import USAGE
 from helix_desktop.cli import argument_types
-from helix_desktop.cli.cache_parser import add_cleanup_commands, add_find_commands
+from helix_desktop.cli.cache.parser import add_cleanup_commands, add_find_commands
 from helix_desktop.domain.store.archive_report import SUFFIX
 from helix_desktop.domain.tools import PermissionMode
 from helix_desktop.words.translation import Translator

@@ -2769,7 +2769,7 @@
     <context>
         <name>Command line</name>
         <message numerus="yes">
-            <location filename="../../helix_desktop/cli/cache_list.py" />
+            <location filename="../../helix_desktop/cli/cache/list.py" />
             <source>%n damaged entries</source>
             <translation>
                 <numerusform>%n damaged entry</numerusform>
@@ -2777,7 +2777,7 @@
             </translation>
         </message>
         <message numerus="yes">
-            <location filename="../../helix_desktop/cli/cache_cleanup.py" />
+            <location filename="../../helix_desktop/cli/cache/cleanup.py" />
             <source>%n damaged entries can't be searched. Repair the store first.</source>
             <translation>
                 <numerusform>%n damaged entry can't be searched. Repair the store first.</numerusform>
@@ -2785,8 +2785,8 @@
             </translation>
         </message>
         <message numerus="yes">
-            <location filename="../../helix_desktop/cli/cache_cleanup.py" />
-            <location filename="../../helix_desktop/cli/cache_list.py" />
+            <location filename="../../helix_desktop/cli/cache/cleanup.py" />
+            <location filename="../../helix_desktop/cli/cache/list.py" />
             <source>%n entries</source>
             <translation>
                 <numerusform>%n entry</numerusform>
@@ -2794,7 +2794,7 @@
             </translation>
         </message>
         <message numerus="yes">
-            <location filename="../../helix_desktop/cli/cache_cleanup.py" />
+            <location filename="../../helix_desktop/cli/cache/cleanup.py" />
             <source>%n entries, {size} on disk, moved to the trash</source>
             <translation>
                 <numerusform>%n entry, {size} on disk, moved to the trash</numerusform>
@@ -2802,7 +2802,7 @@
             </translation>
         </message>
         <message numerus="yes">
-            <location filename="../../helix_desktop/cli/cache_cleanup.py" />
+            <location filename="../../helix_desktop/cli/cache/cleanup.py" />
             <source>%n entries, {size} on disk, would be moved to the trash</source>
             <translation>
                 <numerusform>%n entry, {size} on disk, would be moved to the trash</numerusform>
@@ -2818,7 +2818,7 @@
             </translation>
         </message>
         <message numerus="yes">
-            <location filename="../../helix_desktop/cli/cache_list.py" />
+            <location filename="../../helix_desktop/cli/cache/list.py" />
             <source>%n handovers</source>
             <translation>
                 <numerusform>%n handover</numerusform>
@@ -2826,7 +2826,7 @@
             </translation>
         </message>
         <message numerus="yes">
-            <location filename="../../helix_desktop/cli/cache_cleanup.py" />
+            <location filename="../../helix_desktop/cli/cache/cleanup.py" />
             <source>%n outputs may be stored again</source>
             <translation>
                 <numerusform>%n output may be stored again</numerusform>
@@ -2850,7 +2850,7 @@
             </translation>
         </message>
         <message numerus="yes">
-            <location filename="../../helix_desktop/cli/cache_cleanup.py" />
+            <location filename="../../helix_desktop/cli/cache/cleanup.py" />
             <source>%n sessions</source>
             <translation>
                 <numerusform>%n session</numerusform>
@@ -2863,7 +2863,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/cache_cleanup.py" />
+            <location filename="../../helix_desktop/cli/cache/cleanup.py" />
             <source>A removed output can't be found by a part of its digest.</source>
             <translation type="unfinished" />
         </message>
@@ -2883,7 +2883,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/cache_cleanup.py" />
+            <location filename="../../helix_desktop/cli/cache/cleanup.py" />
             <source>Copy the 64 digits from the marker in the conversation.</source>
             <translation type="unfinished" />
         </message>
@@ -2898,7 +2898,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/cache.py" />
+            <location filename="../../helix_desktop/cli/cache/command.py" />
             <location filename="../../helix_desktop/cli/cache_repair.py" />
             <source>DAMAGED</source>
             <translation type="unfinished" />
@@ -2909,17 +2909,17 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/cache_cleanup.py" />
+            <location filename="../../helix_desktop/cli/cache/cleanup.py" />
             <source>Enter a digest, a session ID or {all}.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/cache_cleanup.py" />
+            <location filename="../../helix_desktop/cli/cache/cleanup.py" />
             <source>Enter more digits.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/cache_list.py" />
+            <location filename="../../helix_desktop/cli/cache/list.py" />
             <location filename="../../helix_desktop/cli/run.py" />
             <source>Enter more of its ID.</source>
             <translation type="unfinished" />
@@ -2955,12 +2955,12 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/cache_list.py" />
+            <location filename="../../helix_desktop/cli/cache/list.py" />
             <source>List the sessions with {command}.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/cache_cleanup.py" />
+            <location filename="../../helix_desktop/cli/cache/cleanup.py" />
             <source>List the trash with {command}.</source>
             <translation type="unfinished" />
         </message>
@@ -2990,7 +2990,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/cache_cleanup.py" />
+            <location filename="../../helix_desktop/cli/cache/cleanup.py" />
             <source>No item to restore was given.</source>
             <translation type="unfinished" />
         </message>
@@ -3010,7 +3010,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/cache_list.py" />
+            <location filename="../../helix_desktop/cli/cache/list.py" />
             <location filename="../../helix_desktop/cli/run.py" />
             <source>No session of this workspace starts with {prefix}.</source>
             <translation type="unfinished" />
@@ -3036,7 +3036,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/cache_cleanup.py" />
+            <location filename="../../helix_desktop/cli/cache/cleanup.py" />
             <source>Nothing in the trash starts with {prefix}.</source>
             <translation type="unfinished" />
         </message>
@@ -3066,7 +3066,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/cache_cleanup.py" />
+            <location filename="../../helix_desktop/cli/cache/cleanup.py" />
             <source>Permanently deleted: {totals}</source>
             <translation type="unfinished" />
         </message>
@@ -3091,7 +3091,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/cache_cleanup.py" />
+            <location filename="../../helix_desktop/cli/cache/cleanup.py" />
             <source>Restored: {totals}</source>
             <translation type="unfinished" />
         </message>
@@ -3106,7 +3106,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/cache_parser.py" />
+            <location filename="../../helix_desktop/cli/cache/parser.py" />
             <source>SHA-256 or session ID, or its first digits</source>
             <translation type="unfinished" />
         </message>
@@ -3131,12 +3131,12 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/cache_cleanup.py" />
+            <location filename="../../helix_desktop/cli/cache/cleanup.py" />
             <source>Several items in the trash start with {prefix}.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/cache_list.py" />
+            <location filename="../../helix_desktop/cli/cache/list.py" />
             <location filename="../../helix_desktop/cli/run.py" />
             <source>Several sessions start with {prefix}.</source>
             <translation type="unfinished" />
@@ -3267,12 +3267,12 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/cache_parser.py" />
+            <location filename="../../helix_desktop/cli/cache/parser.py" />
             <source>allow removed outputs to be stored again instead</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/cache_parser.py" />
+            <location filename="../../helix_desktop/cli/cache/parser.py" />
             <source>also remove the text on standard input, wherever it occurs</source>
             <translation type="unfinished" />
         </message>
@@ -3363,7 +3363,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/cache_parser.py" />
+            <location filename="../../helix_desktop/cli/cache/parser.py" />
             <source>column to sort by, largest first: {columns}</source>
             <translation type="unfinished" />
         </message>
@@ -3384,12 +3384,12 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/cache_parser.py" />
+            <location filename="../../helix_desktop/cli/cache/parser.py" />
             <source>digests of outputs to redact</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/cache_cleanup.py" />
+            <location filename="../../helix_desktop/cli/cache/cleanup.py" />
             <source>dry run: pass {yes} to remove permanently</source>
             <translation type="unfinished" />
         </message>
@@ -3425,7 +3425,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/cache_parser.py" />
+            <location filename="../../helix_desktop/cli/cache/parser.py" />
             <source>find entries and handovers that contain all words</source>
             <translation type="unfinished" />
         </message>
@@ -3445,7 +3445,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/cache_list.py" />
+            <location filename="../../helix_desktop/cli/cache/list.py" />
             <source>handover {event} of session {session}</source>
             <translation type="unfinished" />
         </message>
@@ -3481,12 +3481,12 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/cache_parser.py" />
+            <location filename="../../helix_desktop/cli/cache/parser.py" />
             <source>list entries, newest first</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/cache_parser.py" />
+            <location filename="../../helix_desktop/cli/cache/parser.py" />
             <source>list the trash</source>
             <translation type="unfinished" />
         </message>
@@ -3496,22 +3496,22 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/cache_list.py" />
+            <location filename="../../helix_desktop/cli/cache/list.py" />
             <source>matches name</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/cache_parser.py" />
+            <location filename="../../helix_desktop/cli/cache/parser.py" />
             <source>maximum number of results</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/cache_parser.py" />
+            <location filename="../../helix_desktop/cli/cache/parser.py" />
             <source>maximum number of results (default: {limit})</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/cache_parser.py" />
+            <location filename="../../helix_desktop/cli/cache/parser.py" />
             <source>maximum size, such as 100KB or 2MB</source>
             <translation type="unfinished" />
         </message>
@@ -3526,7 +3526,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/cache_parser.py" />
+            <location filename="../../helix_desktop/cli/cache/parser.py" />
             <source>minimum size, such as 100KB or 2MB</source>
             <translation type="unfinished" />
         </message>
@@ -3546,7 +3546,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/cache_parser.py" />
+            <location filename="../../helix_desktop/cli/cache/parser.py" />
             <source>move unreferenced entries to the trash</source>
             <translation type="unfinished" />
         </message>
@@ -3606,7 +3606,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/cache_cleanup.py" />
+            <location filename="../../helix_desktop/cli/cache/cleanup.py" />
             <source>no occurrences found</source>
             <translation type="unfinished" />
         </message>
@@ -3669,52 +3669,52 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/cache_parser.py" />
+            <location filename="../../helix_desktop/cli/cache/parser.py" />
             <source>only digests with this prefix</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/cache_parser.py" />
+            <location filename="../../helix_desktop/cli/cache/parser.py" />
             <source>only entries not used for this long</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/cache_parser.py" />
+            <location filename="../../helix_desktop/cli/cache/parser.py" />
             <source>only entries stored longer ago than this, such as 12h, 7d or 4w</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/cache_parser.py" />
+            <location filename="../../helix_desktop/cli/cache/parser.py" />
             <source>only entries stored within this time, such as 12h, 7d or 4w</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/cache_parser.py" />
+            <location filename="../../helix_desktop/cli/cache/parser.py" />
             <source>only entries that this session stored first</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/cache_parser.py" />
+            <location filename="../../helix_desktop/cli/cache/parser.py" />
             <source>only entries that were never recalled</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/cache_parser.py" />
+            <location filename="../../helix_desktop/cli/cache/parser.py" />
             <source>only outputs of this tool</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/cache_parser.py" />
+            <location filename="../../helix_desktop/cli/cache/parser.py" />
             <source>only pinned entries</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/cache_parser.py" />
+            <location filename="../../helix_desktop/cli/cache/parser.py" />
             <source>only targets that contain this text</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/cache_parser.py" />
+            <location filename="../../helix_desktop/cli/cache/parser.py" />
             <source>only unreferenced entries</source>
             <translation type="unfinished" />
         </message>
@@ -3754,12 +3754,12 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/cache_parser.py" />
+            <location filename="../../helix_desktop/cli/cache/parser.py" />
             <source>permanently delete everything in the trash</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/cache_parser.py" />
+            <location filename="../../helix_desktop/cli/cache/parser.py" />
             <source>permanently remove a secret (dry run without {yes})</source>
             <translation type="unfinished" />
         </message>
@@ -3824,7 +3824,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/cache_parser.py" />
+            <location filename="../../helix_desktop/cli/cache/parser.py" />
             <source>remove it; this can't be undone</source>
             <translation type="unfinished" />
         </message>
@@ -3837,17 +3837,17 @@
             </translation>
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/cache_parser.py" />
+            <location filename="../../helix_desktop/cli/cache/parser.py" />
             <source>restore entries and sessions from the trash</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/cache_parser.py" />
+            <location filename="../../helix_desktop/cli/cache/parser.py" />
             <source>restore everything</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/cache_parser.py" />
+            <location filename="../../helix_desktop/cli/cache/parser.py" />
             <source>reverse order</source>
             <translation type="unfinished" />
         </message>
@@ -3862,7 +3862,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/cache_cleanup.py" />
+            <location filename="../../helix_desktop/cli/cache/cleanup.py" />
             <source>session</source>
             <translation type="unfinished" />
         </message>
@@ -3892,7 +3892,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/cache_parser.py" />
+            <location filename="../../helix_desktop/cli/cache/parser.py" />
             <source>show what would be moved, and why the rest stays</source>
             <translation type="unfinished" />
         </message>
@@ -3907,7 +3907,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/cache_parser.py" />
+            <location filename="../../helix_desktop/cli/cache/parser.py" />
             <source>stop when the cache is down to this size</source>
             <translation type="unfinished" />
         </message>
@@ -3956,7 +3956,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/cache_list.py" />
+            <location filename="../../helix_desktop/cli/cache/list.py" />
             <source>there may be more: raise {limit}</source>
             <translation type="unfinished" />
         </message>
@@ -4001,7 +4001,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/cache_parser.py" />
+            <location filename="../../helix_desktop/cli/cache/parser.py" />
             <source>words to find, in upper or lower case; {quotes} for a phrase</source>
             <translation type="unfinished" />
         </message>
@@ -4051,12 +4051,12 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/cache_cleanup.py" />
+            <location filename="../../helix_desktop/cli/cache/cleanup.py" />
             <source>{lift} requires the full digests of removed outputs.</source>
             <translation type="unfinished" />
         </message>
         <message numerus="yes">
-            <location filename="../../helix_desktop/cli/cache_list.py" />
+            <location filename="../../helix_desktop/cli/cache/list.py" />
             <source>{listed} of %n entries</source>
             <translation>
                 <numerusform>{listed} of %n entry</numerusform>
@@ -4084,8 +4084,8 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/cache_cleanup.py" />
-            <location filename="../../helix_desktop/cli/cache_list.py" />
+            <location filename="../../helix_desktop/cli/cache/cleanup.py" />
+            <location filename="../../helix_desktop/cli/cache/list.py" />
             <source>{size} on disk</source>
             <translation type="unfinished" />
         </message>
@@ -4101,7 +4101,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/cache_list.py" />
+            <location filename="../../helix_desktop/cli/cache/list.py" />
             <source>{tokens} tokens</source>
             <translation type="unfinished" />
         </message>

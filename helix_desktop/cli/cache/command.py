@@ -12,8 +12,8 @@ from typing import Any
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.app.exit_codes import FAILED
-from helix_desktop.cli.cache_cleanup import collect, forget, restore, trash
-from helix_desktop.cli.cache_list import list_entries, search
+from helix_desktop.cli.cache.cleanup import collect, forget, restore, trash
+from helix_desktop.cli.cache.list import list_entries, search
 from helix_desktop.cli.cache_repair import repair, verified_text, verify_all
 from helix_desktop.cli.output import as_builtins, print_out
 from helix_desktop.cli.workspace_command import with_workspace

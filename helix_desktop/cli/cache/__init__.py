@@ -1,0 +1,1 @@
+"""The commands on a workspace's cache."""
