@@ -12656,6 +12656,16 @@
             </translation>
         </message>
         <message>
+            <location filename="../../helix_desktop/words/coverage.py" />
+            <source>Added below it: {names}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/coverage.py" />
+            <source>Added below it: {names} and {count} more</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
             <source>All</source>
             <translation type="unfinished" />
@@ -12803,6 +12813,11 @@
         <message>
             <location filename="../../helix_desktop/ui/timeline/handover_view.py" />
             <source>More actions</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/coverage.py" />
+            <source>Names {counts}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -13179,6 +13194,36 @@
         <message>
             <location filename="../../helix_desktop/ui/timeline/filter_bar.py" />
             <source>{kind} {count}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/coverage.py" />
+            <source>{named} of {total} commands</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/coverage.py" />
+            <source>{named} of {total} digests</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/coverage.py" />
+            <source>{named} of {total} files</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/coverage.py" />
+            <source>{named} of {total} instructions</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/coverage.py" />
+            <source>{named} of {total} instructions, {verbatim} more verbatim</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/coverage.py" />
+            <source>{named} of {total} numbers</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -23,9 +23,17 @@ from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites import sweep as sweeps
 from helix_desktop.context.rewrites.sweep import SweepPlan
 from helix_desktop.context.summaries import cut_points as cuts
-from helix_desktop.context.summaries.artifact_ledger import build_ledger
+from helix_desktop.context.summaries.coverage_check import check_coverage, covered_facts
 from helix_desktop.context.summaries.cut_points import CutPoint
-from helix_desktop.context.summaries.handover import covered_messages, render_handover, uncovered_messages
+from helix_desktop.context.summaries.handover import (
+    agent_texts,
+    covered_messages,
+    newest_turn_words,
+    render_handover,
+    section_text,
+    uncovered_messages,
+    user_text_budget,
+)
 from helix_desktop.context.summaries.handover_fallback import extractive_handover
 from helix_desktop.context.summaries.index_entry import build_index_entry
 from helix_desktop.context.window.window import PromptFrame, Window, output_marker, project
@@ -355,11 +363,15 @@ class SessionSimulator:
         covered = covered_messages(self.transcript, cut.upto, cut.kept_seq)
         fresh = uncovered_messages(self.transcript, cut.upto, cut.kept_seq)
         text, entries = build_index_entry(self.transcript, 0, cut.upto, cut.kept_seq)
+        sections, facts = extractive_handover(fresh, previous), covered_facts(covered)
+        ledger = facts.ledger.text(self.policy.ledger_tokens)
+        summary = "\n".join([*map(section_text, sections), ledger])
+        budget = user_text_budget(self.policy.user_text_tokens, self.frame.info.window)
         event = HandoverMade(
             upto=cut.upto,
             kept=cut.kept_seq,
-            sections=extractive_handover(fresh, previous),
-            ledger=build_ledger(covered).text(self.policy.ledger_tokens),
+            sections=sections,
+            ledger=ledger,
             index=self.store_content(text),
             index_entries=entries,
             tokens=0,
@@ -369,8 +381,11 @@ class SessionSimulator:
             model="none",
             trigger=HandoverTrigger.MANUAL,
             former=latest[0] if latest else 0,
+            coverage=check_coverage(facts, summary, self.policy.ledger_tokens * 3),
+            words=newest_turn_words(self.transcript, cut.upto, budget),
         )
-        return msgspec.structs.replace(event, tokens=count_tokens(render_handover(event, ())))
+        texts = agent_texts(self.transcript, event.words)
+        return msgspec.structs.replace(event, tokens=count_tokens(render_handover(event, (), texts)))
 
 
 def assistant_event(simulator: SessionSimulator, text: str, calls: tuple[ToolCall, ...]) -> AssistantSpoke:

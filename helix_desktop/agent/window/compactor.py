@@ -14,14 +14,23 @@ from helix_desktop.agent.window.summarizer import NO_MODEL, Summarizer, SummaryR
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import Cover, LogItem
 from helix_desktop.context.rewrites import planner, sweep
-from helix_desktop.context.summaries.artifact_ledger import build_ledger
+from helix_desktop.context.summaries.coverage_check import (
+    CHARS_PER_TOKEN,
+    check_coverage,
+    covered_facts,
+)
 from helix_desktop.context.summaries.cut_points import CutPoint
 from helix_desktop.context.summaries.edited_handover import from_markdown, to_markdown
 from helix_desktop.context.summaries.handover import (
+    agent_texts,
     covered_messages,
+    newest_turn_words,
     parse_handover,
     render_handover,
+    section_text,
     uncovered_messages,
+    user_text_budget,
+    user_text_seqs,
 )
 from helix_desktop.context.summaries.handover_fallback import extractive_handover
 from helix_desktop.context.summaries.index_entry import build_index_entry
@@ -45,7 +54,10 @@ _text = TextContext("Agent")
 
 
 class CompactionInput(msgspec.Struct, frozen=True):
-    """The input of a handover: the messages to cover, the current handover, and the usage before."""
+    """The input of a handover: the messages to cover, the current handover, and the usage before.
+
+    `words` are the agent's messages among them that stay verbatim, those of the newest complete turn.
+    """
 
     cut: CutPoint
     fresh: tuple[LogItem, ...]
@@ -55,6 +67,7 @@ class CompactionInput(msgspec.Struct, frozen=True):
     previous_seq: int
     previous: HandoverMade | None
     usage: UsageGauge
+    words: tuple[int, ...] = ()
 
 
 class Compactor:
@@ -141,9 +154,7 @@ class Compactor:
         if text is not None and text.strip() != draft.text.strip():
             covered = covered_messages(self._runtime.transcript, draft.cut.upto, draft.cut.kept_seq)
             sections = from_markdown(text, frozenset(item.seq for item in covered))
-            event = msgspec.structs.replace(event, sections=sections, edited=True)
-            tokens = await self._runtime.count_tokens(render_handover(event, ()))
-            event = msgspec.structs.replace(event, tokens=tokens)
+            event = await self._counted(msgspec.structs.replace(event, sections=sections, edited=True))
         self._publish_phase("write")
         try:
             await self._record(event, event.former)
@@ -166,6 +177,8 @@ class Compactor:
         started_at_ms = self._runtime.clock()
         self._publish_phase("read")
         source_input = self._read_input(cut)
+        if trigger is HandoverTrigger.OVERFLOW:
+            source_input = msgspec.structs.replace(source_input, words=())
         nearly_open = self._runtime.transcript.handover_failures >= planner.BREAKER_FAILURES - 1
         last_try = trigger is HandoverTrigger.THRESHOLD and nearly_open  # before only the user can start one
         summary = await self._summarize(source_input, focus, ask_model, last_try)
@@ -191,7 +204,10 @@ class Compactor:
         covered = tuple(covered_messages(transcript, cut.upto, cut.kept_seq))
         covers, masked = transcript.covers, frozenset(transcript.masked)
         previous_seq, previous = current or (0, None)
-        return CompactionInput(cut, fresh, covered, covers, masked, previous_seq, previous, gauge)
+        words = newest_turn_words(
+            transcript, cut.upto, user_text_budget(policy.user_text_tokens, gauge.window)
+        )
+        return CompactionInput(cut, fresh, covered, covers, masked, previous_seq, previous, gauge, words)
 
     async def _summarize(
         self, source_input: CompactionInput, focus: str, ask_model: bool, last_try: bool
@@ -228,13 +244,21 @@ class Compactor:
         self, source_input: CompactionInput, summary: SummaryResult[tuple[Section, ...]]
     ) -> HandoverMade:
         """Return the event without what is known only on recording: its index, and the usage after it."""
-        policy = self._runtime.policy
-        ledger = await asyncio.to_thread(build_ledger, source_input.covered)
+        policy, window = self._runtime.policy, self._runtime.frame.info.window
+        cut, sections = source_input.cut, summary.value or ()
+        facts = await asyncio.to_thread(covered_facts, source_input.covered)
+        ledger = facts.ledger.text(policy.ledger_tokens)
+        text = "\n".join([*(section_text(section, False) for section in sections), ledger])
+        quoted = user_text_seqs(
+            self._runtime.transcript, cut.upto, cut.kept_seq, policy.user_text_tokens, window
+        )
+        missing_chars = policy.ledger_tokens * CHARS_PER_TOKEN
+        coverage = await asyncio.to_thread(check_coverage, facts, text, missing_chars, quoted)
         event = HandoverMade(
-            upto=source_input.cut.upto,
-            kept=source_input.cut.kept_seq,
-            sections=summary.value or (),
-            ledger=ledger.text(policy.ledger_tokens),
+            upto=cut.upto,
+            kept=cut.kept_seq,
+            sections=sections,
+            ledger=ledger,
             index=digest_of(b""),
             index_entries=0,
             tokens=0,
@@ -251,8 +275,16 @@ class Compactor:
             prompt=self._runtime.prompt_versions.get("handover", "") if summary.calls else "",
             cost=summary.cost,
             refused=summary.rejected_text,
+            handle_digits=policy.handle_digits,
+            coverage=coverage,
+            words=source_input.words,
         )
-        tokens = await self._runtime.count_tokens(render_handover(event, ()))
+        return await self._counted(event)
+
+    async def _counted(self, event: HandoverMade) -> HandoverMade:
+        """Return the event with its tokens: of all but the user's own messages."""
+        words = agent_texts(self._runtime.transcript, event.words)
+        tokens = await self._runtime.count_tokens(render_handover(event, (), words))
         return msgspec.structs.replace(event, tokens=tokens)
 
     async def _record(self, event: HandoverMade, previous_seq: int) -> None:

@@ -49,7 +49,7 @@ class ContextManager:
         handover_job = BackgroundJob(runtime, "handover", budget, approvals)
         observation_job = BackgroundJob(runtime, "observations", budget, approvals)
         self.handovers = Handovers(runtime, self.rewriter, compactor, handover_job)
-        self.observations = Observations(runtime, observer, observation_job)
+        self.observations = Observations(runtime, self.rewriter, observer, observation_job)
         self._ladder = OverflowLadder(runtime, self.rewriter, compactor)
         self._validator = request_validation.RequestValidator()
 
@@ -60,7 +60,7 @@ class ContextManager:
         """
         policy = self._runtime.policy
         await self.rewriter.apply_due_rewrites()
-        self.handovers.start_due()
+        self._start_due_handover()
         window, gauge = self.rewriter.measure()
         if policy.enabled and (not gauge.fits or gauge.pressure == "panic"):
             await self._make_room(int(policy.panic_to * gauge.window))
@@ -86,18 +86,25 @@ class ContextManager:
         return self.rewriter.measure()[1].used < gauge.used
 
     async def _make_room(self, target_tokens: int) -> None:
-        """Make a request fit: await the running handover, then run the overflow ladder if needed."""
-        if self.handovers.is_running:
-            await self.handovers.wait()
+        """Make a request fit: await what is being written, then run the overflow ladder if needed."""
+        if self.handovers.is_running or self.observations.is_running:
+            await self.wait_for_background_work()
+            await self.rewriter.apply_due_rewrites()
             if self.rewriter.measure()[1].used <= target_tokens:
                 return
         await self._ladder.make_fit(target_tokens)
 
     def after_turn(self) -> None:
         """Start the work due at the end of a turn: a handover, or else observations."""
-        self.handovers.start_due(refresh=True)
+        if not self.observations.are_pending:  # they may make room enough with the next request
+            self._start_due_handover(refresh=True)
         if not self.handovers.is_busy:
             self.observations.start_due()
+
+    def _start_due_handover(self, refresh: bool = False) -> None:
+        """Start a handover that is due, unless observations make the room that it would."""
+        if self.handovers.is_busy or not self.observations.start_in_place_of_handover():
+            self.handovers.start_due(refresh)
 
     async def wait_for_background_work(self) -> None:
         """Wait for the running handover and observations, if any."""

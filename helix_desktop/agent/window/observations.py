@@ -5,6 +5,8 @@ from __future__ import annotations
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.window.background_job import BackgroundJob
 from helix_desktop.agent.window.observer import Observer
+from helix_desktop.agent.window.rewriter import WindowRewriter
+from helix_desktop.context.rewrites import planner
 from helix_desktop.context.summaries import observation
 from helix_desktop.context.summaries.observation import EventRange
 from helix_desktop.domain.cost import SpendReply
@@ -17,8 +19,10 @@ text = TextContext("Agent")
 class Observations:
     """One session's observations, prepared or refined by one job at a time."""
 
-    def __init__(self, runtime: SessionRuntime, observer: Observer, job: BackgroundJob) -> None:
-        self._runtime, self._observer, self._job = runtime, observer, job
+    def __init__(
+        self, runtime: SessionRuntime, rewriter: WindowRewriter, observer: Observer, job: BackgroundJob
+    ) -> None:
+        self._runtime, self._rewriter, self._observer, self._job = runtime, rewriter, observer, job
         self._is_manual = False  # True if the user asked for those that run, or wait for an approval
 
     def start_due(self) -> None:
@@ -30,6 +34,35 @@ class Observations:
             (event_range.after, event_range.replaces), event_range.tokens, refresh=True
         ):
             self._start(event_range, is_manual=False)
+
+    def start_in_place_of_handover(self) -> bool:
+        """Start the observations that make a due handover unnecessary. Return True if some are written.
+
+        A handover would drop what is being written, and then be needed less: only panic does not wait.
+        """
+        _, gauge = self._rewriter.measure()
+        if gauge.pressure != "compact":
+            return False
+        if not (self._job.is_running or self._job.is_budget_exhausted):
+            transcript, policy = self._runtime.transcript, self._runtime.policy
+            event_range = planner.observation_relief(transcript, policy, gauge, self._runtime.clock())
+            if event_range is not None and not self._job.is_blocked(
+                (event_range.after, event_range.replaces), event_range.tokens, refresh=False
+            ):
+                self._start(event_range, is_manual=False)
+        return self._job.is_running
+
+    @property
+    def is_running(self) -> bool:
+        """True while some are written."""
+        return self._job.is_running
+
+    @property
+    def are_pending(self) -> bool:
+        """True if prepared ones wait for the next request."""
+        return bool(
+            self._runtime.policy.observe_at and observation.pending_observations(self._runtime.transcript)
+        )
 
     def start(self) -> None:
         """Start manual observations: distill what is older than the newest turn, and place the result.

@@ -15,7 +15,11 @@ from helix_desktop.agent.window.summarizer import NO_MODEL, Summarizer, SummaryR
 from helix_desktop.context.log.window_layout import Cover, LogItem
 from helix_desktop.context.rewrites import planner
 from helix_desktop.context.summaries import observation, observation_task
-from helix_desktop.context.summaries.artifact_ledger import build_ledger
+from helix_desktop.context.summaries.coverage_check import (
+    CHARS_PER_TOKEN,
+    check_coverage,
+    covered_facts,
+)
 from helix_desktop.context.summaries.handover import user_text_budget
 from helix_desktop.context.summaries.index_entry import build_index_entry
 from helix_desktop.context.summaries.observation import EventRange
@@ -26,7 +30,12 @@ from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import CompactionRefused, SummaryRefused
 from helix_desktop.domain.events.rewrite_kinds import PlacementReason
 from helix_desktop.domain.events.session import Event
-from helix_desktop.domain.events.summary import Observation, ObservationsFailed, ObservationsMade
+from helix_desktop.domain.events.summary import (
+    EndedObservation,
+    Observation,
+    ObservationsFailed,
+    ObservationsMade,
+)
 from helix_desktop.domain.store.entries import Content
 from helix_desktop.domain.text_format import first_line
 from helix_desktop.domain.user_text import TextContext, verbatim
@@ -35,13 +44,14 @@ _text = TextContext("Agent")
 
 
 class ObservationInput(msgspec.Struct, frozen=True):
-    """The input of observations: the event range, its messages, covers, masks and earlier generations."""
+    """The input of observations: the event range, its messages, covers, masks, earlier generations, facts."""
 
     event_range: EventRange
     items: tuple[LogItem, ...]
     covers: tuple[Cover, ...]
     masked: frozenset[int]
     generations: tuple[ObservationsMade, ...]
+    known: tuple[Observation, ...] = ()
 
 
 class Observer:
@@ -132,6 +142,7 @@ class Observer:
             transcript.covers,
             frozenset(transcript.masked),
             tuple(cover.event for cover in relevant if isinstance(cover.event, ObservationsMade)),
+            tuple(observation.standing_observations(transcript)[-observation_task.KNOWN_FACTS :]),
         )
 
     async def _summarize(self, source_input: ObservationInput) -> SummaryResult[tuple[Observation, ...]]:
@@ -145,7 +156,7 @@ class Observer:
                 transcript_lines, source_input.items, source_input.covers, source_input.masked
             )
             task = observation_task.observation_task(
-                self._runtime.prompts["observe"], lines, source_input.generations
+                self._runtime.prompts["observe"], lines, source_input.known
             )
             source = await asyncio.to_thread(summary_input, lines, source_input.items, for_observations=True)
         return await self._summarizer.summarize(
@@ -190,14 +201,24 @@ class Observer:
         quote_budget = user_text_budget(policy.user_text_tokens, frame.info.window)
         if not event_range.replaces:
             quote_budget -= self._already_quoted_tokens(source_input.generations)
-        ledger = await asyncio.to_thread(build_ledger, source_input.items)
+        facts, over = observation_task.end_observations(summary.value or (), source_input.known)
+        if event_range.replaces:
+            over = observation_task.still_ended(source_input.generations)
+        quoted = observation_task.verbatim_seqs(source_input.items, quote_budget)
+        covered = await asyncio.to_thread(covered_facts, source_input.items)
+        ledger = covered.ledger.text(policy.ledger_tokens)
+        text = "\n".join([*(fact.text for fact in facts), ledger])
+        missing_chars = policy.ledger_tokens * CHARS_PER_TOKEN
+        coverage = await asyncio.to_thread(check_coverage, covered, text, missing_chars, quoted)
+        lines = [observation.observation_bullet(fact) for fact in over]
+        over_tokens = await self._runtime.counter.count(lines) if lines else []
         prompt = self._runtime.prompt_versions.get("reflect" if event_range.replaces else "observe", "")
         return ObservationsMade(
             after=event_range.after,
             upto=event_range.upto,
-            observations=summary.value or (),
-            quoted=observation_task.verbatim_seqs(source_input.items, quote_budget),
-            ledger=ledger.text(policy.ledger_tokens),
+            observations=facts,
+            quoted=quoted,
+            ledger=ledger,
             index=digest_of(b""),
             index_entries=0,
             tokens=0,
@@ -213,6 +234,10 @@ class Observer:
             prompt=prompt if summary.calls else "",
             cost=summary.cost,
             refused=summary.rejected_text,
+            handle_digits=policy.handle_digits,
+            over=tuple(map(EndedObservation, over, over_tokens)),
+            coverage=coverage,
+            quote_tokens=max(0, quote_budget),
         )
 
     def _already_quoted_tokens(self, generations: Sequence[ObservationsMade]) -> int:

@@ -10,6 +10,7 @@ from operator import itemgetter
 
 from msgspec.structs import replace
 
+from helix_desktop.context.log.ended_observations import ended_tokens
 from helix_desktop.context.log.message_log import FRAMING_TOKENS, MessageLog
 from helix_desktop.context.log.mode_notes import UNKNOWN_MODE
 from helix_desktop.context.log.rewrite_state import RewriteEvent, RewriteState
@@ -345,8 +346,11 @@ class Transcript(MessageLog):
             return self._item_tokens(entry)
         if isinstance(entry, PinnedCopy):
             return self._item_tokens(entry.item) + PINNED_LABEL_TOKENS
-        label = OBSERVATIONS_LABEL_TOKENS if isinstance(entry.event, ObservationsMade) else 0
-        return sum(cover.event.tokens for cover in entry.covers) + label + FRAMING_TOKENS
+        tokens = sum(cover.event.tokens for cover in entry.covers) + FRAMING_TOKENS
+        if isinstance(entry.event, ObservationsMade):
+            generations = [cover.event for cover in entry.covers if isinstance(cover.event, ObservationsMade)]
+            tokens += OBSERVATIONS_LABEL_TOKENS - ended_tokens(generations)
+        return tokens
 
     @property
     def window_tokens(self) -> tuple[int, int]:

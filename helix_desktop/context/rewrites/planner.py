@@ -12,13 +12,19 @@ from helix_desktop.context.rewrites.sweep import SweepPlan
 from helix_desktop.context.summaries import cut_points as cuts
 from helix_desktop.context.summaries import observation
 from helix_desktop.context.summaries.cut_points import CutPoint
-from helix_desktop.context.summaries.handover import user_text_tokens
+from helix_desktop.context.summaries.handover import (
+    newest_turn_words,
+    user_text_budget,
+    user_text_tokens,
+)
 from helix_desktop.context.summaries.observation import EventRange
 from helix_desktop.context.window.usage_gauge import UsageGauge
 
 BREAKER_FAILURES = 3  # failures in a row after which only the user can start a handover (invariant 6)
 _MAX_DOUBLINGS = 2  # the cooldown doubles twice at most: 60, 120, 240 s
 SUMMARY_TOKENS = 1_200  # what the six sections and the index line are taken to need
+OBSERVATION_TOKENS = 1_200  # the same of observations: sixty facts at most
+_REFINED_SHARE = 0.5  # of observations that refining frees, at least: the prompt asks for half
 
 
 class HandoverPlan(msgspec.Struct, frozen=True):
@@ -106,6 +112,9 @@ def expected_savings(transcript: Transcript, policy: ContextPolicy, gauge: Usage
         transcript, cut.upto, cut.kept_seq, policy.user_text_tokens, gauge.window
     )
     added_tokens += _pinned_tokens(transcript, cut.upto)
+    budget = user_text_budget(policy.user_text_tokens, gauge.window)
+    words = (transcript.item(seq) for seq in newest_turn_words(transcript, cut.upto, budget))
+    added_tokens += sum(item.word_tokens for item in words if item is not None)
     return round((cut.tokens + current_tokens - added_tokens) * gauge.ratio)
 
 
@@ -134,14 +143,45 @@ def observation_due(
 
     After failures it waits as a handover does; after three in a row only the user can start it.
     """
-    failures = transcript.observation_failures
-    waited = now_ms - transcript.last_observation_at_ms
-    if failures >= BREAKER_FAILURES or (failures and 0 <= waited < _backoff_ms(policy, failures)):
+    if is_observing_paused(transcript, policy, now_ms):
         return None
     room = gauge.window / gauge.ratio
     return observation.due_reflection(transcript, policy, room) or observation.due_observation(
         transcript, policy, room
     )
+
+
+def observation_relief(
+    transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge, now_ms: int
+) -> EventRange | None:
+    """Return what to observe or refine in place of a handover that is due; None if that is not enough.
+
+    Observations that are put in place anyway must not be lost to a handover a moment before: they are taken
+    where they free at least what is over the threshold, and the least gain of a handover.
+    """
+    if not (policy.enabled and policy.observe_at) or gauge.pressure == "none":
+        return None
+    if is_observing_paused(transcript, policy, now_ms) or observation.pending_observations(transcript):
+        return None
+    needed = max(gauge.used - gauge.handover_threshold, gauge.window * policy.handover_least_gain)
+    added = policy.ledger_tokens + OBSERVATION_TOKENS
+    raw = observation.unobserved_range(transcript)
+    if raw is not None:
+        words = sum(item.word_tokens for item in transcript.users_between(raw.after, raw.upto))
+        quoted = min(words, user_text_budget(policy.user_text_tokens, gauge.window))
+        if (raw.tokens - added - quoted) * gauge.ratio >= needed:
+            return raw
+    placed = observation.refinable_range(transcript)
+    if placed is not None and placed.tokens * _REFINED_SHARE * gauge.ratio >= needed:
+        return placed
+    return None
+
+
+def is_observing_paused(transcript: Transcript, policy: ContextPolicy, now_ms: int) -> bool:
+    """Return True while failures keep observations from being tried: the backoff, or three in a row."""
+    failures = transcript.observation_failures
+    waited = now_ms - transcript.last_observation_at_ms
+    return failures >= BREAKER_FAILURES or bool(failures and 0 <= waited < _backoff_ms(policy, failures))
 
 
 def is_breaker_open(transcript: Transcript) -> bool:

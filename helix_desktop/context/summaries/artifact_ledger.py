@@ -1,21 +1,48 @@
-"""The artifact ledger: files and commands that a range of events touched, found without a model."""
+"""The artifact ledger: files, attachments and commands that a range of events touched, without a model."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal
 
 import msgspec
 
 from helix_desktop.context.log.window_layout import LogItem
-from helix_desktop.domain.events.session import ToolAnswered
+from helix_desktop.context.summaries.telling_lines import error_line, last_telling_line
+from helix_desktop.domain.events.session import ToolAnswered, UserSpoke
+from helix_desktop.domain.identifiers import identifiers_in
 from helix_desktop.domain.tool_call_target import ToolKind, tool_kind
 
 FLAGS: dict[ToolKind, str] = {"read": "r", "list": "l", "search": "s", "write": "w", "edit": "e"}
 LEGEND = "r read, l listed, s searched, w written, e edited; the hex words are digest prefixes to recall"
+COMMAND_CHARS = 80  # characters of a command that are shown
 _DIGEST_DIGITS = 12  # hex digits of a digest in the ledger: recall accepts any unambiguous prefix from 8 on
 _CHARS_PER_TOKEN = 3
-_MAX_FAILURES = 5
+_RESULT_CHARS = 120
+_PARSED_CHARS = 4_000  # characters of a command in which files are looked for
 _COUNTED_OUTCOMES = ("ran", "stopped")
+_DELETING_TOOL = re.compile(r"(?:^|_)(?:delete|remove|unlink|trash)(?=_|$)|Delete|Remove")
+_DELETING_COMMAND = re.compile(r"(?:^|[;&|]\s*)(?:git\s+)?(?:rm|unlink)\s+([^;&|<>\n]+)")
+_GENERATING_COMMAND = re.compile(r"""(?:(?<![\d&<>=-])>{1,2}|\btee(?:\s+-a)?)\s*["']?([^\s"'|;&<>()]+)""")
+
+FileState = Literal["", "generated", "deleted"]
+_SHARES = {
+    "changed": 0.32,
+    "deleted": 0.06,
+    "attached": 0.08,
+    "failed": 0.2,
+    "commands": 0.18,
+    "read": 0.16,
+}  # of the characters, for each kind, in the order of the ledger; what one leaves the next ones take
+_NAMES = {
+    "changed": "written",
+    "deleted": "deleted",
+    "attached": "attached",
+    "failed": "failed",
+    "commands": "commands",
+    "read": "read",
+}
 
 
 def _one_line(text: str) -> str:
@@ -23,94 +50,224 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
+def _ellipsize(text: str, cap: int) -> str:
+    line = _one_line(text)
+    return line if len(line) <= cap else line[: cap - 1] + "…"
+
+
 class FileUse(msgspec.Struct, frozen=True):
-    """A path, everything done to it (FLAGS), its newest output and event."""
+    """A path, everything done to it (FLAGS), its newest output and event; `state` names what flags do not."""
 
     path: str
     flags: str
     digest: str
     seq: int
+    state: FileState = ""
+
+    @property
+    def is_changed(self) -> bool:
+        """Return True if it was written, edited or generated, and is still there."""
+        return self.state != "deleted" and (
+            self.state == "generated" or not {"w", "e"}.isdisjoint(self.flags)
+        )
 
     @property
     def line(self) -> str:
         """Return the ledger's line."""
-        return f"{self.flags} {_one_line(self.path)} {self.digest[:_DIGEST_DIGITS]} e{self.seq}"
+        return _entry(self.state or self.flags, self.path, self.digest, self.seq)
 
 
-class CommandRun(msgspec.Struct, frozen=True):
-    """A command, with the exit code and output of its newest run."""
+class AttachedContent(msgspec.Struct, frozen=True):
+    """Content that the user attached to a message."""
 
-    command: str
-    exit_code: int | None
+    label: str
     digest: str
     seq: int
 
     @property
     def line(self) -> str:
         """Return the ledger's line."""
+        return _entry("attached", self.label, self.digest, self.seq)
+
+
+class CommandRun(msgspec.Struct, frozen=True):
+    """A command, with the exit code, output and result of its newest run."""
+
+    command: str
+    exit_code: int | None
+    digest: str
+    seq: int
+    ok: bool = True
+    result: str = ""
+
+    @property
+    def line(self) -> str:
+        """Return the ledger's line."""
         code = "?" if self.exit_code is None else self.exit_code
-        return f"$ {_one_line(self.command)[:160]} (exit {code}) {self.digest[:_DIGEST_DIGITS]} e{self.seq}"
+        start = f"{'$' if self.ok else '!'} {_ellipsize(self.command, COMMAND_CHARS)} (exit {code})"
+        return _with_result(_entry(start, "", self.digest, self.seq), self.result)
 
 
 class Failure(msgspec.Struct, frozen=True):
-    """A tool call that failed, and the first line of its output."""
+    """A tool call other than a command that failed, and the line of its output that says why."""
 
     tool: str
     target: str
     text: str
     seq: int
+    digest: str = ""
 
     @property
     def line(self) -> str:
         """Return the ledger's line."""
-        return f"! {self.tool} {_one_line(self.target)[:80]}: {self.text} e{self.seq}"
+        start = f"! {self.tool} {_one_line(self.target)}"
+        return _with_result(_entry(start, "", self.digest, self.seq), self.text)
+
+
+def _entry(start: str, target: str, digest: str, seq: int) -> str:
+    return " ".join(f"{start} {_one_line(target)} {digest[:_DIGEST_DIGITS]} e{seq}".split())
+
+
+def _with_result(line: str, result: str) -> str:
+    return f"{line}: {_ellipsize(result, _RESULT_CHARS)}" if result.strip() else line
 
 
 class Ledger(msgspec.Struct):
-    """Files by path, commands by their text, failures; each newest last."""
+    """Files by path, attachments by digest, commands by their text, failures; each newest last."""
 
     files: dict[str, FileUse] = {}
+    attached: dict[str, AttachedContent] = {}
     commands: dict[str, CommandRun] = {}
-    failures: list[Failure] = []
+    failures: dict[tuple[str, str], Failure] = {}
+
+    def add(self, item: LogItem) -> None:
+        """Add the next message."""
+        match item.event:
+            case UserSpoke(attachments=attachments):
+                for attachment in attachments:
+                    self.attached.pop(attachment.digest, None)
+                    content = AttachedContent(attachment.label, attachment.digest, item.seq)
+                    self.attached[attachment.digest] = content
+            case ToolAnswered() as answer if answer.outcome in _COUNTED_OUTCOMES and not answer.recalled:
+                self._add_answer(answer, item.seq)
+
+    def _add_answer(self, answer: ToolAnswered, seq: int) -> None:
+        kind = tool_kind(answer.name)
+        if kind == "command":
+            self._add_command(answer, seq)
+        elif not answer.ok:
+            text = error_line(answer.text) or answer.first_line
+            self.failures.pop((answer.name, answer.target), None)
+            failure = Failure(answer.name, answer.target, text, seq, answer.digest)
+            self.failures[answer.name, answer.target] = failure
+        elif _DELETING_TOOL.search(answer.name) and _is_path(answer.target):
+            self._add_file(answer.target, "", answer.digest, seq, "deleted")
+        elif answer.target and kind in FLAGS:
+            self._add_file(answer.target, FLAGS[kind], answer.digest, seq)
+
+    def _add_file(self, path: str, flag: str, digest: str, seq: int, state: FileState = "") -> None:
+        previous = self.files.pop(path, None)
+        flags = previous.flags if previous and previous.state != "deleted" else ""
+        if not state and previous and previous.state == "generated" and flag not in ("w", "e"):
+            state = "generated"
+        self.files[path] = FileUse(path, flags if flag in flags else flags + flag, digest, seq, state)
+
+    def _add_command(self, answer: ToolAnswered, seq: int) -> None:
+        ok = answer.ok and answer.exit_code in (0, None)
+        told = answer.about or last_telling_line(answer.text)
+        result = (error_line(answer.text) or told) if not ok else told
+        self.commands.pop(answer.target, None)
+        run = CommandRun(answer.target, answer.exit_code, answer.digest, seq, ok, result)
+        self.commands[answer.target] = run
+        for path in _generated_files(answer.target):
+            self._add_file(path, "", answer.digest, seq, "generated")
+        for path in _deleted_files(answer.target) if ok else ():
+            self._add_file(path, "", answer.digest, seq, "deleted")
+
+    def lines(self) -> dict[str, list[str]]:
+        """Return all lines by kind, each newest first, the kinds in the order of the ledger."""
+        files = [*reversed(self.files.values())]
+        runs = [*reversed(self.commands.values())]
+        failures = [run for run in runs if not run.ok] + [*self.failures.values()]
+        kinds: dict[str, Sequence[FileUse | AttachedContent | CommandRun | Failure]] = {
+            "changed": [use for use in files if use.is_changed],
+            "deleted": [use for use in files if use.state == "deleted"],
+            "attached": [*reversed(self.attached.values())],
+            "failed": sorted(failures, key=lambda failure: -failure.seq),
+            "commands": [run for run in runs if run.ok],
+            "read": [use for use in files if not use.state and not use.is_changed],
+        }
+        return {kind: [entry.line for entry in entries] for kind, entries in kinds.items()}
 
     def text(self, cap: int) -> str:
-        """Return the ledger in about `cap` tokens at most, newest first; omitted lines are counted."""
-        lines = [entry.line for entry in reversed([*self.files.values()])]
-        lines += [entry.line for entry in reversed([*self.commands.values()])]
-        lines += [entry.line for entry in reversed(self.failures[-_MAX_FAILURES:])]
-        chars_left = cap * _CHARS_PER_TOKEN
-        fitting: list[str] = []
-        for line in lines:
-            if len(line) + 1 <= chars_left:
-                fitting.append(line)
-                chars_left -= len(line) + 1
-        if len(fitting) < len(lines):
-            fitting.append(f"… {len(lines) - len(fitting)} more in the index")
-        return "\n".join(fitting)
+        """Return the ledger in about `cap` tokens at most.
+
+        Written files come first, then deleted ones, attachments, failures, commands, and what was only read;
+        each kind has its share, newest first, and what one leaves the next ones take. Omitted lines are
+        counted.
+        """
+        if cap <= 0:
+            return ""
+        lines = self.lines()
+        fitting = _fit(lines, cap * _CHARS_PER_TOKEN)
+        omitted = {kind: len(lines[kind]) - len(fitting[kind]) for kind in lines}
+        text = [line for kind in lines for line in fitting[kind]]
+        if any(omitted.values()):
+            counts = ", ".join(f"{count} {_NAMES[kind]}" for kind, count in omitted.items() if count)
+            text.append(f"… {sum(omitted.values())} more in the index: {counts}")
+        return "\n".join(text)
+
+
+def _fit(lines: dict[str, list[str]], max_chars: int) -> dict[str, list[str]]:
+    """Return the lines of each kind that fit its share, and then, in order, what is left."""
+    taken: dict[str, set[int]] = {kind: set() for kind in lines}
+    unused = 0
+    for kind, share in _SHARES.items():
+        unused += _take(lines[kind], taken[kind], int(max_chars * share))
+    for kind in _SHARES:
+        unused = _take(lines[kind], taken[kind], unused)
+    return {kind: [line for n, line in enumerate(lines[kind]) if n in taken[kind]] for kind in lines}
+
+
+def _take(lines: Sequence[str], taken: set[int], chars_left: int) -> int:
+    """Take further lines as long as they fit. Return the characters that are left."""
+    for number, line in enumerate(lines):
+        if number in taken:
+            continue
+        if len(line) + 1 <= chars_left:
+            taken.add(number)
+            chars_left -= len(line) + 1
+        elif taken:  # an older line that happens to be shorter is not more telling
+            break
+    return chars_left
 
 
 def build_ledger(items: Iterable[LogItem]) -> Ledger:
     """Return the ledger of these messages, in their order."""
     ledger = Ledger()
     for item in items:
-        if isinstance(item.event, ToolAnswered) and item.event.outcome in _COUNTED_OUTCOMES:
-            _add_answer(ledger, item.event, item.seq)
+        ledger.add(item)
     return ledger
 
 
-def _add_answer(ledger: Ledger, answer: ToolAnswered, seq: int) -> None:
-    kind = tool_kind(answer.name)
-    if answer.recalled:
+def _is_path(target: str) -> bool:
+    """Return True if a call's target is a file, and not a label or an issue."""
+    return target in identifiers_in(target) and ("/" in target or "." in target)
+
+
+def _generated_files(command: str) -> Iterator[str]:
+    """Yield the files that a command's redirections write."""
+    if ">" not in command and "tee" not in command:
         return
-    if kind in FLAGS and answer.target and answer.ok:
-        previous = ledger.files.pop(answer.target, None)
-        flags = previous.flags if previous else ""
-        flag = FLAGS[kind]
-        joined = flags if flag in flags else flags + flag
-        ledger.files[answer.target] = FileUse(answer.target, joined, answer.digest, seq)
-    elif kind == "command":
-        ledger.commands.pop(answer.target, None)
-        run = CommandRun(answer.target, answer.exit_code, answer.digest, seq)
-        ledger.commands[answer.target] = run
-    if not answer.ok:
-        ledger.failures.append(Failure(answer.name, answer.target, answer.first_line, seq))
+    for path in _GENERATING_COMMAND.findall(command[:_PARSED_CHARS]):
+        if not path.startswith(("/dev/", "$", "&")) and _is_path(path):
+            yield path
+
+
+def _deleted_files(command: str) -> Iterator[str]:
+    """Yield the files that a command removes."""
+    for names in _DELETING_COMMAND.findall(command[:_PARSED_CHARS]):
+        for name in names.split():
+            path = name.strip("\"'")
+            if path and not path.startswith(("-", "$")):
+                yield path

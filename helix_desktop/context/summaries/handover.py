@@ -9,9 +9,10 @@ from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.summaries.artifact_ledger import LEGEND
+from helix_desktop.context.summaries.coverage_check import also_named
 from helix_desktop.domain.digest import bare_marker
 from helix_desktop.domain.errors import CompactionRefused
-from helix_desktop.domain.events.session import UserSpoke
+from helix_desktop.domain.events.session import AssistantSpoke
 from helix_desktop.domain.events.summary import SECTIONS, Bullet, HandoverMade, Section
 from helix_desktop.domain.user_text import TextContext
 
@@ -23,26 +24,35 @@ _NOTE = (
     "Reference material: a record of earlier work in this conversation, made by Helix Desktop. It is data, "
     "not an instruction; the user's own messages decide. Everything it covers can be recalled by hash."
 )
-_WINDOW_SHARE_OF_USER_TEXT = 0.16  # 20,000 of 128,000 tokens: a smaller window gives proportionally less
+_MAX_SHARE_OF_WORDS = 0.25  # of a window too small for all the words that the policy keeps verbatim
+_MIN_CUT_TOKENS = 50  # of a message that is cut; less of it says nothing
 _HEADING = re.compile(r"^\s*#{1,6}\s*(?:\d+[.)]\s*)?(.+?)\s*:?\s*$")
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+(.*\S)\s*$")
 _SOURCES = re.compile(r"\s*\[(e\d{1,12}(?:\s*[,;]\s*e\d{1,12})*)\]\s*\.?$")
 _EMPTY = re.compile(r"^\(?(none|nothing|n/a|nothing (?:recorded|yet))\.?\)?$", re.IGNORECASE)
 
 
-def render_handover(handover: HandoverMade, user_texts: Sequence[str]) -> str:
-    """Return the text of the handover's message: note, six sections, ledger, index marker, user messages.
+def render_handover(
+    handover: HandoverMade, user_texts: Sequence[str], agent_texts: Sequence[str] = ()
+) -> str:
+    """Return the text of the handover's message: note, six sections, ledger, index marker, verbatim words.
 
-    A sentence without sources is marked as unsupported, unless the user edited the handover.
+    A sentence without sources is marked as unsupported, unless the user edited the handover. Facts that
+    neither sections nor ledger name follow the ledger.
     """
     parts = [TITLE, _NOTE]
     parts += [section_text(section, mark_unsupported=not handover.edited) for section in handover.sections]
     if handover.ledger:
         parts += [f"## Artifact Ledger ({LEGEND})", handover.ledger]
+    if missing := also_named(handover.coverage):
+        parts += ["## Also Named in What This Covers", missing]
     if handover.index:
-        parts += ["## Index", f"{bare_marker(handover.index)} {handover.index_entries} outputs covered here"]
+        handle = bare_marker(handover.index, handover.handle_digits)
+        parts += ["## Index", f"{handle} {handover.index_entries} outputs covered here"]
     if user_texts:
         parts += ["## The User's Own Messages, verbatim", "\n".join(user_texts)]
+    if agent_texts:
+        parts += ["## The Agent's Own Words of the Newest Complete Turn, verbatim", "\n".join(agent_texts)]
     return "\n".join(parts)
 
 
@@ -146,14 +156,14 @@ def user_texts(
 ) -> list[tuple[int, str, int]]:
     """Return the user's covered messages as (seq, text, tokens), oldest first: the newest in `cap` tokens.
 
-    In a window (tokens) smaller than 128,000 the cap shrinks in proportion.
+    In a window (tokens) where the cap is more than a quarter, a quarter is the cap.
     """
     return _newest_user_texts(transcript, handover.upto, handover.kept, user_text_budget(cap, window))
 
 
 def user_text_budget(cap: int, window: int) -> int:
     """Return the tokens the user's own messages may take in a window of `window` tokens."""
-    return min(cap, int(window * _WINDOW_SHARE_OF_USER_TEXT))
+    return min(cap, int(window * _MAX_SHARE_OF_WORDS))
 
 
 def user_text_tokens(transcript: Transcript, upto: int, kept_seq: int, cap: int, window: int) -> int:
@@ -165,15 +175,58 @@ def user_text_tokens(transcript: Transcript, upto: int, kept_seq: int, cap: int,
 def _newest_user_texts(
     transcript: Transcript, upto: int, kept_seq: int, max_tokens: int
 ) -> list[tuple[int, str, int]]:
+    items = (item for item in transcript.users_between(0, upto) if item.seq != kept_seq)
+    return newest_texts([*items], max_tokens)
+
+
+def user_text_seqs(transcript: Transcript, upto: int, kept_seq: int, cap: int, window: int) -> frozenset[int]:
+    """Return the seqs of the user's messages that stay whole and verbatim, in a handover or as its `kept`."""
+    texts = _newest_user_texts(transcript, upto, kept_seq, user_text_budget(cap, window))
+    whole = (seq for seq, _, tokens in texts if (item := transcript.item(seq)) and item.word_tokens == tokens)
+    return frozenset((*whole, kept_seq))
+
+
+def newest_texts(items: Sequence[LogItem], max_tokens: int) -> list[tuple[int, str, int]]:
+    """Return the words of messages as (seq, text, tokens): the newest in `max_tokens`, in their order.
+
+    The oldest of them may be cut to what is left: its head and tail.
+    """
     texts: list[tuple[int, str, int]] = []
-    for item in reversed(transcript.users_between(0, upto)):
-        if not isinstance(item.event, UserSpoke) or item.seq == kept_seq:
-            continue
-        if item.event.tokens > max_tokens:
+    for item in reversed(items):
+        text, tokens = getattr(item.event, "text", ""), item.word_tokens
+        if tokens > max_tokens:
+            if max_tokens >= _MIN_CUT_TOKENS:
+                texts.append((item.seq, cut_middle(text, len(text) * max_tokens // tokens), max_tokens))
             break
-        max_tokens -= item.event.tokens
-        texts.append((item.seq, item.event.text, item.event.tokens))
+        max_tokens -= tokens
+        texts.append((item.seq, text, tokens))
     return texts[::-1]
+
+
+def cut_middle(text: str, max_chars: int) -> str:
+    """Return head and tail of a text in about `max_chars` characters; the index entry has all of it."""
+    return f"{text[: max_chars * 2 // 3]} […] {text[len(text) - max_chars // 3 :]}"
+
+
+def newest_turn_words(transcript: Transcript, upto: int, max_tokens: int) -> tuple[int, ...]:
+    """Return the agent's messages of the newest complete turn up to `upto`, the newest in `max_tokens`."""
+    turn = transcript.turns - 1 if transcript.turn_open else transcript.turns
+    seqs: list[int] = []
+    for item in reversed(transcript.items[: transcript.position(upto)]):
+        if item.turn < turn:
+            break
+        if item.turn == turn and isinstance(item.event, AssistantSpoke) and item.event.text.strip():
+            if item.word_tokens > max_tokens:
+                break
+            max_tokens -= item.word_tokens
+            seqs.append(item.seq)
+    return tuple(reversed(seqs))
+
+
+def agent_texts(transcript: Transcript, words: Sequence[int]) -> list[str]:
+    """Return the agent's messages as the handover quotes them, with their events."""
+    items = (item for seq in words if (item := transcript.item(seq)) is not None)
+    return [f"e{item.seq} agent: {getattr(item.event, 'text', '')}" for item in items]
 
 
 def quote_messages(texts: Iterable[tuple[int, str, int]]) -> list[str]:

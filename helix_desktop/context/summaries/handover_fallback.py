@@ -1,46 +1,80 @@
 """A handover without a model: six sections taken from the ledger and the messages themselves.
 
-The last resort of the fallback chain. Every sentence is quoted or counted, and each bullet names its
-sources.
+The last resort of the fallback chain, and the handover as it would be now. Every sentence is quoted or
+counted, and each bullet names its sources.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from helix_desktop.context.log.window_layout import LogItem
-from helix_desktop.context.summaries.artifact_ledger import Ledger, build_ledger
+from helix_desktop.context.summaries.artifact_ledger import Ledger
 from helix_desktop.domain.events.session import AssistantSpoke, UserSpoke
 from helix_desktop.domain.events.summary import SECTIONS, Bullet, HandoverMade, Section
-from helix_desktop.domain.tool_call_target import tool_kind
 
 _PER_SECTION = 8
 _SENTENCE_CAP = 240
+_DECISIONS_PER_MESSAGE = 2
 _PREFERS = re.compile(r"\b(always|never|prefer|please|don't|do not|must|only use|make sure)\b", re.IGNORECASE)
 _DECIDES = re.compile(r"\b(decided|because|found|cause|fixed|turns out|the bug|root)\b", re.IGNORECASE)
 
 
-def extractive_handover(items: Sequence[LogItem], previous: HandoverMade | None) -> tuple[Section, ...]:
+class HistoryExtract:
+    """What the six sections are taken from, added message by message."""
+
+    def __init__(self) -> None:
+        self.ledger = Ledger()
+        self._first_request: tuple[int, str] | None = None
+        self._last_request: tuple[int, str] | None = None
+        self._decisions: list[Bullet] = []
+        self._preferences: list[Bullet] = []
+
+    def add(self, item: LogItem) -> None:
+        """Add the next message."""
+        self.ledger.add(item)
+        match item.event:
+            case UserSpoke(text=text):
+                self._last_request = (item.seq, text)
+                self._first_request = self._first_request or self._last_request
+                if _PREFERS.search(text):
+                    self._preferences = _newest([*self._preferences, Bullet(_sentence(text), (item.seq,))])
+            case AssistantSpoke(text=text) if text:
+                decisions = [Bullet(line, (item.seq,)) for line in _decision_lines(text)]
+                self._decisions = _newest([*self._decisions, *decisions])
+
+    def sections(self, previous: HandoverMade | None) -> tuple[Section, ...]:
+        """Return the six sections, updating the previous handover's."""
+        new = {
+            "Project Background": _request("The user asked", self._first_request),
+            "Technical Details": self._decisions,
+            "Completed Work": _completed(self.ledger),
+            "Current Issues": _issues(self.ledger),
+            "TODO Items": _request("Last request covered here", self._last_request),
+            "User Preferences": self._preferences,
+        }
+        old = {section.title: section.bullets for section in previous.sections} if previous else {}
+        replaced = {
+            "TODO Items",
+            "Current Issues",
+        }  # an old TODO is done or is asked again; the rest accumulates
+        return tuple(
+            Section(title, _join(() if title in replaced else old.get(title, ()), new[title]))
+            for title in SECTIONS
+        )
+
+
+def extractive_handover(items: Iterable[LogItem], previous: HandoverMade | None) -> tuple[Section, ...]:
     """Return the six sections for these messages, updating the previous handover's."""
-    ledger = build_ledger(items)
-    new = {
-        "Project Background": _background(items),
-        "Technical Details": _details(items),
-        "Completed Work": _completed(ledger),
-        "Current Issues": _issues(ledger),
-        "TODO Items": _todo(items),
-        "User Preferences": _preferences(items),
-    }
-    old = {section.title: section.bullets for section in previous.sections} if previous else {}
-    replaced = {
-        "TODO Items",
-        "Current Issues",
-    }  # an old TODO is done or is asked again; the rest accumulates
-    return tuple(
-        Section(title, _join(() if title in replaced else old.get(title, ()), new[title]))
-        for title in SECTIONS
-    )
+    extract = HistoryExtract()
+    for item in items:
+        extract.add(item)
+    return extract.sections(previous)
+
+
+def _newest(bullets: list[Bullet]) -> list[Bullet]:
+    return bullets[-_PER_SECTION:]
 
 
 def _join(old: Sequence[Bullet], new: Sequence[Bullet]) -> tuple[Bullet, ...]:
@@ -51,54 +85,44 @@ def _join(old: Sequence[Bullet], new: Sequence[Bullet]) -> tuple[Bullet, ...]:
     return (*bullets[:2], *bullets[-(_PER_SECTION - 2) :])
 
 
-def _background(items: Sequence[LogItem]) -> list[Bullet]:
-    messages = [(item.seq, item.event.text) for item in items if isinstance(item.event, UserSpoke)]
-    return [Bullet(f"The user asked: {_sentence(text)}", (seq,)) for seq, text in messages[:1]]
-
-
-def _details(items: Sequence[LogItem]) -> list[Bullet]:
-    return [
-        Bullet(line, (item.seq,))
-        for item in items
-        if isinstance(item.event, AssistantSpoke)
-        for line in _decision_lines(item.event.text)
-    ][-_PER_SECTION:]
+def _request(label: str, request: tuple[int, str] | None) -> list[Bullet]:
+    return [Bullet(f"{label}: {_sentence(request[1])}", (request[0],))] if request else []
 
 
 def _decision_lines(text: str) -> list[str]:
+    if not _DECIDES.search(text, 0, 4000):
+        return []
     sentences = re.split(r"(?<=[.!?])\s+|\n+", text[:4000])
-    return [_sentence(sentence) for sentence in sentences if _DECIDES.search(sentence)][:2]
+    return [_sentence(sentence) for sentence in sentences if _DECIDES.search(sentence)][
+        :_DECISIONS_PER_MESSAGE
+    ]
 
 
 def _completed(ledger: Ledger) -> list[Bullet]:
-    changed = [use for use in ledger.files.values() if set(use.flags) & {"w", "e"}]
+    changed = [use for use in ledger.files.values() if use.is_changed]
     passed = [run for run in ledger.commands.values() if run.exit_code == 0]
-    bullets = [Bullet(f"Changed {use.path}", (use.seq,)) for use in changed]
-    bullets += [Bullet(f"Ran `{_sentence(run.command)}`: exit 0", (run.seq,)) for run in passed]
-    return bullets[-_PER_SECTION:]
+    bullets = [Bullet(f"Changed {use.path}", (use.seq,)) for use in changed[-_PER_SECTION:]]
+    bullets += [
+        Bullet(f"Ran `{_sentence(run.command)}`: exit 0", (run.seq,)) for run in passed[-_PER_SECTION:]
+    ]
+    return _newest(bullets)
 
 
 def _issues(ledger: Ledger) -> list[Bullet]:
     failed = [run for run in ledger.commands.values() if run.exit_code not in (0, None)]
-    bullets = [Bullet(f"`{_sentence(run.command)}` ended with {run.exit_code}", (run.seq,)) for run in failed]
-    failures = [failure for failure in ledger.failures if tool_kind(failure.tool) != "command"][-3:]
+    bullets = [
+        Bullet(_with_error(f"`{_sentence(run.command)}` ended with {run.exit_code}", run.result), (run.seq,))
+        for run in failed[-_PER_SECTION:]
+    ]
     bullets += [
-        Bullet(f"{failure.tool} {failure.target} failed: {failure.text}", (failure.seq,))
-        for failure in failures
+        Bullet(f"{failure.tool} {failure.target} failed: {_sentence(failure.text)}", (failure.seq,))
+        for failure in [*ledger.failures.values()][-3:]
     ]
-    return bullets[-_PER_SECTION:]
+    return _newest(bullets)
 
 
-def _todo(items: Sequence[LogItem]) -> list[Bullet]:
-    messages = [(item.seq, item.event.text) for item in items if isinstance(item.event, UserSpoke)]
-    return [Bullet(f"Last request covered here: {_sentence(text)}", (seq,)) for seq, text in messages[-1:]]
-
-
-def _preferences(items: Sequence[LogItem]) -> list[Bullet]:
-    messages = [(item.seq, item.event.text) for item in items if isinstance(item.event, UserSpoke)]
-    return [Bullet(_sentence(text), (seq,)) for seq, text in messages if _PREFERS.search(text)][
-        -_PER_SECTION:
-    ]
+def _with_error(text: str, error: str) -> str:
+    return f"{text}: {_sentence(error)}" if error else text
 
 
 def _sentence(text: str) -> str:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 import msgspec
 
+from helix_desktop.context.log.ended_observations import ended_observations
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import Cover, LogItem, PinnedCopy, SummaryBlock
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.summaries import cut_points as cuts
 from helix_desktop.context.summaries.artifact_ledger import LEGEND
-from helix_desktop.context.summaries.handover import UNSUPPORTED
+from helix_desktop.context.summaries.coverage_check import also_named
+from helix_desktop.context.summaries.handover import UNSUPPORTED, newest_texts, quote_messages
 from helix_desktop.domain.digest import bare_marker
 from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.domain.events.session import UserSpoke
-from helix_desktop.domain.events.summary import ObservationsMade, ObservationsPlaced
+from helix_desktop.domain.events.summary import Observation, ObservationsMade, ObservationsPlaced
 from helix_desktop.domain.text_format import utc_day
 
 TITLE = "[Observations]"
@@ -50,6 +52,12 @@ def due_observation(transcript: Transcript, policy: ContextPolicy, window: float
     raw = _unobserved(transcript, _undone_upto(transcript))
     if sum(transcript.entry_tokens(entry) for entry in raw) <= policy.observe_at * window:
         return None
+    return unobserved_range(transcript)
+
+
+def unobserved_range(transcript: Transcript) -> EventRange | None:
+    """Return the raw history to observe, whatever its size: of `due_observation`."""
+    raw = _unobserved(transcript, _undone_upto(transcript))
     return _range_before_turn(transcript, raw, MIN_MESSAGES)
 
 
@@ -179,27 +187,54 @@ def _turn_of(transcript: Transcript, entry: LogItem | SummaryBlock) -> int:
 
 
 def render_observations(generations: Sequence[ObservationsMade], transcript: Transcript) -> str:
-    """Return the text of the observations' message: each generation with facts, ledger, quotes and index."""
-    return "\n".join(
-        [f"{TITLE} {_NOTE}", *(render_generation(generation, transcript) for generation in generations)]
-    )
+    """Return the text of the observations' message: each generation with facts, ledger, quotes and index.
+
+    A fact that another of the generations marks as over is left out.
+    """
+    ended = ended_observations(generations)
+    texts = (render_generation(generation, transcript, ended) for generation in generations)
+    return "\n".join([f"{TITLE} {_NOTE}", *texts])
 
 
-def render_generation(generation: ObservationsMade, transcript: Transcript) -> str:
+def render_generation(
+    generation: ObservationsMade, transcript: Transcript, ended: Container[Observation] = ()
+) -> str:
     """Return the text of one generation; a fact without sources is marked as unsupported."""
     lines: list[str] = []
     day = ""
     for observation in generation.observations:
+        if observation in ended:
+            continue
         if (this := utc_day(observation.at)) != day:
             lines.append(this)
             day = this
-        cited = (
-            f"[{', '.join(f'e{seq}' for seq in observation.sources)}]" if observation.sources else UNSUPPORTED
-        )
-        lines.append(f"- ({observation.priority}) {observation.text} {cited}")
+        lines.append(observation_bullet(observation))
     if generation.ledger:
         lines += ["Artifacts:", generation.ledger]
-    quotes = [item for seq in generation.quoted if (item := transcript.item(seq)) is not None]
-    lines += [f"e{item.seq} user: {item.event.text}" for item in quotes if isinstance(item.event, UserSpoke)]
-    lines.append(f"{bare_marker(generation.index)} {generation.index_entries} outputs covered here")
+    if missing := also_named(generation.coverage):
+        lines += ["Also named there:", missing]
+    lines += quote_messages(quoted_texts(generation, transcript))
+    handle = bare_marker(generation.index, generation.handle_digits)
+    lines.append(f"{handle} {generation.index_entries} outputs covered here")
     return "\n".join(lines)
+
+
+def observation_bullet(observation: Observation) -> str:
+    """Return a fact's line in the window."""
+    cited = f"[{', '.join(f'e{seq}' for seq in observation.sources)}]" if observation.sources else UNSUPPORTED
+    return f"- ({observation.priority}) {observation.text} {cited}"
+
+
+def quoted_texts(generation: ObservationsMade, transcript: Transcript) -> list[tuple[int, str, int]]:
+    """Return the user's messages that a generation quotes, as (seq, text, tokens)."""
+    items = [item for seq in generation.quoted if (item := transcript.item(seq)) is not None]
+    users = [item for item in items if isinstance(item.event, UserSpoke)]
+    return newest_texts(users, generation.quote_tokens or sum(item.word_tokens for item in users))
+
+
+def standing_observations(transcript: Transcript) -> list[Observation]:
+    """Return the facts that stand in the window or are prepared for it, and are not over; oldest first."""
+    generations = [cover.event for cover in transcript.covers if isinstance(cover.event, ObservationsMade)]
+    ended = ended_observations(generations)
+    facts = (observation for generation in generations for observation in generation.observations)
+    return [observation for observation in facts if observation not in ended]

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
+import msgspec
+
+from helix_desktop.context.log.ended_observations import ended_observations
 from helix_desktop.context.log.window_layout import LogItem
-from helix_desktop.context.summaries.handover import UNSUPPORTED, split_sources
+from helix_desktop.context.summaries.handover import UNSUPPORTED, newest_texts, split_sources
 from helix_desktop.context.summaries.handover_fallback import extractive_handover
 from helix_desktop.context.summaries.summary_task import SummaryTask
 from helix_desktop.context.summaries.transcript_lines import TranscriptLine, observation_line
@@ -19,7 +22,12 @@ _text = TextContext("Context")
 
 OBSERVE = "[Write observations]"
 REFINE = "[Refine observations]"
-_SHOWN_FACTS = 12  # newest facts shown to the model that writes the next ones
+KNOWN_FACTS = 30  # newest facts shown to the model that writes the next ones, so that it can end them
+_OVER = re.compile(r"^over\b\s*[:,-]?\s*", re.IGNORECASE)
+_KNOWN = re.compile(r"\bknown\s+#?(\d{1,4})\b[:,]?\s*(?:and\s+)?", re.IGNORECASE)
+_SHARED_WORDS = 2  # words of a fact that a note has to share to end it by a common entry
+_WORD = re.compile(r"\w{4,}")
+_ENDED_CHARS = 100  # characters of an ended fact in the note that ends it
 _LINE = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+(?:(?:\(P?([123])\)|P([123]):?|\[([123])\])\s+)?(.*\S)\s*$")
 _DEFAULT_PRIORITY = 2  # priority of an observation that names none
 _PRIORITIES = {
@@ -34,23 +42,17 @@ _MERGED_SHARE = 0.5  # of the characters of the merged observations, at most
 
 
 def observation_task(
-    prompt: str, lines: tuple[TranscriptLine, ...], previous: Sequence[ObservationsMade]
+    prompt: str, lines: tuple[TranscriptLine, ...], known: Sequence[Observation]
 ) -> SummaryTask:
-    """Return the task to observe these messages; the newest `previous` facts are shown to avoid repeats."""
-    recent = [observation for generation in previous for observation in generation.observations][
-        -_SHOWN_FACTS:
-    ]
-    previous_lines = (
-        ("Known already:", *(observation_line(observation).text for observation in recent)) if recent else ()
-    )
+    """Return the task to observe these messages; `known` facts have numbers, by which a note can end them."""
+    known_lines = [f"known {n}: {observation_line(fact).text}" for n, fact in enumerate(known, 1)]
+    previous_lines = ("Known already:", *known_lines) if known else ()
     return SummaryTask(prompt, OBSERVE, "The messages to observe:", lines, previous=previous_lines)
 
 
 def reflection_task(prompt: str, generations: Sequence[ObservationsMade]) -> SummaryTask:
-    """Return the task to refine these observations into one generation."""
-    lines = tuple(
-        observation_line(observation) for generation in generations for observation in generation.observations
-    )
+    """Return the task to refine these observations, but for those that are over, into one generation."""
+    lines = tuple(observation_line(observation) for observation in _still_holding(generations))
     return SummaryTask(prompt, REFINE, "The observations to refine:", lines)
 
 
@@ -84,6 +86,39 @@ def parse_observations(text: str, items: Sequence[LogItem]) -> tuple[Observation
     return observations
 
 
+def end_observations(
+    observations: Sequence[Observation], known: Sequence[Observation]
+) -> tuple[tuple[Observation, ...], tuple[Observation, ...]]:
+    """Return the observations, and the known facts that those beginning with "Over:" end.
+
+    Such a note names a fact by its number, or shares an entry and words with it. It stays as a note of its
+    own that says what is over, so that nothing ends without a word.
+    """
+    notes: list[Observation] = []
+    ended: dict[Observation, None] = {}
+    for observation in observations:
+        mark = _OVER.match(observation.text)
+        if mark is None:
+            notes.append(observation)
+            continue
+        text = observation.text[mark.end() :]
+        numbers = [int(number) for number in _KNOWN.findall(text)]
+        facts = [known[number - 1] for number in numbers if 0 < number <= len(known)]
+        facts = facts or [fact for fact in known if _ends_by_entry(observation, text, fact)]
+        rest = _KNOWN.sub("", text).strip() if numbers else text
+        names = "; ".join(fact.text[:_ENDED_CHARS] for fact in facts) if numbers else ""
+        said = ". ".join(part for part in (names, rest) if part)
+        notes.append(msgspec.structs.replace(observation, text=f"Over: {said or text}"))
+        ended |= dict.fromkeys(facts)
+    return tuple(notes), tuple(ended)
+
+
+def _ends_by_entry(note: Observation, text: str, fact: Observation) -> bool:
+    words = set(_WORD.findall(text.lower()))
+    shared = words & set(_WORD.findall(fact.text.lower()))
+    return not set(note.sources).isdisjoint(fact.sources) and len(shared) >= _SHARED_WORDS
+
+
 def _observation(priority: int, line: str, times: dict[int, int], latest: int) -> Observation:
     text, sources = split_sources(line, times)
     at_ms = max((times[seq] for seq in sources), default=latest)
@@ -102,9 +137,9 @@ def extract_observations(items: Sequence[LogItem]) -> tuple[Observation, ...]:
     return tuple(sorted(facts.values(), key=lambda observation: observation.at))
 
 
-def merge_observations(generations: Iterable[ObservationsMade]) -> tuple[Observation, ...]:
+def merge_observations(generations: Sequence[ObservationsMade]) -> tuple[Observation, ...]:
     """Merge observations without a model: each fact once, the least vital and oldest dropped to half size."""
-    observations = [observation for generation in generations for observation in generation.observations]
+    observations = _still_holding(generations)
     merged = list({observation.text: observation for observation in observations}.values())
     max_chars = _MERGED_SHARE * sum(len(observation.text) for observation in observations)
     for observation in sorted(merged, key=lambda observation: (-observation.priority, observation.at)):
@@ -114,11 +149,20 @@ def merge_observations(generations: Iterable[ObservationsMade]) -> tuple[Observa
     return tuple(sorted(merged, key=lambda observation: observation.at))
 
 
+def still_ended(generations: Sequence[ObservationsMade]) -> tuple[Observation, ...]:
+    """Return the facts that these generations mark as over and do not hold themselves: others still do."""
+    own = {observation for generation in generations for observation in generation.observations}
+    return tuple(fact for fact in ended_observations(generations) if fact not in own)
+
+
+def _still_holding(generations: Sequence[ObservationsMade]) -> list[Observation]:
+    """Return the observations that none of the generations marks as over."""
+    ended = ended_observations(generations)
+    facts = (observation for generation in generations for observation in generation.observations)
+    return [observation for observation in facts if observation not in ended]
+
+
 def verbatim_seqs(items: Sequence[LogItem], cap: int) -> tuple[int, ...]:
-    """Return the seqs of user messages that stay verbatim: the newest that fit `cap` tokens."""
-    seqs: list[int] = []
-    for item in reversed(items):
-        if isinstance(item.event, UserSpoke) and item.event.tokens <= cap:
-            cap -= item.event.tokens
-            seqs.append(item.seq)
-    return tuple(reversed(seqs))
+    """Return the seqs of the user's messages to quote: the newest in `cap` tokens, the oldest may be cut."""
+    users = [item for item in items if isinstance(item.event, UserSpoke)]
+    return tuple(seq for seq, _, _ in newest_texts(users, cap))

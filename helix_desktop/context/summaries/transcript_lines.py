@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence, Set
 import msgspec
 
 from helix_desktop.context.log.window_layout import Cover, LogItem
+from helix_desktop.context.summaries.telling_lines import error_line, last_telling_line, shorten_output
 from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import Observation, ObservationsMade
@@ -16,6 +17,7 @@ from helix_desktop.domain.text_format import utc_day
 FULL_CHARS = 6_000  # characters shown of a message that stands in the window as it came
 _CACHED, _FOLDED = 600, 600  # the same of one whose output is a marker there, and of one in a note
 _CALLS = 300
+_TOLD = 120  # characters of an output's telling line in a note
 _FURTHER = "\n| "  # begins each further line of a message, so that none can pass for a message of its own
 _MARKS = re.compile(
     r"\[(write a handover|write observations|refine observations|conversation history summary|observations"
@@ -28,18 +30,21 @@ _MARKS = re.compile(
 class TranscriptLine(msgspec.Struct, frozen=True):
     """A line of the transcript: its start, the message's body, and its end.
 
-    At most `max_chars` characters of the body are shown, head and tail.
+    At most `max_chars` characters of the body are shown: head and tail, of an output also the lines between
+    that carry facts.
     """
 
     start: str
     body: str
     end: str = ""
     max_chars: int = FULL_CHARS
+    is_output: bool = False
 
     @property
     def text(self) -> str:
         """Return the line as text."""
-        return f"{self.start}{truncate_middle(self.body, self.max_chars)}{self.end}"
+        body = shorten_output(self.body, self.max_chars) if self.is_output else self.body
+        return f"{self.start}{truncate_middle(body, self.max_chars)}{self.end}"
 
 
 def transcript_lines(
@@ -88,17 +93,24 @@ def _item_line(item: LogItem, max_chars: int) -> TranscriptLine:
                 f"e{item.seq} assistant: ", text, f" -> calls {call_text}" if call_text else "", max_chars
             )
         case ToolAnswered() as answer:
-            return TranscriptLine(_output_opening(item.seq, answer), answer.text, "", max_chars)
+            body = shorten_output(answer.text, max_chars)
+            return TranscriptLine(_output_opening(item.seq, answer), body, "", max_chars, is_output=True)
 
 
 def _folded_line(item: LogItem) -> TranscriptLine:
     match item.event:
         case ToolAnswered() as answer:
-            return TranscriptLine(_output_opening(item.seq, answer), answer.first_line)
+            body = answer.about or _first_and_telling_line(answer)
+            return TranscriptLine(_output_opening(item.seq, answer), body)
         case AssistantSpoke(text=text):
             return TranscriptLine(f"e{item.seq} assistant: ", text, "", _FOLDED)
         case _:
             return _item_line(item, _FOLDED)
+
+
+def _first_and_telling_line(answer: ToolAnswered) -> str:
+    told = error_line(answer.text) if not answer.ok else last_telling_line(answer.text)
+    return answer.first_line if told[:_TOLD] in answer.first_line else f"{answer.first_line} … {told[:_TOLD]}"
 
 
 def _output_opening(seq: int, answer: ToolAnswered) -> str:

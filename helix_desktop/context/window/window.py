@@ -147,7 +147,8 @@ def _render_handover(
     transcript: Transcript, policy: ContextPolicy, frame: PromptFrame, handover: HandoverMade
 ) -> tuple[Message, int]:
     texts = handovers.user_texts(transcript, handover, policy.user_text_tokens, frame.info.window)
-    text = handovers.render_handover(handover, handovers.quote_messages(texts))
+    words = handovers.agent_texts(transcript, handover.words)
+    text = handovers.render_handover(handover, handovers.quote_messages(texts), words)
     return Message("user", text), _handover_tokens(handover, texts)
 
 

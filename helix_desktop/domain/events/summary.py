@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 
 from helix_desktop.domain.events.base import EventBase
@@ -17,6 +19,37 @@ SECTIONS = (
 )
 
 
+class Bullet(msgspec.Struct, frozen=True):
+    """One sentence of a handover with the seqs of the events it comes from; none means unsupported."""
+
+    text: str
+    sources: tuple[int, ...] = ()
+
+
+class Section(msgspec.Struct, frozen=True):
+    """One of the six sections."""
+
+    title: str
+    bullets: tuple[Bullet, ...] = ()
+
+
+FactKind = Literal["instructions", "files", "hashes", "numbers", "commands"]
+
+
+class Coverage(msgspec.Struct, frozen=True):
+    """How many facts of a kind, in the messages covered, a summary and its ledger name.
+
+    Of the others, `verbatim` are in messages of the user that are quoted with it. `missing` are the newest of
+    the rest, each with its event; they stand below the summary.
+    """
+
+    kind: FactKind
+    named: int
+    total: int
+    missing: tuple[Bullet, ...] = ()
+    verbatim: int = 0
+
+
 class Observation(msgspec.Struct, frozen=True):
     """A dated fact: milliseconds since 1970, 1 (vital) to 3 (minor), the text, the seqs it comes from."""
 
@@ -26,12 +59,21 @@ class Observation(msgspec.Struct, frozen=True):
     sources: tuple[int, ...] = ()
 
 
+class EndedObservation(msgspec.Struct, frozen=True):
+    """An earlier observation that is done or over, and the tokens that its line takes in the window."""
+
+    observation: Observation
+    tokens: int = 0
+
+
 class ObservationsMade(EventBase, frozen=True, tag="observations-made"):
     """History behind `after`, up to and with `upto`, was distilled into observations; inert until placed.
 
     `quoted` are the seqs of the user's messages that stay verbatim, `replaces` the seqs of the observations
     that a reflection refines, `tokens` counts what will stand in the window. `refused` is the text of a model
     before this one that was not used. The index is named by the first `handle_digits` of its hex digits.
+    While these stand in the window, the observations in `over` do not. The user's messages take at most
+    `quote_tokens` (0: all are whole), the oldest may be cut.
     """
 
     after: int
@@ -56,6 +98,9 @@ class ObservationsMade(EventBase, frozen=True, tag="observations-made"):
     cost: float = 0.0
     refused: str = ""
     handle_digits: int = 64
+    over: tuple[EndedObservation, ...] = ()
+    coverage: tuple[Coverage, ...] = ()
+    quote_tokens: int = 0
 
 
 class ObservationsPlaced(EventBase, frozen=True, tag="observations-placed"):
@@ -82,20 +127,6 @@ class ObservationsFailed(EventBase, frozen=True, tag="observations-failed"):
     refused: str = ""
 
 
-class Bullet(msgspec.Struct, frozen=True):
-    """One sentence of a handover with the seqs of the events it comes from; none means unsupported."""
-
-    text: str
-    sources: tuple[int, ...] = ()
-
-
-class Section(msgspec.Struct, frozen=True):
-    """One of the six sections."""
-
-    title: str
-    bullets: tuple[Bullet, ...] = ()
-
-
 class HandoverMade(EventBase, frozen=True, tag="handover-made"):
     """Older messages were replaced by a summary.
 
@@ -105,7 +136,8 @@ class HandoverMade(EventBase, frozen=True, tag="handover-made"):
     model's prompt, `fallback` says what had to be done other than ask the first model once; `edited`: the
     user changed its text; `cost` is in US dollars. `threshold` is the share of the context window at which
     it started, 0 where none was the trigger or none was recorded. `refused` is the text of a model before
-    this one that was not used. The index is named by the first `handle_digits` of its hex digits.
+    this one that was not used. The index is named by the first `handle_digits` of its hex digits. `words` are
+    the seqs of the agent's messages in the newest complete turn, which stay verbatim.
     """
 
     upto: int
@@ -133,6 +165,8 @@ class HandoverMade(EventBase, frozen=True, tag="handover-made"):
     threshold: float = 0.0
     refused: str = ""
     handle_digits: int = 64
+    coverage: tuple[Coverage, ...] = ()
+    words: tuple[int, ...] = ()
 
 
 class HandoverFailed(EventBase, frozen=True, tag="handover-failed"):

@@ -19,7 +19,7 @@ from helix_desktop.providers.demo.script import Recall, Script, Task
 SUMMARY_OPENING = "[Conversation History Summary]"
 _REFERENCE = (SUMMARY_OPENING, "[Observations]", "[Folded steps]")
 _NOTE = re.compile(r"\(demo: task (\d+), step (\d+) of \d+(, looking in the index)?\)")
-_HANDLE = re.compile(r'\[CACHED\] recall_cached_content\("([0-9a-f]{64})"\)')
+_HANDLE = re.compile(r'\[CACHED\] recall_cached_content\("([0-9a-f]{8,64})"\)')
 _INDEX = re.compile(rf"{_HANDLE.pattern}(?= \d+ outputs covered here)|(?<=outputs in ){_HANDLE.pattern}")
 _PREVIOUS_INDEX = re.compile(
     r"^(?:\d+[:-])?([0-9a-f]{64}) the index of everything before this one", re.MULTILINE
@@ -196,7 +196,7 @@ class RequestReader:
 
     def ledger_digest(self, recall: Recall) -> str:
         """Return the digest's first digits from a ledger in the window; empty if none lists it."""
-        pattern = rf"^(?:\w+|\$) {re.escape(recall.target)}(?: \(exit \S+\))? ([0-9a-f]{{12}}) e\d+$"
+        pattern = rf"^(?:\w+|[$!]) {re.escape(recall.target)}(?: \(exit \S+\))? ([0-9a-f]{{12}}) e\d+(?::|$)"
         match = re.search(pattern, self.summary_text, re.MULTILINE)
         return match[1] if match else ""
 

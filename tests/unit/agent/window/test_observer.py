@@ -83,7 +83,7 @@ async def test_the_request_has_the_observed_record() -> None:
     assert request.messages[0].text.startswith("You take notes")
     await run_turns(rig, 6)
     later = rig.model.observation_requests[1].messages[-1].text
-    assert later.startswith(f"{OBSERVE}\nKnown already:\nobserved (1) ")
+    assert later.startswith(f"{OBSERVE}\nKnown already:\nknown 1: observed (1) ")
 
 
 async def test_immediate_placement() -> None:

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.context.summaries.artifact_ledger import Ledger, build_ledger
 from helix_desktop.context.summaries.handover import (
     UNSUPPORTED,
     covered_messages,
@@ -171,38 +170,9 @@ def test_an_extract_describes_what_happened() -> None:
     assert "tabs" in expected["User Preferences"]
 
 
-@given(histories(), st.integers(0, 400))
-def test_the_ledger_respects_its_cap(simulator: SessionSimulator, cap: int) -> None:
-    """At most the cap, at three characters a token, and a line that counts what was omitted."""
-    ledger = build_ledger(simulator.transcript.items)
-    text = ledger.text(cap)
-    lines = text.splitlines()
-    assert len(text) <= cap * 3 + len("… 9999 more in the index")
-    full_ledger = ledger.text(100_000).splitlines()
-    if len(lines) < len(full_ledger):
-        assert lines[-1] == f"… {len(full_ledger) - len(lines) + 1} more in the index"
-    assert all(line[0] in "rlswe$!…" for line in lines)  # no line break of a command begins a line
-
-
-def test_the_ledger_joins_the_changes_of_a_file() -> None:
-    """One line for a path, all its flags, its newest event; failures and codes are kept."""
-    base = ToolAnswered("c", "read_file", "x", "ab" * 32, 1, 1, 1, target="a.py")
-    simulator = build_history(0)
-    for name in ("read_file", "edit_file", "read_file"):
-        simulator.record(msgspec.structs.replace(base, name=name))
-    simulator.record(
-        msgspec.structs.replace(base, name="run_command", target="make\ne1 user: no", exit_code=2, ok=False)
-    )
-    text = build_ledger(simulator.transcript.items).text(600)
-    assert "re a.py abababababab e5" in text
-    assert "$ make e1 user: no (exit 2) abababababab e6" in text
-    assert "! run_command make e1 user: no:" in text
-    assert Ledger().text(600) == ""
-
-
 @given(histories())
 def test_the_user_s_messages_stay_verbatim(simulator: SessionSimulator) -> None:
-    """The newest covered user messages that fit their cap, unchanged and in order."""
+    """The newest covered user messages in their cap, unchanged and in order; only the oldest may be cut."""
     for handover in simulator.transcript.rewrites.handovers.values():
         cap = simulator.policy.user_text_tokens
         texts = user_texts(simulator.transcript, handover, cap, 128_000)
@@ -211,7 +181,13 @@ def test_the_user_s_messages_stay_verbatim(simulator: SessionSimulator) -> None:
             for item in covered_messages(simulator.transcript, handover.upto, handover.kept)
             if isinstance(item.event, UserSpoke)
         ]
-        assert [(seq, text) for seq, text, _ in texts] == messages[len(messages) - len(texts) :]
+        newest = messages[len(messages) - len(texts) :]
+        assert [seq for seq, _, _ in texts] == [seq for seq, _ in newest]
+        for (_, text, tokens), (seq, original) in zip(texts, newest, strict=True):
+            item = simulator.transcript.item(seq)
+            assert item is not None
+            is_cut = tokens < item.word_tokens
+            assert (text == original) or (is_cut and seq == newest[0][0] and "[…]" in text)
         assert sum(count for _, _, count in texts) <= cap
 
 

@@ -451,9 +451,13 @@ def test_requests_include_known_facts() -> None:
     placed = list(simulator.transcript.rewrites.placed_observations.values())
     assert len(placed) == 1
     record = transcript_lines(simulator.transcript.items[-6:])
-    text = full_request(observation_task.observation_task("Note.", record, placed)).messages[1].text
+    text = (
+        full_request(observation_task.observation_task("Note.", record, placed[0].observations))
+        .messages[1]
+        .text
+    )
     assert text.startswith(
-        f"{observation_task.OBSERVE}\nKnown already:\nobserved (3) 2025-10-09: Fact from e2. [e2]"
+        f"{observation_task.OBSERVE}\nKnown already:\nknown 1: observed (3) 2025-10-09: Fact from e2. [e2]"
     )
     assert text.index("Known already:") < text.index("The messages to observe:")
     text = full_request(observation_task.reflection_task("Refine.", placed)).messages[1].text

@@ -209,7 +209,10 @@ def test_the_expected_savings_are_correct(simulator: SessionSimulator, keep: int
     expected = planner.expected_savings(simulator.transcript, simulator.policy, now, cut)
     summary_tokens = planner.SUMMARY_TOKENS + simulator.policy.ledger_tokens
     had_handover = simulator.transcript.handover is not None
-    simulator.record(msgspec.structs.replace(simulator.handover_at(cut), tokens=summary_tokens))
+    handover = simulator.handover_at(cut)
+    words = [simulator.transcript.item(seq) for seq in handover.words]
+    summary_tokens += sum(item.word_tokens for item in words if item is not None)
+    simulator.record(msgspec.structs.replace(handover, tokens=summary_tokens))
     framing = 0 if had_handover else 4
     assert before - simulator.window().estimate == expected - framing
 

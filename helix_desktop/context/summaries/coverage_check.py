@@ -1,0 +1,234 @@
+"""The coverage check: which facts of the covered messages a summary and its ledger name, and which not.
+
+Facts are what an agent goes wrong without or looks up by its name: the user's instructions, files, commands,
+hashes, and numbers with `#` or a unit.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from typing import get_args
+
+import msgspec
+
+from helix_desktop.context.log.window_layout import LogItem
+from helix_desktop.context.summaries.artifact_ledger import Ledger
+from helix_desktop.context.summaries.telling_lines import last_telling_line
+from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.summary import Bullet, Coverage, FactKind
+from helix_desktop.domain.identifiers import identifiers_in
+from helix_desktop.domain.tool_call_target import tool_kind
+
+CHARS_PER_TOKEN = 3  # low, so that what is missing stays within its tokens
+_SENTENCE_CHARS = 240  # characters of an instruction that are quoted
+_PARSED_CHARS = 20_000  # characters of a message that are searched
+_MAX_INSTRUCTIONS = 200  # newest instructions that are checked
+_SHARED_WORDS = 0.7  # share of an instruction's words that a line must have to name it
+_SHORT = 4  # words of an instruction so short that a line must have all of them
+_HASH_DIGITS = 7  # digits by which a hash is named
+_COMMAND_CHARS = 60  # characters of a command's main part by which it is named
+_RULE = re.compile(
+    r"\b(?:always|never|prefer|don['’]t|do not|must|mustn['’]t|only use|make sure|ensure|avoid|keep|without"
+    r"|at (?:most|least)|no (?:more|less|longer) than|instead of|remember|important|deadline"
+    r"|by (?:mon|tues|wednes|thurs|fri|satur|sun)day|should(?:n['’]t)?|shall|may not|cannot|forbidden)\b",
+    re.IGNORECASE,
+)
+_NEGATION = re.compile(
+    r"\b(?:never|not|no|none|nothing|without|avoid(?:s|ed)?|forbid(?:s|den)?|forbade|refus\w+|cannot"
+    r"|(?:do|does|did|must|should|would|could|can|wo|is|are|was|were)n['’]t)\b",
+    re.IGNORECASE,
+)
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+_WORD = re.compile(r"\w{3,}")
+_COMMON = frozenset(
+    ("the", "and", "for", "that", "this", "with", "from", "you", "your", "are", "was", "were")
+)
+_HASH = re.compile(r"\b(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}\b")
+_NUMBER = re.compile(
+    r"#\d{1,7}\b|(?<![\w.])[$€£]\s?\d[\d.,]*\d?\b|(?<![\w.#])\d[\d.,]*\s?(?:%|ms|µs|ns|s|sec(?:onds?)?|min(?:utes?)?|h(?:ours?)?"
+    r"|days?|weeks?|[KMGT]i?B|kB|bytes|tokens|lines|px|rows|[kM]\b|°C|km|kg|USD|EUR)(?!\w)"
+)
+_JOINS = re.compile(r"&&|\|\||[;|\n]")
+_SHARES: Mapping[FactKind, float] = {
+    "instructions": 0.45,
+    "files": 0.3,
+    "hashes": 0.07,
+    "numbers": 0.08,
+    "commands": 0.1,
+}  # of the characters for facts that are missing
+
+
+class CoveredFacts:
+    """The facts of messages, added one by one: by kind, each with the newest event that has it."""
+
+    def __init__(self, ledger: Ledger | None = None) -> None:
+        """With a `ledger` that is filled elsewhere, its files and commands are the ones to check."""
+        self.ledger = ledger if ledger is not None else Ledger()
+        self._fills_ledger = ledger is None
+        self.facts: dict[FactKind, dict[str, int]] = {kind: {} for kind in get_args(FactKind)}
+
+    def add(self, item: LogItem) -> None:
+        """Add the facts of the next message."""
+        if self._fills_ledger:
+            self.ledger.add(item)
+        match item.event:
+            case UserSpoke(text=text):
+                self._add_words(text, item.seq)
+                for sentence in instructions_in(text):
+                    self._note("instructions", sentence, item.seq)
+                for name in identifiers_in(text[:_PARSED_CHARS]):
+                    if "/" in name.strip("/") or "." in name.strip("."):
+                        self._note("files", name, item.seq)
+            case AssistantSpoke(text=text):
+                self._add_words(text, item.seq)
+            case ToolAnswered() as answer if tool_kind(answer.name) == "command" and not answer.recalled:
+                for digest in _HASH.findall(answer.about or last_telling_line(answer.text)):
+                    self._note("hashes", digest, item.seq)
+
+    def _add_words(self, text: str, seq: int) -> None:
+        part = text[:_PARSED_CHARS]
+        for digest in _HASH.findall(part):
+            self._note("hashes", digest, seq)
+        for number in _NUMBER.findall(part):
+            self._note("numbers", _plain_number(number), seq)
+
+    def _note(self, kind: FactKind, fact: str, seq: int) -> None:
+        self.facts[kind].pop(fact, None)
+        self.facts[kind][fact] = seq
+
+    def of_kind(self, kind: FactKind) -> Mapping[str, int]:
+        """Return the facts of a kind with their newest events, oldest first."""
+        facts = self.facts[kind]
+        match kind:
+            case "files":
+                return facts | {path: use.seq for path, use in self.ledger.files.items()}
+            case "commands":
+                return {run.command: run.seq for run in self.ledger.commands.values() if run.command.strip()}
+            case "instructions":
+                return dict([*facts.items()][-_MAX_INSTRUCTIONS:])
+        return facts
+
+
+def covered_facts(items: Iterable[LogItem]) -> CoveredFacts:
+    """Return the facts of these messages."""
+    facts = CoveredFacts()
+    for item in items:
+        facts.add(item)
+    return facts
+
+
+def check_coverage(
+    facts: CoveredFacts, text: str, max_chars: int, quoted: Container[int] = ()
+) -> tuple[Coverage, ...]:
+    """Return by kind how many facts a summary's text names, and those it does not, newest first.
+
+    `quoted` are the seqs of the user's messages that stay verbatim: their instructions are counted, not
+    listed. The missing ones are listed in about `max_chars` characters, to stand below the summary.
+    """
+    named = _NamedIn(text)
+    checked: list[Coverage] = []
+    for kind, share in _SHARES.items():
+        of_kind = facts.of_kind(kind)
+        if not of_kind:
+            continue
+        missing = [Bullet(fact, (seq,)) for fact, seq in of_kind.items() if not named.names(kind, fact)]
+        newest = sorted(missing, key=lambda fact: -fact.sources[0])
+        if kind == "instructions":
+            newest = [fact for fact in newest if fact.sources[0] not in quoted]
+        listed = tuple(_within(newest, int(max_chars * share)))
+        named_count = len(of_kind) - len(missing)
+        checked.append(Coverage(kind, named_count, len(of_kind), listed, verbatim=len(missing) - len(newest)))
+    return tuple(checked)
+
+
+def also_named(coverage: Sequence[Coverage]) -> str:
+    """Return what a summary does not name as lines below it, each with its event; empty if nothing."""
+    lines: list[str] = []
+    for kind in coverage:
+        if not kind.missing:
+            continue
+        entries = "; ".join(f"{fact.text} [e{fact.sources[0]}]" for fact in kind.missing)
+        more = kind.total - kind.named - kind.verbatim - len(kind.missing)
+        rest = f"; {more} more in the index" if more > 0 else ""
+        lines.append(f"- {_LABELS[kind.kind]}: {entries}{rest}")
+    return "\n".join(lines)
+
+
+_LABELS: Mapping[FactKind, str] = {
+    "instructions": "The user wrote",
+    "files": "Files",
+    "commands": "Commands",
+    "hashes": "Hashes",
+    "numbers": "Numbers",
+}
+
+
+def instructions_in(text: str) -> Iterator[str]:
+    """Yield the sentences of a user's message that set a rule, on one line each."""
+    for sentence in _SENTENCE.split(text[:_PARSED_CHARS]):
+        line = " ".join(sentence.split())
+        if len(line) > 8 and _RULE.search(line):  # noqa: PLR2004 - shorter ones name nothing
+            yield line if len(line) <= _SENTENCE_CHARS else line[: _SENTENCE_CHARS - 1] + "…"
+
+
+def _plain_number(text: str) -> str:
+    return "".join(text.split()).rstrip(".,")
+
+
+def _within(facts: Sequence[Bullet], max_chars: int) -> Iterator[Bullet]:
+    """Yield the facts that fit, shortened to one line."""
+    for fact in facts:
+        line = " ".join(fact.text.split())[:_SENTENCE_CHARS]
+        max_chars -= len(line) + 10
+        if max_chars < 0:
+            return
+        yield msgspec.structs.replace(fact, text=line)
+
+
+class _NamedIn:
+    """What a summary's text names."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._plain = " ".join(text.split())
+        self._names = {part for name in identifiers_in(text) for part in (name, _last_part(name))}
+        self._numbers = {_plain_number(number) for number in _NUMBER.findall(text)}
+        lines = [line for line in text.splitlines() if line.strip()]
+        self._lines = [(_words(line), bool(_NEGATION.search(line))) for line in lines]
+
+    def names(self, kind: FactKind, fact: str) -> bool:
+        """Return True if the text names a fact of a kind."""
+        match kind:
+            case "files":
+                return _last_part(fact) in self._names or (" " in fact and fact in self._text)
+            case "commands":
+                return _main_part(fact)[:_COMMAND_CHARS] in self._plain
+            case "hashes":
+                return fact[:_HASH_DIGITS] in self._text
+            case "numbers":
+                return fact in self._numbers
+            case "instructions":
+                return self._has_instruction(fact)
+
+    def _has_instruction(self, sentence: str) -> bool:
+        """Return True if one line has most of its words, and forbids if the sentence forbids."""
+        words, forbids = _words(sentence), bool(_NEGATION.search(sentence))
+        needed = len(words) if len(words) <= _SHORT else round(_SHARED_WORDS * len(words))
+        return any(
+            len(words & line) >= needed and forbids == line_forbids for line, line_forbids in self._lines
+        )
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(text.lower())) - _COMMON
+
+
+def _last_part(path: str) -> str:
+    return path.rstrip("/").rpartition("/")[2]
+
+
+def _main_part(command: str) -> str:
+    """Return the longest part of a command line: what it is about."""
+    parts = [" ".join(part.split()) for part in _JOINS.split(command)]
+    return max(parts, key=len, default="")

@@ -1,0 +1,54 @@
+"""The words for what a summary names of the messages it covers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from helix_desktop.domain.events.summary import Coverage
+from helix_desktop.words.numbers import format_integer
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Timeline")
+
+_LISTED = 6  # names of a list
+
+
+def coverage_text(coverage: Sequence[Coverage]) -> str:
+    """Return how many facts of each kind a summary and its ledger name; empty where it was not checked."""
+    counts = " · ".join(_count(kind) for kind in coverage if kind.total)
+    return tr("Names {counts}", counts=counts) if counts else ""
+
+
+def missing_text(coverage: Sequence[Coverage]) -> str:
+    """Return what was added below the summary because it does not name it; empty if nothing was."""
+    names = [fact.text for kind in coverage for fact in kind.missing]
+    if not names:
+        return ""
+    listed = ", ".join(names[:_LISTED])
+    more = len(names) - _LISTED
+    if more <= 0:
+        return tr("Added below it: {names}", names=listed)
+    return tr("Added below it: {names} and {count} more", names=listed, count=format_integer(more))
+
+
+def _count(coverage: Coverage) -> str:
+    named, total = format_integer(coverage.named), format_integer(coverage.total)
+    match coverage.kind:
+        case "instructions" if coverage.verbatim:
+            verbatim = format_integer(coverage.verbatim)
+            return tr(
+                "{named} of {total} instructions, {verbatim} more verbatim",
+                named=named,
+                total=total,
+                verbatim=verbatim,
+            )
+        case "instructions":
+            return tr("{named} of {total} instructions", named=named, total=total)
+        case "files":
+            return tr("{named} of {total} files", named=named, total=total)
+        case "hashes":
+            return tr("{named} of {total} digests", named=named, total=total)
+        case "numbers":
+            return tr("{named} of {total} numbers", named=named, total=total)
+        case "commands":
+            return tr("{named} of {total} commands", named=named, total=total)

@@ -1,0 +1,128 @@
+"""The artifact ledger: what comes first, what each kind may take, what is counted."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.summaries.artifact_ledger import Ledger, build_ledger
+from helix_desktop.domain.events.session import ToolAnswered
+from tests.support.histories import SessionSimulator, histories
+
+BASE = ToolAnswered("c", "read_file", "x", "ab" * 32, 1, 1, 1, target="a.py")
+
+
+def session_with(*answers: ToolAnswered) -> SessionSimulator:
+    """Return a session with these outputs."""
+    simulator = SessionSimulator(PROFILES["balanced"])
+    simulator.send_message("Begin.")
+    for answer in answers:
+        simulator.record(answer)
+    return simulator
+
+
+def answer(name: str, target: str, text: str = "x", exit_code: int | None = None) -> ToolAnswered:
+    """Return the output of a call; a command fails by its exit code."""
+    ok = exit_code in (0, None)
+    return msgspec.structs.replace(BASE, name=name, target=target, text=text, ok=ok, exit_code=exit_code)
+
+
+@given(histories(), st.integers(0, 400))
+def test_the_ledger_respects_its_cap(simulator: SessionSimulator, cap: int) -> None:
+    """At most the cap, at three characters a token, and a line that counts what was omitted by kind."""
+    ledger = build_ledger(simulator.transcript.items)
+    text = ledger.text(cap)
+    lines = text.splitlines()
+    everything = [line for of_kind in ledger.lines().values() for line in of_kind]
+    fitting = [line for line in lines if not line.startswith("… ")]
+    assert len("\n".join(fitting)) <= cap * 3
+    assert set(fitting) <= set(everything)
+    if cap and len(fitting) < len(everything):
+        assert lines[-1].startswith(f"… {len(everything) - len(fitting)} more in the index: ")
+    firsts = ("!", "$", "…", "attached ", "generated ", "deleted ", *"rlswe")
+    assert all(line.startswith(firsts) for line in lines)  # no line break of a command begins a line
+
+
+def test_46_reads_push_out_neither_a_written_file_nor_a_failed_command() -> None:
+    """They come after both, and each kind has its share; what was left out is counted."""
+    simulator = session_with(
+        answer("write_file", "src/parser/written_first.py"),
+        answer("run_command", "pytest -q tests", "exit code 1\nE   assert 3 == 4\n1 failed, 36 passed", 1),
+        answer("run_command", "ruff check .", "exit code 0\nAll checks passed!", 0),
+        *(answer("read_file", f"src/a/folder/that/is/deep/module_{n:02}.py") for n in range(46)),
+    )
+    lines = build_ledger(simulator.transcript.items).text(300).splitlines()
+    assert lines[0] == "w src/parser/written_first.py abababababab e3"
+    assert lines[1] == "! pytest -q tests (exit 1) abababababab e4: E assert 3 == 4"
+    assert lines[2] == "$ ruff check . (exit 0) abababababab e5: All checks passed!"
+    assert lines[3] == "r src/a/folder/that/is/deep/module_45.py abababababab e51"
+    assert lines[-1] == f"… {46 - (len(lines) - 4)} more in the index: {46 - (len(lines) - 4)} read"
+
+
+def test_a_kind_that_is_absent_leaves_its_share() -> None:
+    """Only reads: they may take everything."""
+    simulator = session_with(*(answer("read_file", f"module_{n:02}.py") for n in range(20)))
+    assert len(build_ledger(simulator.transcript.items).text(600).splitlines()) == 20
+
+
+def test_one_line_for_a_path_with_all_its_flags() -> None:
+    """All that was done to it, its newest event; a command on one line, with its newest result."""
+    simulator = session_with(
+        answer("read_file", "a.py"),
+        answer("edit_file", "a.py"),
+        answer("read_file", "a.py"),
+        answer("run_command", "make\ne1 user: no", "exit code 2\nsrc.c:3: error: no such type", 2),
+    )
+    text = build_ledger(simulator.transcript.items).text(600)
+    assert "re a.py abababababab e5" in text
+    assert "! make e1 user: no (exit 2) abababababab e6: src.c:3: error: no such type" in text
+    assert Ledger().text(600) == ""
+
+
+@pytest.mark.parametrize(
+    ("command", "line"),
+    [
+        ("python gen.py > build/table.csv", "generated build/table.csv abababababab e3"),
+        ("cat > src/new.py <<'EOF'", "generated src/new.py abababababab e3"),
+        ("make 2>&1 | tee logs/make.log", "generated logs/make.log abababababab e3"),
+        ("git rm -q old/gone.py && ls", "deleted old/gone.py abababababab e3"),
+    ],
+)
+def test_files_that_commands_write_and_remove(command: str, line: str) -> None:
+    """Redirections generate files, removals delete them; a comparison is neither."""
+    text = build_ledger(session_with(answer("run_command", command, "", 0)).transcript.items).text(600)
+    assert line in text.splitlines()
+    compared = answer("run_command", 'python -c "print(3 > 2, 5>4)" 2>/dev/null', "True", 0)
+    (only,) = build_ledger(session_with(compared).transcript.items).text(600).splitlines()
+    assert only.startswith("$ python -c")
+
+
+def test_a_file_written_again_after_it_was_deleted_is_there() -> None:
+    """The newest state counts."""
+    simulator = session_with(
+        answer("write_file", "a.py"), answer("run_command", "rm a.py", "", 0), answer("write_file", "a.py")
+    )
+    first, *_ = build_ledger(simulator.transcript.items).text(600).splitlines()
+    assert first == "w a.py abababababab e5"
+
+
+def test_long_commands_are_shortened_and_paths_are_whole() -> None:
+    """A command to 80 characters, a path in full."""
+    path = "/".join(["a_long_folder_name"] * 9) + "/file.py"
+    simulator = session_with(
+        answer("write_file", path), answer("run_command", "echo " + "word " * 60, "done", 0)
+    )
+    written, command = build_ledger(simulator.transcript.items).text(600).splitlines()
+    assert path in written
+    assert len(command.split(" (exit")[0]) <= 82
+
+
+def test_attachments_stand_in_the_ledger() -> None:
+    """What the user attached, with its handle."""
+    simulator = SessionSimulator(PROFILES["balanced"])
+    simulator.send_message("Look at this.", "the attached text")
+    text = build_ledger(simulator.transcript.items).text(600)
+    assert text.startswith("attached ")

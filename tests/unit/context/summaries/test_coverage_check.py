@@ -1,0 +1,129 @@
+"""The coverage check: what a summary and its ledger name of the messages they cover."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from hypothesis import given
+
+from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.summaries.coverage_check import (
+    CoveredFacts,
+    also_named,
+    check_coverage,
+    covered_facts,
+    instructions_in,
+)
+from helix_desktop.domain.events.session import ToolAnswered
+from helix_desktop.domain.events.summary import Coverage, FactKind
+from tests.support.histories import SessionSimulator, histories
+
+COMMAND = "cd /repo && uv run pytest -q tests/unit/parser --maxfail=3 | tail -5"
+
+
+def history() -> SessionSimulator:
+    """Return a history with a fact of each kind, in words and in outputs."""
+    simulator = SessionSimulator(PROFILES["balanced"])
+    simulator.send_message("Fix #4711 in docs/plan.md. Never push to main without a review. Thanks.")
+    simulator.step("The build of commit 9fceb02d0ae5 takes 42.5 ms.", 1)
+    base = ToolAnswered("c", "run_command", "exit code 0\n38 passed", "d" * 64, 1, 1, 1, COMMAND)
+    simulator.record(msgspec.structs.replace(base, exit_code=0))
+    simulator.record(msgspec.structs.replace(base, name="edit_file", target="src/parser/lexer.py"))
+    return simulator
+
+
+def coverage_of(summary: str, max_chars: int = 2_000) -> dict[FactKind, Coverage]:
+    """Return what this summary names of the history."""
+    facts = covered_facts(history().transcript.items)
+    return {kind.kind: kind for kind in check_coverage(facts, summary, max_chars)}
+
+
+def test_an_empty_summary_misses_every_fact_and_each_is_listed_with_its_event() -> None:
+    """Nothing is named; each fact stands below it."""
+    found = coverage_of("")
+    assert all(kind.named == 0 for kind in found.values())
+    listed = {fact.text: fact.sources for kind in found.values() for fact in kind.missing}
+    assert listed == {
+        "#4711": (2,),
+        "docs/plan.md": (2,),
+        "Never push to main without a review.": (2,),
+        "9fceb02d0ae5": (3,),
+        "42.5ms": (3,),
+        " ".join(COMMAND.split()): (4,),
+        "src/parser/lexer.py": (5,),
+    }
+    text = also_named(tuple(found.values()))
+    assert "- The user wrote: Never push to main without a review. [e2]" in text
+    assert "src/parser/lexer.py [e5]" in text
+
+
+def test_a_summary_in_its_own_words_names_them() -> None:
+    """A path by its last part, a hash by seven digits, a command by what it is about, a rule by its words."""
+    summary = (
+        "- Edited lexer.py as docs/plan.md says, for #4711\n"
+        "- Without a review, never push anything to main\n"
+        "- `uv run pytest -q tests/unit/parser --maxfail=3`: 38 passed\n"
+        "- Commit 9fceb02 builds in 42.5 ms"
+    )
+    found = coverage_of(summary)
+    assert [(kind.named, kind.total) for kind in found.values()] == [(1, 1), (2, 2), (1, 1), (2, 2), (1, 1)]
+    assert also_named(tuple(found.values())) == ""
+
+
+@pytest.mark.parametrize(
+    "reversed_rule",
+    [
+        "- The user wants it pushed to main with a review",
+        "- Push to main; review it later",
+        "- A review of main",
+    ],
+)
+def test_a_reversed_instruction_is_not_named(reversed_rule: str) -> None:
+    """A line that allows what the user forbade does not name the rule."""
+    instructions = coverage_of(reversed_rule)["instructions"]
+    assert (instructions.named, instructions.total) == (0, 1)
+
+
+def test_an_instruction_that_stays_verbatim_is_counted_and_not_listed() -> None:
+    """The user's message stands below the summary anyway."""
+    facts = covered_facts(history().transcript.items)
+    (instructions,) = (kind for kind in check_coverage(facts, "", 900, {2}) if kind.kind == "instructions")
+    assert (instructions.named, instructions.verbatim, instructions.missing) == (0, 1, ())
+
+
+def test_what_is_missing_is_bounded_and_the_rest_counted() -> None:
+    """Newest first, within its characters; the line says how many more there are."""
+    simulator = SessionSimulator(PROFILES["balanced"])
+    simulator.send_message("Read them: " + " ".join(f"src/module_{n:03}.py" for n in range(300)))
+    found = check_coverage(covered_facts(simulator.transcript.items), "", 1_000)
+    text = also_named(found)
+    assert len(text) < 600
+    (files,) = found
+    assert f"; {300 - len(files.missing)} more in the index" in text
+
+
+@given(histories())
+def test_each_fact_is_named_verbatim_or_missing(simulator: SessionSimulator) -> None:
+    """The counts add up, each missing fact names its event; the text of all facts names all but the rules."""
+    facts = covered_facts(simulator.transcript.items)
+    everything = "\n".join(fact for kind in facts.facts for fact in facts.of_kind(kind))
+    seqs = {item.seq for item in simulator.transcript.items}
+    for kind in check_coverage(facts, "", 10**6):
+        assert kind.named + kind.verbatim + len(kind.missing) == kind.total
+        assert {seq for fact in kind.missing for seq in fact.sources} <= seqs
+    for kind in check_coverage(facts, everything, 10**6):
+        assert kind.named == kind.total
+
+
+def test_instructions_are_sentences_that_set_a_rule() -> None:
+    """Each on its own; what only asks or tells is none."""
+    text = "Look at the parser. You must keep Python 3.9!\n- don't rename files\nDoes it work?"
+    assert list(instructions_in(text)) == ["You must keep Python 3.9!", "- don't rename files"]
+
+
+def test_facts_added_one_by_one_are_those_of_all() -> None:
+    """The present handover adds messages as they come."""
+    facts = CoveredFacts()
+    for item in history().transcript.items:
+        facts.add(item)
+    assert facts.facts == covered_facts(history().transcript.items).facts
