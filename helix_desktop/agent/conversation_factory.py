@@ -20,6 +20,7 @@ from helix_desktop.agent.spend_approvals import SpendApprovals
 from helix_desktop.agent.subagents.delegate_tool import DelegatingTools
 from helix_desktop.agent.subagents.runner import SubagentFactory, SubagentRunner
 from helix_desktop.agent.tool_calls.approvals import ApprovalService, SessionPermissions
+from helix_desktop.agent.tool_calls.file_changes import FileChanges
 from helix_desktop.agent.tool_calls.runner import ToolRunner
 from helix_desktop.agent.window.manager import ContextManager
 from helix_desktop.domain.cost import Spending
@@ -59,7 +60,8 @@ def create_conversation(
     )
     subagents = SubagentRunner(session, scope, subagent_factory)
     extractor = Extractor(services.counter, services.prompts["extract"], runtime.settings)
-    runner = _create_tool_runner(runtime, services, permissions, subagents, extractor)
+    file_changes = FileChanges(runtime, services.file_checker)
+    runner = _create_tool_runner(runtime, services, permissions, subagents, extractor, file_changes)
     spend_approvals = SpendApprovals(runtime, budget, services.is_unattended)
     context_manager = ContextManager(runtime, budget, spend_approvals)
     forms = OutputForms(runtime, services.store, context_manager.rewriter, extractor)
@@ -69,6 +71,7 @@ def create_conversation(
         context_manager,
         budget,
         permissions,
+        file_changes,
         is_unattended=is_subagent or services.is_unattended,
     )
     return Conversation(
@@ -92,6 +95,7 @@ def _create_tool_runner(
     permissions: SessionPermissions,
     subagents: SubagentRunner,
     extractor: Extractor,
+    file_changes: FileChanges,
 ) -> ToolRunner:
     tools = services.tools
     if services.delegate_spec is not None:
@@ -103,4 +107,4 @@ def _create_tool_runner(
         services.interactive_approver.reevaluate,
         is_demo=lambda: runtime.frame.info.demo,
     )
-    return ToolRunner(runtime, tools, approvals, IntakeGate(runtime, extractor))
+    return ToolRunner(runtime, tools, approvals, IntakeGate(runtime, extractor), file_changes)

@@ -13,6 +13,7 @@ from helix_desktop.agent.response_stream import ResponseStream
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.session_updates import ErrorRaised, TurnChanged
 from helix_desktop.agent.tool_calls.approvals import SessionPermissions
+from helix_desktop.agent.tool_calls.file_changes import FileChanges
 from helix_desktop.agent.tool_calls.runner import ToolRunner
 from helix_desktop.agent.user_message import TurnStart, UserMessage
 from helix_desktop.agent.window.manager import ContextManager
@@ -54,13 +55,14 @@ class TurnEngine:
         context_manager: ContextManager,
         budget: SessionBudget,
         permissions: SessionPermissions,
+        file_changes: FileChanges,
         is_unattended: bool = False,
     ) -> None:
         """`is_unattended` is True if no user is there to decide what to do about a rejected image."""
         self._is_unattended = is_unattended
         self._runtime, self._tools, self._context_manager = runtime, tools, context_manager
         self.response = ResponseStream(runtime)
-        self._budget, self._permissions = budget, permissions
+        self._budget, self._permissions, self._file_changes = budget, permissions, file_changes
         self._intake = Intake(runtime.counter)
         self.cancelled_as: TurnOutcome = (
             "stopped"  # the outcome of a cancelled turn; closing the app sets "interrupted"
@@ -118,6 +120,7 @@ class TurnEngine:
         try:
             await self._runtime.session.close_interrupted()
             await self._omit_refused_images()
+            await self._file_changes.record()  # the user may have edited files meanwhile
             mode = self._permissions.mode
             note = mode_note(self._runtime.transcript.announced_mode, mode)
             uncounted = [message.text] if message.tokens is None else []
@@ -148,6 +151,7 @@ class TurnEngine:
                 return [event]
 
             await self._runtime.session.record_decided(decide)
+            await self._file_changes.record()
         finally:
             start.end()
 

@@ -8,6 +8,7 @@ from typing import Protocol
 from helix_desktop.domain.draft import Draft
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.session import Attachment, RecordedEvent
+from helix_desktop.domain.files.version import ChangeReport, FileVersion
 from helix_desktop.domain.messages import ModelInfo, ModelRequest, StreamItem, ToolCall, ToolSpec
 from helix_desktop.domain.progress import OnProgress
 from helix_desktop.domain.redaction.redaction import RedactionMatches, RedactionRequest
@@ -236,6 +237,18 @@ class Tools(Protocol):
         """Run a call; `on_output` gets its output as it comes. Raises ToolError with the agent's text.
 
         Cancelling stops it; with the message STOPPED, the output so far may be returned as the result.
+        """
+        ...
+
+
+class FileChecker(Protocol):
+    """Finds out which files of a workspace are not as they were."""
+
+    async def check(self, versions: Sequence[FileVersion]) -> ChangeReport:
+        """Return which of these files changed or are gone.
+
+        A file outside the workspace is never read; one that a link now leads out to counts as gone. Reads no
+        more than a bounded number of bytes, off the calling thread.
         """
         ...
 

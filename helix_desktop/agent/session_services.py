@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from copy import copy
 
-from helix_desktop.agent.ports import Approver, Clock, Store, TokenCounter, Tools, WorkspacePermissions
+from helix_desktop.agent.ports import (
+    Approver,
+    Clock,
+    FileChecker,
+    Store,
+    TokenCounter,
+    Tools,
+    WorkspacePermissions,
+)
 from helix_desktop.agent.subagents.delegate_tool import NonDelegatingTools
 from helix_desktop.agent.tool_calls.approvals import InteractiveApprover
 from helix_desktop.agent.trust import IsTrusted, TrustGatedTools
@@ -18,7 +26,8 @@ class SessionServices:
 
     `prompts` holds the prompts by name, without their version lines; `versions` holds the version that events
     record for each. `is_trusted` returns True if the user trusts the workspace's folder. `delegate_spec` is
-    the spec of the tool that starts subagents; without it there are none.
+    the spec of the tool that starts subagents; without it there are none. Without a `file_checker` only what
+    the agent's own calls change is known.
     """
 
     def __init__(
@@ -32,11 +41,12 @@ class SessionServices:
         approver: Approver | None = None,
         is_trusted: IsTrusted = lambda: True,
         delegate_spec: ToolSpec | None = None,
+        file_checker: FileChecker | None = None,
     ) -> None:
         self.store, self.counter, self.clock = store, counter, clock
         self.tools: Tools = TrustGatedTools(tools, is_trusted)
         self.is_trusted = is_trusted
-        self.delegate_spec = delegate_spec
+        self.delegate_spec, self.file_checker = delegate_spec, file_checker
         self.permissions = permissions
         self.prompts, self.versions = split_versions(prompts)
         self.interactive_approver = InteractiveApprover()

@@ -7,6 +7,7 @@ from typing import Literal
 
 import msgspec
 
+from helix_desktop.domain.files.version import FileVersion
 from helix_desktop.domain.image import Image
 from helix_desktop.domain.messages import TurnOutcome
 from helix_desktop.domain.user_text import TextContext, UserText
@@ -53,7 +54,8 @@ class ToolResult(msgspec.Struct, frozen=True):
     `recalled` names the digest that was recalled, so that recalled content is never stored or counted as new.
     `subagent` is the session of the subagent whose result this is, `delegated` what it took. `image` says
     that the content is one; `model_text` then describes it. `image_data` are the bytes of images that
-    accompany a text. `stopped`: the user ended the call, and this is what there was.
+    accompany a text. `stopped`: the user ended the call, and this is what there was. `files` are those that
+    the call read or wrote, as they were then.
     """
 
     content: bytes
@@ -67,6 +69,7 @@ class ToolResult(msgspec.Struct, frozen=True):
     image_data: tuple[bytes, ...] = ()
     delegated: SubagentUsage | None = None
     stopped: bool = False
+    files: tuple[FileVersion, ...] = ()
 
 
 class PermissionRule(msgspec.Struct, frozen=True):

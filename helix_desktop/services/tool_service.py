@@ -7,6 +7,7 @@ import os
 import sys
 from pathlib import Path
 
+from helix_desktop.agent.ports import FileChecker
 from helix_desktop.agent.tool_calls.toolset import Toolset
 from helix_desktop.config.paths import DataDir, resources_dir
 from helix_desktop.domain.store.content_reader import ContentReader
@@ -14,12 +15,13 @@ from helix_desktop.domain.tools import CountTokens
 from helix_desktop.domain.user_text import TextContext, join_sentences
 from helix_desktop.services.sample_python import with_sample_python
 from helix_desktop.services.web_fetcher import WebFetcher, resolve
+from helix_desktop.tools.files.changes import JailedFileChecker
 from helix_desktop.tools.grants import ToolGrants
 from helix_desktop.tools.registry import ToolRegistry
 from helix_desktop.tools.shell.sandbox import SandboxKind, SandboxScope, confines, describe_sandbox
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider
 from helix_desktop.tools.shell.scratch import temporary_base
-from helix_desktop.tools.workspace_tools import ToolSetup, create_workspace_tools
+from helix_desktop.tools.workspace_tools import ToolSetup, create_workspace_tools, open_jail
 from helix_desktop.workspaces.record import Grant
 from helix_desktop.workspaces.registry import WorkspaceRegistry
 
@@ -36,23 +38,27 @@ class ToolService:
     """Creates the tools of workspaces; a changed grant holds from the next call on."""
 
     def __init__(self, data: DataDir, registry: WorkspaceRegistry, count: CountTokens) -> None:
-        self._data, self._registry, self._count = data, registry, count
+        self._registry, self._count = registry, count
+        self._protected = (data.settings_file, data.workspaces_dir, data.logs_dir)
         self.sandboxes = SandboxProvider(hidden=(data.root, temporary_base()))
         self._toolsets: dict[str, Toolset] = {}
 
     def create_tools(self, workspace_id: str, root: Path, contents: ContentReader) -> ToolRegistry:
         """Return the tools of the workspace whose folder is `root`."""
-        data = self._data
         setup = ToolSetup(
             resources_dir() / "prompts" / "tools",
             self._count,
-            protected=(data.settings_file, data.workspaces_dir, data.logs_dir),
+            protected=self._protected,
             environ=with_sample_python(os.environ) if self._registry.get(workspace_id).demo else None,
             sandbox_provider=self.sandboxes,
             current_grants=lambda: self.grants(workspace_id),
             web=(WebFetcher(), resolve),
         )
         return create_workspace_tools(root, contents, setup)
+
+    def create_file_checker(self, root: Path) -> FileChecker:
+        """Return what finds out which files of the workspace at `root` changed."""
+        return JailedFileChecker(open_jail(root, self._protected))
 
     def register(self, workspace_id: str, toolset: Toolset) -> None:
         """Register the tools of an open workspace, so that they follow its grants."""

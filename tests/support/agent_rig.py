@@ -31,6 +31,7 @@ from helix_desktop.domain.tools import (
 from helix_desktop.domain.user_text import verbatim
 from helix_desktop.store.memory.store import MemoryStore
 from tests.support.conversation_rig import ConversationRig
+from tests.support.memory_files import MemoryFiles
 from tests.support.message_linter import lint
 from tests.support.scripted_model import ScriptedModel, WordCounter
 
@@ -201,6 +202,7 @@ class AgentRig(ConversationRig):
         approver: Approver | None = None,
         tools: ScriptedTools | None = None,
     ) -> None:
+        self.files = MemoryFiles()
         self.model, self.tools, self.rules, self.clock = (
             model,
             tools or ScriptedTools(),
@@ -220,6 +222,7 @@ class AgentRig(ConversationRig):
             *(store, self.tools, WordCounter(), self.rules, self.clock, PROMPTS, self._approver),
             is_trusted=lambda: self.is_trusted,
             delegate_spec=self.delegate_tool_spec,
+            file_checker=self.files,
         )
         workspace = OpenWorkspace(
             "w",

@@ -135,6 +135,7 @@ class Intake:
             delegated=result.delegated,
             images=(*([result.image] if result.image else []), *extra_images),
             outcome="stopped" if result.stopped else "ran",
+            files=result.files,
         )
         texts = (
             [window_text, output_marker(answer)]

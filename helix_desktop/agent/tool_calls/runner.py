@@ -15,6 +15,7 @@ from helix_desktop.agent.ports import Tools
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.session_updates import ApprovalRequested, CallOutput, CallStarted, ErrorRaised
 from helix_desktop.agent.tool_calls.approvals import ApprovalOutcome, ApprovalService
+from helix_desktop.agent.tool_calls.file_changes import FileChanges
 from helix_desktop.agent.tool_calls.running_calls import RunningCalls
 from helix_desktop.domain.errors import HelixError, SubagentFailed, ToolError
 from helix_desktop.domain.events.session import ApprovalGiven, ToolAnswered
@@ -36,9 +37,15 @@ class ToolRunner:
     """
 
     def __init__(
-        self, runtime: SessionRuntime, tools: Tools, approvals: ApprovalService, gate: IntakeGate
+        self,
+        runtime: SessionRuntime,
+        tools: Tools,
+        approvals: ApprovalService,
+        gate: IntakeGate,
+        file_changes: FileChanges,
     ) -> None:
         self._runtime, self._tools, self._approvals, self._gate = runtime, tools, approvals, gate
+        self._file_changes = file_changes
         self._intake = Intake(runtime.counter)
         self._approved_lock = asyncio.Lock()
         self.running_calls = RunningCalls(runtime.clock)
@@ -71,7 +78,7 @@ class ToolRunner:
             await self._record(call, ask, self._runtime.clock(), held_outputs)
             return
         if ask is None:
-            await self._run(call, held_outputs)
+            await self._run(call, None, held_outputs)
             return
         for earlier in questions_shown[:-1]:
             await earlier.wait()
@@ -80,7 +87,7 @@ class ToolRunner:
             await self._deny(call, outcome.model_text)
             return
         async with self._approved_lock:
-            await self._run(call, held_outputs)
+            await self._run(call, ask, held_outputs)
 
     async def _approval_request(self, call: ToolCall) -> ApprovalRequest | ToolResult | None:
         """Return the approval request of a call, None if it needs none; the result if it is refused."""
@@ -141,7 +148,9 @@ class ToolRunner:
         )
         await self._runtime.session.record(answer)
 
-    async def _run(self, call: ToolCall, held_outputs: list[HeldOutput]) -> None:
+    async def _run(
+        self, call: ToolCall, request: ApprovalRequest | None, held_outputs: list[HeldOutput]
+    ) -> None:
         self._runtime.session.publish(CallStarted(call))
         started_at_ms = self._runtime.clock()
         running = self.running_calls.create(call)
@@ -160,6 +169,7 @@ class ToolRunner:
         if running.stopped and not result.ok:
             result = msgspec.structs.replace(result, stopped=True)
         await self._record(call, result, started_at_ms, held_outputs)
+        await self._file_changes.record_after(call.id, request, result)
 
     async def _record(
         self, call: ToolCall, result: ToolResult, started_at_ms: int, held_outputs: list[HeldOutput]

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from helix_desktop.domain.errors import ToolError
+from helix_desktop.domain.files.version import FileVersion
 from helix_desktop.domain.permissions.rules import suggest_edit_rules
 from helix_desktop.domain.tools import ApprovalRequest, ToolResult
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.domain.user_text import TextContext
+from helix_desktop.tools.files.changes import version_of
 from helix_desktop.tools.files.diff import unified_diff
 from helix_desktop.tools.files.jail import FileStamp, Jail
 
@@ -80,7 +83,16 @@ class ChangeWriter:
             except ToolError as error:
                 raise self._rolled_back_error(done, error) from error
         text = "\n".join(change.summary for change in changes)
-        return ToolResult(f"{text}\n".encode(), target=", ".join(change.path for change in changes))
+        paths = [change.path for change in changes]
+        return ToolResult(f"{text}\n".encode(), target=", ".join(paths), files=tuple(self._versions(paths)))
+
+    def _versions(self, paths: Sequence[str]) -> Iterator[FileVersion]:
+        for path in paths:
+            with (
+                suppress(ToolError),
+                self._jail.open_file(path) as opened,
+            ):  # somebody may have removed it again
+                yield version_of(opened)
 
     def read_current(self, path: str) -> tuple[str, bytes | None, FileStamp | None]:
         """Return a file's path, bytes and stamp; the last two are None when there is no file."""

@@ -6,6 +6,8 @@ import asyncio
 import hashlib
 from collections.abc import Iterable
 
+import msgspec
+
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.image import MAX_IMAGE_BYTES, identify_image
@@ -13,6 +15,7 @@ from helix_desktop.domain.text_format import format_bytes, pluralize
 from helix_desktop.domain.tools import OutputCallback, ToolResult, ignore_output
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.tools.arguments import Arguments, Line
+from helix_desktop.tools.files.changes import version_of
 from helix_desktop.tools.files.jail import Jail, OpenFile
 from helix_desktop.tools.files.replace import utf16_encoding
 from helix_desktop.tools.tool import UnguardedTool
@@ -57,15 +60,19 @@ class ReadFile(UnguardedTool[ReadFileArguments]):
 
     def _read(self, args: ReadFileArguments) -> ToolResult:
         with self._jail.open_file(args.path) as opened:
-            start = opened.file.read(_SNIFF)
-            opened.file.seek(0)
-            if b"\0" in start:
-                if encoding := utf16_encoding(start):
-                    return _read_utf16(opened, encoding, args)
-                return _as_image(opened) or _describe_binary(opened, start)
-            if args.start_line is None and args.end_line is None:
-                return _read_all(opened)
-            return _read_range(opened, opened.file, args.start_line or 1, args.end_line)
+            return msgspec.structs.replace(_read(opened, args), files=(version_of(opened),))
+
+
+def _read(open_file: OpenFile, args: ReadFileArguments) -> ToolResult:
+    start = open_file.file.read(_SNIFF)
+    open_file.file.seek(0)
+    if b"\0" in start:
+        if encoding := utf16_encoding(start):
+            return _read_utf16(open_file, encoding, args)
+        return _as_image(open_file) or _describe_binary(open_file, start)
+    if args.start_line is None and args.end_line is None:
+        return _read_all(open_file)
+    return _read_range(open_file, open_file.file, args.start_line or 1, args.end_line)
 
 
 def _as_image(open_file: OpenFile) -> ToolResult | None:

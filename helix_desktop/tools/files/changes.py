@@ -1,0 +1,72 @@
+"""Finds out which files changed since a tool read or wrote them; always inside the workspace's jail."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Sequence
+
+from helix_desktop.domain.errors import ToolError
+from helix_desktop.domain.files.version import FINGERPRINT_DIGITS, ChangedFile, ChangeReport, FileVersion
+from helix_desktop.tools.files.jail import FileStamp, Jail, OpenFile
+
+MAX_HASHED = 8 * 1024 * 1024  # bytes of one file: about 10 ms
+MAX_HASHED_TOGETHER = 64 * 1024 * 1024  # bytes of all files in one check: about 0.1 s
+_GONE = (FileNotFoundError, NotADirectoryError)
+
+
+def version_of(opened: OpenFile) -> FileVersion:
+    """Return the version of an open file; reads it from its beginning, unless it is large."""
+    stamp = opened.stamp
+    return FileVersion(opened.path, stamp.size, stamp.mtime_ns, stamp.inode, _fingerprint(opened))
+
+
+def _fingerprint(opened: OpenFile) -> str:
+    if opened.stamp.size > MAX_HASHED:
+        return ""
+    opened.file.seek(0)
+    return hashlib.file_digest(opened.file, "sha256").hexdigest()[:FINGERPRINT_DIGITS]
+
+
+class JailedFileChecker:
+    """Compares files of one workspace with how they were.
+
+    A file of another size has changed. One of the same size, but another time or inode, is hashed, so that
+    one that was only touched, or written again with the same bytes, has not; it is called changed if it is
+    too large, or too many are.
+    """
+
+    def __init__(self, jail: Jail) -> None:
+        self._jail = jail
+        self._touched: dict[FileVersion, FileStamp] = {}  # stamps of files whose bytes proved to be the same
+
+    async def check(self, versions: Sequence[FileVersion]) -> ChangeReport:
+        """Return which of these files changed; reads them in a thread."""
+        return await asyncio.to_thread(self._check, tuple(versions))
+
+    def _check(self, versions: Sequence[FileVersion]) -> ChangeReport:
+        changed: list[ChangedFile] = []
+        unchecked, bytes_left = 0, MAX_HASHED_TOGETHER
+        for version in versions:
+            try:
+                with self._jail.open_file(version.path) as opened:
+                    if self._is_same(version, opened.stamp):
+                        continue
+                    after = ""
+                    if opened.stamp.size <= bytes_left:
+                        after = _fingerprint(opened)
+                        bytes_left -= opened.stamp.size if after else 0
+                    if after and after == version.fingerprint:
+                        self._touched[version] = opened.stamp
+                    else:
+                        changed.append(ChangedFile(version.path, version.fingerprint, after))
+            except ToolError as error:
+                if isinstance(error.__cause__, OSError) and not isinstance(error.__cause__, _GONE):
+                    unchecked += 1
+                else:  # also if a folder, or a link that leads out, is in its place
+                    changed.append(ChangedFile(version.path, version.fingerprint, is_gone=True))
+        return ChangeReport(tuple(changed), unchecked)
+
+    def _is_same(self, version: FileVersion, stamp: FileStamp) -> bool:
+        then = (version.size, version.modified_ns, version.inode)
+        return then == (stamp.size, stamp.mtime_ns, stamp.inode) or self._touched.get(version) == stamp

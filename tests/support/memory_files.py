@@ -1,0 +1,45 @@
+"""Files in memory, with a checker that compares them: for tests of what is recorded of changes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.files.version import FINGERPRINT_DIGITS, ChangedFile, ChangeReport, FileVersion
+
+
+class MemoryFiles:
+    """Files by path; each write is a version of its own."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, tuple[bytes, int]] = {}
+        self._writes = 0
+        self.check_count = 0
+        self.error: OSError | None = None  # raised by each check
+
+    def write(self, path: str, data: bytes) -> None:
+        """Write a file."""
+        self._writes += 1
+        self._files[path] = data, self._writes
+
+    def remove(self, path: str) -> None:
+        """Remove a file."""
+        del self._files[path]
+
+    def version(self, path: str) -> FileVersion:
+        """Return a file's version now."""
+        data, write = self._files[path]
+        return FileVersion(path, len(data), write, write, digest_of(data)[:FINGERPRINT_DIGITS])
+
+    async def check(self, versions: Sequence[FileVersion]) -> ChangeReport:
+        """Return which of these files changed or are gone."""
+        self.check_count += 1
+        if self.error is not None:
+            raise self.error
+        changed = []
+        for version in versions:
+            if version.path not in self._files:
+                changed.append(ChangedFile(version.path, version.fingerprint, is_gone=True))
+            elif (after := self.version(version.path).fingerprint) != version.fingerprint:
+                changed.append(ChangedFile(version.path, version.fingerprint, after))
+        return ChangeReport(tuple(changed))
