@@ -1,0 +1,120 @@
+"""Observations that are over leave the window with a later generation, and stay in the log."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from helix_desktop.context.log.ended_observations import ended_observations, ended_tokens
+from helix_desktop.context.log.transcript import OBSERVATIONS_LABEL_TOKENS
+from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.summaries import observation
+from helix_desktop.context.summaries.observation_task import (
+    end_observations,
+    merge_observations,
+    reflection_task,
+    still_ended,
+)
+from helix_desktop.domain.events.rewrite import Undone
+from helix_desktop.domain.events.summary import EndedObservation, Observation, ObservationsMade
+from tests.support.rewrite_histories import place_observations
+from tests.support.session_simulator import SessionSimulator, count_tokens
+
+TODO = Observation(1_000, 1, "Tests of the parser are still to write", (3,))
+RULE = Observation(2_000, 1, "Never push to main", (3, 5))
+KNOWN = (RULE, TODO)
+
+
+def note(text: str, *sources: int) -> Observation:
+    """Return a later note."""
+    return Observation(9_000, 2, text, sources)
+
+
+def test_a_note_ends_a_known_fact_by_its_number() -> None:
+    """The fact is over; the note says what it was and how it ended."""
+    notes, ended = end_observations((note("Over: known 2, written and pass", 90),), KNOWN)
+    assert ended == (TODO,)
+    assert [kept.text for kept in notes] == ["Over: Tests of the parser are still to write. written and pass"]
+
+
+def test_a_note_ends_a_known_fact_by_a_common_entry_and_its_words() -> None:
+    """An entry alone is not enough: two facts may come from one message."""
+    _, ended = end_observations((note("Over: the tests of the parser are written", 3, 90),), KNOWN)
+    assert ended == (TODO,)
+
+
+def test_a_note_that_ends_nothing_known_stays_a_note() -> None:
+    """A wrong number, a number in the text of a fact, or none: nothing ends, nothing is lost."""
+    texts = ("Over: known 7", "It is over 2 MB", "Over: something else", "The parser of known 2 works")
+    notes, ended = end_observations(tuple(note(text, 90) for text in texts), KNOWN)
+    assert ended == ()
+    assert [kept.text for kept in notes] == [*texts]
+
+
+FACTS = st.lists(
+    st.builds(Observation, st.integers(0, 5), st.integers(1, 3), st.sampled_from("abcdef"), st.just((2,))),
+    min_size=1,
+    max_size=4,
+    unique_by=lambda fact: fact.text,
+).map(tuple)
+
+
+@st.composite
+def generations(draw: st.DrawFn) -> list[ObservationsMade]:
+    """Generations of observations of which later ones end facts of earlier ones."""
+    made: list[ObservationsMade] = []
+    known: list[Observation] = []
+    for number in range(draw(st.integers(1, 4))):
+        over = draw(st.lists(st.sampled_from(known), unique=True, max_size=2)) if known else []
+        facts = tuple(replace(fact, text=f"{number}{fact.text}") for fact in draw(FACTS))
+        made.append(
+            ObservationsMade(
+                number, number + 1, facts, (), "", "d" * 64, 0, 50, 400, 1, "m",
+                over=tuple(EndedObservation(fact, 7) for fact in over),
+            )
+        )  # fmt: skip
+        known += facts
+    return made
+
+
+@given(generations())
+def test_each_fact_stands_in_the_window_or_was_ended_by_a_later_note(made: list[ObservationsMade]) -> None:
+    """Nothing else is lost; the log has every fact; tokens are counted for what stands there."""
+    transcript = SessionSimulator(PROFILES["balanced"]).transcript
+    text = observation.render_observations(made, transcript)
+    ended = ended_observations(made)
+    facts = [fact for generation in made for fact in generation.observations]
+    for fact in facts:
+        assert (f"- ({fact.priority}) {fact.text} " in text) != (fact in ended)
+    assert ended_tokens(made) == 7 * len(ended)
+    assert {fact.text for fact in merge_observations(made)} <= {fact.text for fact in facts} - {
+        fact.text for fact in ended
+    }
+    refined = "\n".join(line.text for line in reflection_task("Refine.", made).lines)
+    assert all(fact.text in refined for fact in facts if fact not in ended)
+    assert set(still_ended(made[1:])) <= set(ended)  # what the refined ones ended elsewhere stays over
+
+
+def test_undoing_the_later_observations_brings_the_fact_back() -> None:
+    """As with every rewrite; the count of the window follows."""
+    simulator = SessionSimulator(PROFILES["balanced"])
+    for turn in range(4):
+        simulator.send_message(f"Do task {turn}.")
+        simulator.step("Done.", 0)
+    tokens = count_tokens(observation.observation_bullet(TODO))
+    seqs = []
+    for after, facts, over in ((1, KNOWN, ()), (7, (note("Over: the tests are written", 9),), (TODO,))):
+        made = ObservationsMade(
+            after, after + 6, facts, (), "", "d" * 64, 0, 60, 400, 4, "m",
+            over=tuple(EndedObservation(fact, tokens) for fact in over),
+        )  # fmt: skip
+        simulator.record(made)
+        seqs.append(place_observations(simulator, simulator.transcript.last_seq))
+    text = simulator.window().request.messages[1].text
+    assert TODO.text not in text
+    assert RULE.text in text
+    (block, *_) = simulator.transcript.window_entries()
+    assert simulator.transcript.entry_tokens(block) == 120 + OBSERVATIONS_LABEL_TOKENS + 4 - tokens
+    simulator.record(Undone(seqs[-1]))
+    assert TODO.text in simulator.window().request.messages[1].text

@@ -1,0 +1,91 @@
+"""The words of the newest complete turn stay verbatim when a running turn is handed over."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.summaries.handover import newest_texts, newest_turn_words, user_text_budget
+from helix_desktop.domain.events.session import AssistantSpoke, UserSpoke
+from helix_desktop.domain.events.summary import HandoverMade
+from tests.support.histories import SessionSimulator, histories
+
+PARAGRAPH = "The second paragraph: " + "a thought of its own. " * 12
+
+
+@given(histories(), st.integers(0, 300))
+def test_both_sides_of_the_newest_complete_turn_stand_in_the_window(
+    simulator: SessionSimulator, keep: int
+) -> None:
+    """Raw, or in the handover, as far as their share of the window reaches; the window's count has them."""
+    handover = simulator.hand_over(keep)
+    if handover is None:
+        return
+    transcript = simulator.transcript
+    budget = user_text_budget(simulator.policy.user_text_tokens, simulator.frame.info.window)
+    turn = transcript.turns - 1 if transcript.turn_open else transcript.turns
+    texts = "\n".join(message.text for message in simulator.window().request.messages)
+    covered = [item for item in transcript.items if item.turn == turn and item.seq <= handover.upto]
+    spoken = [item for item in covered if isinstance(item.event, AssistantSpoke) and item.event.text.strip()]
+    assert set(handover.words) <= {item.seq for item in spoken}
+    if sum(item.word_tokens for item in spoken) <= budget:
+        assert [item.seq for item in spoken] == [*handover.words]
+    for item in spoken:
+        if item.seq in handover.words and isinstance(item.event, AssistantSpoke):
+            assert f"e{item.seq} agent: {item.event.text}" in texts
+
+
+def test_a_follow_up_on_the_last_answer_still_has_it() -> None:
+    """The answer is covered inside the long turn that edits it, and stands there word for word."""
+    simulator = SessionSimulator(PROFILES["balanced"])
+    simulator.send_message("Write two paragraphs.")
+    simulator.step(f"The first paragraph.\n\n{PARAGRAPH}", 0)
+    simulator.send_message("Edit the second paragraph, but look at everything first.")
+    for step in range(6):
+        simulator.step(f"Step {step}.", 1)
+        simulator.answer_call(0, f"{step} line of output\n" * 40)
+    handover = simulator.hand_over(100)
+    assert isinstance(handover, HandoverMade)
+    first, *_ = simulator.window().request.messages[1:]
+    assert PARAGRAPH in first.text
+    assert "e2 user: Write two paragraphs." in first.text
+    assert not any("Step" in text for text in first.text.split("verbatim\n")[-1].splitlines())
+
+
+def test_words_of_the_turn_before_are_not_kept() -> None:
+    """Only those of the newest complete turn; between turns it stands there itself."""
+    simulator = SessionSimulator(PROFILES["balanced"])
+    for turn in range(3):
+        simulator.send_message(f"Question {turn}?")
+        simulator.step(f"Answer {turn}.", 0)
+    seqs = {
+        item.event.text: item.seq
+        for item in simulator.transcript.items
+        if isinstance(item.event, AssistantSpoke)
+    }
+    last = simulator.transcript.last_seq
+    assert newest_turn_words(simulator.transcript, last, 1_000) == (seqs["Answer 2."],)
+    simulator.send_message("And now?")
+    assert newest_turn_words(simulator.transcript, simulator.transcript.last_seq, 1_000) == (
+        seqs["Answer 2."],
+    )
+    assert newest_turn_words(simulator.transcript, last, 1) == ()
+
+
+def test_a_long_message_is_cut_only_beyond_the_cap() -> None:
+    """20,000 tokens of the newest words are whole; the message that does not fit keeps head and tail."""
+    simulator = SessionSimulator(PROFILES["balanced"])
+    rules = "First of all. " + "Some words of a long specification. " * 1_500 + "Never touch main."
+    for text in (rules, rules, "Short."):
+        simulator.send_message(text)
+        simulator.step("Yes.", 0)
+    items = [item for item in simulator.transcript.items if isinstance(item.event, UserSpoke)]
+    (oldest, newer, newest) = newest_texts(items, 20_000)
+    assert newest[1] == "Short."
+    assert newer[1] == rules
+    assert oldest[1].startswith("First of all.")
+    assert oldest[1].endswith("Never touch main.")
+    assert sum(tokens for _, _, tokens in (oldest, newer, newest)) == 20_000
+    assert user_text_budget(20_000, 128_000) == user_text_budget(20_000, 80_000) == 20_000
+    assert user_text_budget(20_000, 24_000) == 6_000
