@@ -25,7 +25,7 @@ from helix_desktop.exam.interview import Answer, ExamCall, Interview, request_to
 from helix_desktop.exam.prompts import judge_text, question_text
 from helix_desktop.exam.questions import Kind, Question, QuestionFile
 from helix_desktop.exam.replayed_window import ReplayedWindow, replay_history, replay_window
-from helix_desktop.exam.scoring import score
+from helix_desktop.exam.scoring import is_visible, score
 from helix_desktop.replay.message_tokens import MessageTokenCounter
 from helix_desktop.replay.recording import recording_digest
 from helix_desktop.tools.workspace_tools import create_cache_tools
@@ -38,7 +38,11 @@ CONDITIONS: tuple[Condition, ...] = ("recall", "no_recall", "whole_history")
 
 
 class QuestionResult(msgspec.Struct, frozen=True):
-    """The result of one question under one condition; `judged` is by the judging model, None without one."""
+    """The result of one question under one condition.
+
+    `points_visible` counts the points that stood in the context before any recall. `judged` counts those that
+    the judging model found in the answer, None without one.
+    """
 
     recording: str
     id: str
@@ -46,6 +50,7 @@ class QuestionResult(msgspec.Struct, frozen=True):
     condition: Condition
     answer: str
     points: int
+    points_visible: int
     points_right: int
     calls: tuple[ExamCall, ...]
     requests: int
@@ -138,6 +143,7 @@ class Examiner:
             condition=condition,
             answer=answer.text,
             points=len(question.points),
+            points_visible=sum(is_visible(window.normalized_text, point) for point in question.points),
             points_right=sum(score(answer.text, point) for point in question.points),
             calls=answer.calls,
             requests=answer.requests,

@@ -31,6 +31,11 @@ class KeyPoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     messages: Annotated[tuple[Annotated[int, msgspec.Meta(ge=1)], ...], msgspec.Meta(min_length=1)]
     evidence: str = ""
 
+    @property
+    def proof(self) -> str:
+        """Return the text that stands in the recording."""
+        return self.evidence or self.accept[0]
+
 
 class Question(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A question with its key."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.domain.errors import RequestInvalid, RequestTooLarge
 from helix_desktop.domain.messages import Message
 from helix_desktop.domain.store.content_reader import ContentReader
+from helix_desktop.exam.scoring import normalize
 from helix_desktop.replay.measure import with_turn_ends
 from helix_desktop.replay.recording import as_message, read_messages
 from helix_desktop.replay.replayer import Replayer
@@ -25,6 +27,17 @@ class ReplayedWindow:
 
     messages: tuple[Message, ...]
     contents: ContentReader
+
+    @cached_property
+    def normalized_text(self) -> str:
+        """Return all words and arguments of calls, normalized as for scores."""
+        return normalize(
+            "\n".join(
+                text
+                for message in self.messages
+                for text in (message.text, *(call.arguments for call in message.calls))
+            )
+        )
 
     def ask(self, system: str, question: str) -> tuple[Message, ...]:
         """Return the request in which the user asks a question next."""

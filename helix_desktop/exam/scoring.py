@@ -42,6 +42,11 @@ def score(answer: str, point: KeyPoint) -> bool:
     return any(_pattern(normalize(form)).search(normalized_answer) for form in point.accept)
 
 
+def is_visible(normalized_text: str, point: KeyPoint) -> bool:
+    """Return True if what proves a point stands in a text, which is normalized already."""
+    return normalize(point.proof) in normalized_text
+
+
 def _pattern(form: str) -> re.Pattern[str]:
     before = r"(?<!\w)" if re.match(r"\w", form) else ""
     after = r"(?!\w)" if re.search(r"\w\Z", form) else ""

@@ -5511,6 +5511,16 @@
         </message>
         <message>
             <location filename="../../helix_desktop/exam/report.py" />
+            <source>if any</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/exam/report.py" />
+            <source>in context, %</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/exam/report.py" />
             <source>points, %</source>
             <translation type="unfinished" />
         </message>

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from helix_desktop.exam.questions import KeyPoint, Question, QuestionFile, read_questions
+from helix_desktop.exam.questions import Question, QuestionFile, read_questions
 from helix_desktop.exam.scoring import normalize, score
 from helix_desktop.replay.recording import read_messages, recording_digest
 
@@ -53,15 +53,11 @@ def test_every_point_is_in_the_recording(file: QuestionFile) -> None:
 def _missing(question: Question, messages: list[dict[str, Any]]) -> list[str]:
     """List the places where a point's evidence should be and is not."""
     return [
-        f"{question.id}: {_evidence(point)!r} in message {number}"
+        f"{question.id}: {point.proof!r} in message {number}"
         for point in question.points
         for number in point.messages
-        if _normalized_json(_evidence(point)) not in _normalized_json(messages[number - 1])
+        if _normalized_json(point.proof) not in _normalized_json(messages[number - 1])
     ]
-
-
-def _evidence(point: KeyPoint) -> str:
-    return point.evidence or point.accept[0]
 
 
 def _normalized_json(value: object) -> str:

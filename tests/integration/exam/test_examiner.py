@@ -11,7 +11,7 @@ import pytest
 
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.messages import ModelInfo
-from helix_desktop.exam.examiner import Examiner, ExamPart, QuestionResult, plan_exam
+from helix_desktop.exam.examiner import CONDITIONS, Examiner, ExamPart, QuestionResult, plan_exam
 from helix_desktop.exam.interview import MAX_CALLS
 from helix_desktop.exam.questions import read_questions
 from helix_desktop.exam.report import format_table, to_document
@@ -112,6 +112,7 @@ async def test_a_model_that_recalls_finds_what_left_the_window(part: ExamPart, h
         "whole_history": True,
     }
     assert 1 <= len(port["recall"].calls) <= 2
+    assert [port[condition].points_visible for condition in CONDITIONS] == [0, 0, 1]
     assert port["no_recall"].calls == port["whole_history"].calls == ()
     assert all(result.is_right for result in by_condition(results, "units").values())
     # The same window with and without tools, under the real system prompt, the question last.
@@ -127,7 +128,8 @@ async def test_a_model_that_recalls_finds_what_left_the_window(part: ExamPart, h
 async def test_totals_say_how_far_they_can_be_trusted(part: ExamPart, http: HttpClient) -> None:
     results, _, _ = await examine(part, reader, http)
     recall, no_recall = total(results, "recall"), total(results, "no_recall")
-    assert (recall.answers, recall.right, recall.points) == (2, 2, 1.0)
+    assert (recall.answers, recall.right, recall.points, recall.visible) == (2, 2, 1.0, 0.5)
+    assert recall.recalls_if_any == 2 * recall.recalls
     assert (recall.low, recall.high) == pytest.approx((0.3424, 1.0), abs=5e-5)
     assert (no_recall.right, no_recall.recalls) == (1, 0)
     assert (no_recall.low, no_recall.high) == pytest.approx((0.0945, 0.9055), abs=5e-5)
