@@ -20,6 +20,7 @@ from helix_desktop.agent.session_usage import SessionUsage
 from helix_desktop.agent.settings.session_models import SessionModels
 from helix_desktop.agent.subagents.runner import SubagentFactory
 from helix_desktop.agent.tool_calls.approvals import SessionPermissions
+from helix_desktop.agent.window.continuation import continuation
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.domain.cost import Spending
@@ -125,6 +126,27 @@ class OpenWorkspace:
         """Create a session and return its conversation."""
         conversation = await self.open_session(uuid.uuid4().hex)
         await conversation.session.record(SessionStarted(title))
+        return conversation
+
+    async def continue_session(self, session: str, handover_seq: int = 0) -> Conversation:
+        """Create a session that begins with a handover of another one, and return its conversation.
+
+        `handover_seq` is the handover's event there; 0: the handover as it would be now. Raises InvalidInput
+        if there is none, StoreError.
+        """
+        if not self.models.shared.is_ready:
+            await self.set_models(self.models.shared.roles)
+        policy, frame, _ = self.models.shared()
+        source = self.find_open(session)
+        if source is not None:
+            transcript = source.session.transcript.fork()
+        else:
+            transcript = await asyncio.to_thread(Transcript, await self.store.events(session))
+        events, contents = await continuation(
+            transcript, session, handover_seq, policy, frame.info.window, self._services.counter
+        )
+        conversation = await self.open_session(uuid.uuid4().hex)
+        await conversation.session.record(*events, contents=contents)
         return conversation
 
     async def open_session(self, session: str) -> Conversation:

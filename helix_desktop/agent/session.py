@@ -143,6 +143,7 @@ class Session:
             spent=state.spending.tokens,
             cost=state.spending.cost,
             count=count,
+            origin=state.origin.origin if state.origin is not None else "",
         )
 
     async def correct_summary(self, summary: SessionSummary) -> None:

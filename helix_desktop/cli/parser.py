@@ -65,11 +65,22 @@ def _add_run(commands: Commands, common: argparse.ArgumentParser) -> None:
         help=tr("message to send"),
     )
     _add_model(run)
-    run.add_argument(
+    session = run.add_mutually_exclusive_group()
+    session.add_argument(
         "--session",
         default="",
         metavar="ID",
         help=tr("session to continue ({last} = the newest)", last="last"),
+    )
+    session.add_argument(
+        "--from-handover",
+        default="",
+        metavar="ID[:EVENT]",
+        help=tr(
+            "start a new session with the handover of this one as it would be now, or with the handover of "
+            "an event ({last} = the newest session)",
+            last="last",
+        ),
     )
     _add_run_limits(run)
     run.add_argument("--json", action="store_true", help=tr("print every event as a JSON line"))

@@ -72,6 +72,13 @@ def rewrite_line(event: Rewrite) -> str:
 def _compaction_line(event: HandoverMade | HandoverFailed) -> str:
     if isinstance(event, HandoverFailed):
         return tr("not compacted: {reason}", reason=join_sentences(event.what, event.why))
+    if event.origin:
+        return tr(
+            "started with the handover of “{title}” ({session}): {tokens} tokens",
+            title=event.origin_title,
+            session=event.origin[:8],
+            tokens=event.after,
+        )
     return tr.plural(
         event.messages,
         "summarized ({why}): %n message, {before} → {after} tokens, {model}",

@@ -43,7 +43,7 @@ def run_turn(args: argparse.Namespace) -> int:
         )  # as Ctrl+C does: the turn is recorded as stopped
         workspace.listen(printer.on_update)
         try:
-            conversation = await _open_session(workspace, args.session)
+            conversation = await _open_session(workspace, args)
             require_model(conversation)
             _warn_model_change(conversation)
             await _apply_budget(conversation, args)
@@ -103,10 +103,26 @@ async def requested_model(services: AppServices, args: argparse.Namespace) -> Mo
     return model
 
 
-async def _open_session(workspace: OpenWorkspace, session_prefix: str) -> Conversation:
-    """Open the requested session, the last one, or a new one. Raises InvalidInput for none or several."""
-    if not session_prefix:
+async def _open_session(workspace: OpenWorkspace, args: argparse.Namespace) -> Conversation:
+    """Open the requested session, or a new one, which may begin with a handover. Raises InvalidInput."""
+    if args.from_handover:
+        session_prefix, _, event = args.from_handover.partition(":")
+        seq = event.removeprefix("e")
+        if event and not seq.isdecimal():
+            raise InvalidInput(
+                text("{event} isn't the event of a handover.", event=repr(event)),
+                fix=text("Write {form}; {command} lists the events.", form="ID:e12", command="timeline"),
+            )
+        return await workspace.continue_session(
+            await _find_session(workspace, session_prefix), int(seq or "0")
+        )
+    if not args.session:
         return await workspace.create_session()
+    return await workspace.open_session(await _find_session(workspace, args.session))
+
+
+async def _find_session(workspace: OpenWorkspace, session_prefix: str) -> str:
+    """Return the session whose id begins so, or the last one. Raises InvalidInput for none or several."""
     latest = [session.id for session in await workspace.sessions()][:1]
     session_ids = [
         session.id for session in await workspace.store.sessions()
@@ -117,7 +133,7 @@ async def _open_session(workspace: OpenWorkspace, session_prefix: str) -> Conver
         else [session for session in session_ids if session.startswith(session_prefix)]
     )
     if len(matches) == 1:
-        return await workspace.open_session(matches[0])
+        return matches[0]
     if matches:
         raise InvalidInput(
             text("Several sessions start with {prefix}.", prefix=repr(session_prefix)),

@@ -38,6 +38,8 @@ def trigger_text(trigger: HandoverTrigger, threshold: float) -> str:
             return translate(_MANUAL)
         case HandoverTrigger.OVERFLOW:
             return translate(_CONTEXT_FULL)
+        case HandoverTrigger.CONTINUED:
+            return tr("start of this session")
     return tr("automatic at {share}", share=format_percent(threshold)) if threshold else tr("automatic")
 
 

@@ -9,6 +9,7 @@ from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade, 
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.tools import PermissionMode
 from helix_desktop.words.numbers import format_tokens, format_usd
+from helix_desktop.words.sessions import session_title
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Compaction")
@@ -61,9 +62,16 @@ def masked_contents_text(outputs: int, steps: int, image_messages: int) -> str:
 
 def handover_text(handover: HandoverMade) -> str:
     """Return how many messages were summarized, and the tokens of the context before and after."""
+    if handover.origin:
+        return continued_text(handover.origin_title)
     count = tr.plural(handover.messages, "%n message summarized", "%n messages summarized")
     before, after = format_tokens(handover.before), format_tokens(handover.after)
     return f"{count} · {tr('{before} → {after} tokens', before=before, after=after)}"
+
+
+def continued_text(title: str) -> str:
+    """Return that a session continues another one, by its title."""
+    return tr("Continues “{title}”", title=session_title(title))
 
 
 def fold_text(fold: FoldMade) -> str:

@@ -3252,6 +3252,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/run.py" />
+            <source>Write {form}; {command} lists the events.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/output.py" />
             <source>[{work}: reads about {tokens} tokens with {model} ({price}), within the budget]</source>
             <translation type="unfinished" />
@@ -3907,6 +3912,16 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/parser.py" />
+            <source>start a new session with the handover of this one as it would be now, or with the handover of an event ({last} = the newest session)</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/rewrite_lines.py" />
+            <source>started with the handover of “{title}” ({session}): {tokens} tokens</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/cache/parser.py" />
             <source>stop when the cache is down to this size</source>
             <translation type="unfinished" />
@@ -4043,6 +4058,11 @@
         <message>
             <location filename="../../helix_desktop/cli/main.py" />
             <source>{error} (see {command})</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/run.py" />
+            <source>{event} isn't the event of a handover.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -4315,6 +4335,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/rewrites.py" />
+            <source>Continues “{title}”</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/rewrites.py" />
             <source>Model for this session: offline demo model</source>
             <translation type="unfinished" />
         </message>
@@ -4469,6 +4494,11 @@
         <message>
             <location filename="../../helix_desktop/words/rewrites.py" />
             <source>saved {tokens} tokens</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/rewrite_reasons.py" />
+            <source>start of this session</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -4702,6 +4732,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/context/summaries/continued_handover.py" />
+            <source>Choose another session or handover.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/words/gauge_source.py" />
             <source>Estimated</source>
             <translation type="unfinished" />
@@ -4714,6 +4749,11 @@
         <message>
             <location filename="../../helix_desktop/words/gauge_source.py" />
             <source>Estimated: {ratio} × Helix's count, from earlier sessions</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/context/summaries/continued_handover.py" />
+            <source>Event e{event} isn't a handover of that session.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -4758,6 +4798,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/context/summaries/continued_handover.py" />
+            <source>No session can start from this.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/words/left_context.py" />
             <source>Noted: replaced by a shorter note. Undo puts the originals back into the context.</source>
             <translation type="unfinished" />
@@ -4796,6 +4841,11 @@
         <message>
             <location filename="../../helix_desktop/words/left_context.py" />
             <source>Summarized: replaced by a handover. Undo puts the messages back into the context.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/context/summaries/continued_handover.py" />
+            <source>That session has no messages yet.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -6062,6 +6112,11 @@
                 <numerusform>From %n server in Settings → MCP servers</numerusform>
                 <numerusform>From %n servers in Settings → MCP servers</numerusform>
             </translation>
+        </message>
+        <message>
+            <location filename="../../helix_desktop/context/window/window_breakdown.py" />
+            <source>From the session “{title}”</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/context/window/window_breakdown.py" />
@@ -12601,6 +12656,7 @@
             </translation>
         </message>
         <message numerus="yes">
+            <location filename="../../helix_desktop/ui/timeline/handover_view.py" />
             <location filename="../../helix_desktop/ui/timeline/observations_view.py" />
             <location filename="../../helix_desktop/ui/timeline/present_view.py" />
             <source>%n messages</source>
@@ -12717,6 +12773,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/timeline/present_view.py" />
+            <source>Continued in “{title}”</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/present_view.py" />
             <source>Copy</source>
             <translation type="unfinished" />
         </message>
@@ -12767,6 +12828,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/timeline/handover_view.py" />
+            <source>From “{title}”</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/handover_view.py" />
             <location filename="../../helix_desktop/ui/timeline/present_view.py" />
             <source>Full handover</source>
             <translation type="unfinished" />
@@ -12779,6 +12845,11 @@
         <message>
             <location filename="../../helix_desktop/ui/timeline/present_view.py" />
             <source>Handover as it would be now</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
+            <source>Handover of “{title}”</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -12838,6 +12909,11 @@
         <message>
             <location filename="../../helix_desktop/ui/timeline/present_view.py" />
             <source>Not enough to compact yet: it would free too little of the context window</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/present_card.py" />
+            <source>Not in it, but can be recalled: {names}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -12914,6 +12990,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/timeline/cards.py" />
+            <source>Open session</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
             <source>Outputs that you pinned or sent to the agent in another form.</source>
             <translation type="unfinished" />
@@ -12981,6 +13062,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/timeline/handover_view.py" />
+            <source>Said there, verbatim</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
             <source>Save</source>
             <comment>phase of a compaction: the summary is recorded</comment>
@@ -13024,6 +13110,7 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/timeline/handover_view.py" />
             <location filename="../../helix_desktop/ui/timeline/present_view.py" />
             <source>Start new session</source>
             <translation type="unfinished" />
@@ -13117,13 +13204,13 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/timeline/present_view.py" />
-            <source>Without a model</source>
+            <location filename="../../helix_desktop/ui/timeline/present_texts.py" />
+            <source>With every message in full, it would be {share}.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/timeline/present_texts.py" />
-            <source>Without that, it would be {share}.</source>
+            <location filename="../../helix_desktop/ui/timeline/present_view.py" />
+            <source>Without a model</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -13237,6 +13324,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/timeline/present_card.py" />
+            <source>{names} and {count} more</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/timeline/running_view.py" />
             <source>{phase}, step {number} of {count}</source>
             <translation type="unfinished" />
@@ -13248,6 +13340,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/timeline/cards.py" />
+            <location filename="../../helix_desktop/ui/timeline/handover_view.py" />
             <source>{tokens} tokens</source>
             <translation type="unfinished" />
         </message>
@@ -14753,6 +14846,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/workspaces/sidebar_presenter.py" />
+            <source>From “{title}”</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/workspaces/open_external.py" />
             <source>Import</source>
             <translation type="unfinished" />
@@ -14805,6 +14903,16 @@
         <message>
             <location filename="../../helix_desktop/ui/workspaces/open_external.py" />
             <source>It may have been deleted.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/controller.py" />
+            <source>It was deleted.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/controller.py" />
+            <source>Its outputs can still be recalled here. Look for the session in the trash.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -14957,6 +15065,11 @@
         <message>
             <location filename="../../helix_desktop/ui/workspaces/delete_session.py" />
             <source>Stop the agent and move this session to the trash?</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/controller.py" />
+            <source>That session isn't in this workspace.</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -77,6 +77,7 @@ class Transcript(MessageLog):
     def __init__(self, events: Iterable[RecordedEvent] = ()) -> None:
         super().__init__()
         self.title, self.parent = "", ""
+        self.origin: HandoverMade | None = None  # of the session that this one continues
         self.mode: PermissionMode = "ask"
         self.announced_mode: PermissionMode | str = "ask"
         self.model_role: ModelRole = "main"
@@ -229,9 +230,11 @@ class Transcript(MessageLog):
     def _apply_rewrite(self, recorded: RecordedEvent, rewrite: RewriteEvent) -> None:
         self.rewrites.apply(recorded.seq, rewrite)
         match rewrite:
-            case HandoverMade():
+            case HandoverMade(origin=origin):
                 self.handover_failures = 0
                 self.last_compaction_at_ms = recorded.at
+                if origin:
+                    self.origin = rewrite
             case Undone() | Redone():
                 self.last_compaction_at_ms = recorded.at
         self.last_rewrite_seq = recorded.seq

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Container, Iterable, Sequence
 
@@ -13,7 +14,7 @@ from helix_desktop.context.summaries.coverage_check import also_named
 from helix_desktop.domain.digest import bare_marker
 from helix_desktop.domain.errors import CompactionRefused
 from helix_desktop.domain.events.session import AssistantSpoke
-from helix_desktop.domain.events.summary import SECTIONS, Bullet, HandoverMade, Section
+from helix_desktop.domain.events.summary import SECTIONS, Bullet, HandoverMade, Quote, Section
 from helix_desktop.domain.user_text import TextContext
 
 _text = TextContext("Context")
@@ -26,6 +27,7 @@ _NOTE = (
 )
 _MAX_SHARE_OF_WORDS = 0.25  # of a window too small for all the words that the policy keeps verbatim
 _MIN_CUT_TOKENS = 50  # of a message that is cut; less of it says nothing
+_QUOTES = "## Said in the Earlier Session, verbatim"
 _HEADING = re.compile(r"^\s*#{1,6}\s*(?:\d+[.)]\s*)?(.+?)\s*:?\s*$")
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+(.*\S)\s*$")
 _SOURCES = re.compile(r"\s*\[(e\d{1,12}(?:\s*[,;]\s*e\d{1,12})*)\]\s*\.?$")
@@ -33,15 +35,22 @@ _EMPTY = re.compile(r"^\(?(none|nothing|n/a|nothing (?:recorded|yet))\.?\)?$", r
 
 
 def render_handover(
-    handover: HandoverMade, user_texts: Sequence[str], agent_texts: Sequence[str] = ()
+    handover: HandoverMade,
+    user_texts: Sequence[str],
+    agent_texts: Sequence[str] = (),
+    quotes: Sequence[Quote] = (),
 ) -> str:
     """Return the text of the handover's message: note, six sections, ledger, index marker, verbatim words.
 
-    A sentence without sources is marked as unsupported, unless the user edited the handover. Facts that
-    neither sections nor ledger name follow the ledger.
+    A sentence without sources is marked as unsupported, unless the user edited the handover, or it is of
+    another session; `quotes` are words of that. Facts that neither sections nor ledger name follow the
+    ledger.
     """
     parts = [TITLE, _NOTE]
-    parts += [section_text(section, mark_unsupported=not handover.edited) for section in handover.sections]
+    if handover.origin:
+        parts.append(f"It is of the earlier session {json.dumps(handover.origin_title)} of this workspace.")
+    is_marking = not (handover.edited or handover.origin)
+    parts += [section_text(section, mark_unsupported=is_marking) for section in handover.sections]
     if handover.ledger:
         parts += [f"## Artifact Ledger ({LEGEND})", handover.ledger]
     if missing := also_named(handover.coverage):
@@ -49,6 +58,8 @@ def render_handover(
     if handover.index:
         handle = bare_marker(handover.index, handover.handle_digits)
         parts += ["## Index", f"{handle} {handover.index_entries} outputs covered here"]
+    if quotes:
+        parts += [_QUOTES, "\n".join(f"{quote.by}: {quote.text}" for quote in quotes)]
     if user_texts:
         parts += ["## The User's Own Messages, verbatim", "\n".join(user_texts)]
     if agent_texts:
@@ -159,6 +170,26 @@ def user_texts(
     In a window (tokens) where the cap is more than a quarter, a quarter is the cap.
     """
     return _newest_user_texts(transcript, handover.upto, handover.kept, user_text_budget(cap, window))
+
+
+def inherited_quotes(transcript: Transcript, handover: HandoverMade, cap: int, window: int) -> list[Quote]:
+    """Return the words of the session that this one continues, oldest first: the newest that fit.
+
+    This session's own words, as `user_texts` returns them, come first.
+    """
+    origin = transcript.origin
+    if origin is None or transcript.handover is None:
+        return []
+    left = user_text_budget(cap, window) - sum(
+        tokens for _, _, tokens in user_texts(transcript, handover, cap, window)
+    )
+    quotes: list[Quote] = []
+    for quote in reversed(origin.quotes):
+        if quote.tokens > left:
+            break
+        left -= quote.tokens
+        quotes.append(quote)
+    return quotes[::-1]
 
 
 def user_text_budget(cap: int, window: int) -> int:

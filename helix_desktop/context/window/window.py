@@ -15,7 +15,7 @@ from helix_desktop.context.summaries import observation
 from helix_desktop.domain.digest import marker
 from helix_desktop.domain.events.rewrite import FoldMade, FormChosen
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
-from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
+from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade, Quote
 from helix_desktop.domain.messages import Message, ModelInfo, ModelRequest, ToolCall, ToolSpec
 
 NO_OUTPUT = "(no output)"
@@ -146,14 +146,19 @@ def project(transcript: Transcript, policy: ContextPolicy, frame: PromptFrame) -
 def _render_handover(
     transcript: Transcript, policy: ContextPolicy, frame: PromptFrame, handover: HandoverMade
 ) -> tuple[Message, int]:
-    texts = handovers.user_texts(transcript, handover, policy.user_text_tokens, frame.info.window)
+    cap, window = policy.user_text_tokens, frame.info.window
+    texts = handovers.user_texts(transcript, handover, cap, window)
     words = handovers.agent_texts(transcript, handover.words)
-    text = handovers.render_handover(handover, handovers.quote_messages(texts), words)
-    return Message("user", text), _handover_tokens(handover, texts)
+    quotes = handovers.inherited_quotes(transcript, handover, cap, window)
+    text = handovers.render_handover(handover, handovers.quote_messages(texts), words, quotes)
+    return Message("user", text), _handover_tokens(handover, texts, quotes)
 
 
-def _handover_tokens(handover: HandoverMade, texts: Sequence[tuple[int, str, int]]) -> int:
-    return handover.tokens + sum(tokens + FRAMING_TOKENS for _, _, tokens in texts) + FRAMING_TOKENS
+def _handover_tokens(
+    handover: HandoverMade, texts: Sequence[tuple[int, str, int]], quotes: Sequence[Quote]
+) -> int:
+    words = [*(tokens for _, _, tokens in texts), *(quote.tokens for quote in quotes)]
+    return handover.tokens + sum(tokens + FRAMING_TOKENS for tokens in words) + FRAMING_TOKENS
 
 
 def handover_tokens(transcript: Transcript, policy: ContextPolicy, window: int) -> int:
@@ -162,7 +167,8 @@ def handover_tokens(transcript: Transcript, policy: ContextPolicy, window: int) 
         return 0
     _, handover = transcript.handover
     texts = handovers.user_texts(transcript, handover, policy.user_text_tokens, window)
-    return _handover_tokens(handover, texts)
+    quotes = handovers.inherited_quotes(transcript, handover, policy.user_text_tokens, window)
+    return _handover_tokens(handover, texts, quotes)
 
 
 def in_call_order(entries: list[WindowEntry]) -> list[WindowEntry]:

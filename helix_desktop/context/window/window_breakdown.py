@@ -99,11 +99,15 @@ def _tool_items(frame: PromptFrame) -> list[WindowItem]:
 def _entry_item(entry: WindowEntry, tokens: int, transcript: Transcript) -> WindowItem:
     match entry:
         case SummaryBlock(event=HandoverMade() as made):
-            why = text.plural(
-                made.messages,
-                "Replaces %n message, up to e{last}",
-                "Replaces %n messages, up to e{last}",
-                last=str(made.upto),
+            why = (
+                text("From the session “{title}”", title=made.origin_title)
+                if made.origin
+                else text.plural(
+                    made.messages,
+                    "Replaces %n message, up to e{last}",
+                    "Replaces %n messages, up to e{last}",
+                    last=str(made.upto),
+                )
             )
             return WindowItem(entry.seq, "handover", text("Handover"), tokens, "summarized", why)
         case SummaryBlock(event=FoldMade() as fold):

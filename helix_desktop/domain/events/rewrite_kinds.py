@@ -25,11 +25,15 @@ class RewriteKind(StrEnum):
 
 
 class HandoverTrigger(RewriteKind):
-    """What started a handover: the policy's threshold, the user, a request that did not fit."""
+    """What started a handover: the policy's threshold, the user, a request that did not fit.
+
+    CONTINUED: the session began with it; it is of another session.
+    """
 
     THRESHOLD = "threshold"
     MANUAL = "manual"
     OVERFLOW = "overflow"
+    CONTINUED = "continued"
 
 
 class PlacementReason(RewriteKind):

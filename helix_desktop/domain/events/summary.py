@@ -127,6 +127,14 @@ class ObservationsFailed(EventBase, frozen=True, tag="observations-failed"):
     refused: str = ""
 
 
+class Quote(msgspec.Struct, frozen=True):
+    """Words of another session, verbatim, and their tokens."""
+
+    by: Literal["user", "agent"]
+    text: str
+    tokens: int
+
+
 class HandoverMade(EventBase, frozen=True, tag="handover-made"):
     """Older messages were replaced by a summary.
 
@@ -138,6 +146,9 @@ class HandoverMade(EventBase, frozen=True, tag="handover-made"):
     it started, 0 where none was the trigger or none was recorded. `refused` is the text of a model before
     this one that was not used. The index is named by the first `handle_digits` of its hex digits. `words` are
     the seqs of the agent's messages in the newest complete turn, which stay verbatim.
+    With an `origin` it is the handover of that other session, titled `origin_title`, which this one
+    continues: made there as `origin_seq` (0: as it would have been then). It covers nothing here, and
+    `quotes` go with it. Its sentences name no sources: events of another log would be others here.
     """
 
     upto: int
@@ -167,6 +178,10 @@ class HandoverMade(EventBase, frozen=True, tag="handover-made"):
     handle_digits: int = 64
     coverage: tuple[Coverage, ...] = ()
     words: tuple[int, ...] = ()
+    origin: str = ""
+    origin_title: str = ""
+    origin_seq: int = 0
+    quotes: tuple[Quote, ...] = ()
 
 
 class HandoverFailed(EventBase, frozen=True, tag="handover-failed"):

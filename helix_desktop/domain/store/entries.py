@@ -168,6 +168,7 @@ class SessionSummary(msgspec.Struct, frozen=True):
     `parent` is the session whose subagent it is; `ratios` holds, by model, the provider's tokens per token of
     our count, as its newest reports say; `trashed` is when it went to the trash, 0 when it did not. `spent`
     and `cost` are what its model calls took, in tokens and US dollars, those of its subagents not among them.
+    `origin` is the session that it continues.
     `used` and `window` are what the gauge said when it was stored; `count` is what it says it from, whichever
     model and policy hold now. None: an older version stored it.
     """
@@ -187,3 +188,4 @@ class SessionSummary(msgspec.Struct, frozen=True):
     spent: int = 0
     cost: float = 0.0
     count: WindowCount | None = None
+    origin: str = ""

@@ -192,7 +192,7 @@ def _savings(transcript: Transcript) -> Iterator[Saving]:
                 yield Saving("fold", saved)
             case ObservationsPlaced(saved=saved):
                 yield Saving("observations", saved)
-            case HandoverMade(before=before, after=after):
+            case HandoverMade(before=before, after=after) if before:
                 yield Saving("handover", before - after)
 
 

@@ -91,7 +91,7 @@ class SessionController(QObject):
             workspace.id if workspace else "", conversation.session.id if conversation else ""
         )
         self.session_changing.emit()
-        self.timeline.show(conversation)
+        self.timeline.show(workspace, conversation)
         self.next_messages.show(conversation)
         self.session_changed.emit()
         self._show_background_jobs()

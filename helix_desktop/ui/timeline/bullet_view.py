@@ -32,11 +32,11 @@ _STYLED = re.compile(r"`([^`]+)`|\*\*([^*]+)\*\*")
 
 
 class BulletView(Themed, QWidget):
-    """One sentence with the events it comes from as chips; without any it is flagged."""
+    """One sentence with the events it comes from as chips; without any it is flagged, if `is_flagged`."""
 
     source_clicked = Signal(int)
 
-    def __init__(self, bullet: Bullet, role: TextRole = "text") -> None:
+    def __init__(self, bullet: Bullet, role: TextRole = "text", *, is_flagged: bool = True) -> None:
         super().__init__()
         self._role = role
         self._text, self._styles = _strip_markup(bullet.text)
@@ -49,7 +49,7 @@ class BulletView(Themed, QWidget):
             chip.setToolTip(tr("Show source in chat"))
             chip.clicked.connect(lambda _=False, source=seq: self.source_clicked.emit(source))
             self._chips.append(chip)
-        if not bullet.sources:
+        if not bullet.sources and is_flagged:
             flag = Pill(tr("No source"), "warn", "triangle-alert")
             flag.setToolTip(tr("The model named no source for this sentence"))
             self._chips.append(flag)

@@ -77,6 +77,9 @@ class HandoverCard:
     spent: int = 0  # tokens in and out of all its calls
     cost: float = 0.0  # US dollars
     refused: str = ""  # what a model before wrote that was not used
+    origin: str = ""  # the session that it is of, and its title; empty: this one
+    origin_title: str = ""
+    quotes: tuple[str, ...] = ()  # words of that session, verbatim
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,6 +259,14 @@ class PresentCard:
 
 
 @dataclass(frozen=True, slots=True)
+class Continuation:
+    """A session that continues this one, and its title."""
+
+    session: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
 class UsagePoint:
     """Tokens in the context window just after an event; `window` is its size then, 0: not known."""
 
@@ -282,6 +293,7 @@ class TimelineState:
     is_managed: bool = True
     saved: int = 0
     present: PresentCard | None = None
+    continuations: tuple[Continuation, ...] = ()
 
 
 def card_group(card: TimelineCard) -> Group:

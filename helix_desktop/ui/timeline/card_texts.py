@@ -18,6 +18,7 @@ from helix_desktop.ui.timeline.card_data import (
 )
 from helix_desktop.words.left_context import explain_cached, explain_noted, explain_summarized
 from helix_desktop.words.rewrites import masked_contents_text
+from helix_desktop.words.sessions import session_title
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Timeline")
@@ -26,6 +27,8 @@ tr = Translator("Timeline")
 def card_title(card: TimelineCard) -> str:
     """Return what a card is called."""
     match card:
+        case HandoverCard(origin=origin) if origin:
+            title = tr("Handover of “{title}”", title=session_title(card.origin_title))
         case HandoverCard():
             title = tr("Handover {number}", number=card.number)
         case FoldCard():

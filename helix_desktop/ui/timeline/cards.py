@@ -53,6 +53,7 @@ class CardSignals(QObject):
     cancel = Signal()
     compact = Signal()
     copy = Signal(str)  # Markdown
+    session = Signal(str)  # another one, to show
     new_session = Signal(int)  # from a handover; 0: as it would be now
     unfolded = Signal(int, bool)
 
@@ -113,6 +114,14 @@ def index_pill(digest: str, entries: int, signals: CardSignals) -> Pill:
     pill.setAccessibleName(name)
     pill.setToolTip(f"{name}\n{tr('Open in cache')}")
     pill.clicked.connect(lambda: signals.digest.emit(digest))
+    return pill
+
+
+def session_pill(text: str, session: str, signals: CardSignals) -> Pill:
+    """Return the way to another session."""
+    pill = Pill(text, icon_name="link", clickable=True)
+    pill.setToolTip(tr("Open session"))
+    pill.clicked.connect(lambda: signals.session.emit(session))
     return pill
 
 

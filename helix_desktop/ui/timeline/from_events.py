@@ -239,6 +239,9 @@ def _handover(recorded: RecordedEvent, event: HandoverMade, number: int, undone:
         spent=event.spent,
         cost=event.cost,
         refused=event.refused,
+        origin=event.origin,
+        origin_title=event.origin_title,
+        quotes=tuple(quote.text for quote in event.quotes),
     )
 
 

@@ -12,7 +12,7 @@ from helix_desktop.domain.events.summary import SECTIONS
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.ui.design.buttons import IconButton
 from helix_desktop.ui.design.cards import Card
-from helix_desktop.ui.design.labels import TextLine
+from helix_desktop.ui.design.labels import SelectableText, TextLine
 from helix_desktop.ui.design.layout.beside import BesideOrBelow
 from helix_desktop.ui.design.layout.boxes import line
 from helix_desktop.ui.design.layout.disclosure import (
@@ -33,13 +33,15 @@ from helix_desktop.ui.timeline.cards import (
     index_pill,
     inside_pill,
     model_pill,
+    session_pill,
     time_label,
     undo_button,
     undone_pill,
 )
 from helix_desktop.words.left_context import explain_summarized
-from helix_desktop.words.numbers import format_integer, format_token_change
+from helix_desktop.words.numbers import format_integer, format_token_change, format_tokens
 from helix_desktop.words.rewrite_reasons import trigger_text
+from helix_desktop.words.sessions import session_title
 from helix_desktop.words.times import format_exact_duration
 from helix_desktop.words.translation import Translator
 
@@ -51,8 +53,10 @@ _, _DETAILS, _DONE, _ISSUES, _TODO, _ = SECTIONS
 _SUMMARY_FROM = (_ISSUES, _TODO, _DONE, _DETAILS)
 
 
-def section_disclosure(section: Section, role: TextRole, signals: CardSignals) -> Disclosure:
-    """Return one of the six sections, its bullets one below the other."""
+def section_disclosure(
+    section: Section, role: TextRole, signals: CardSignals, *, is_flagged: bool = True
+) -> Disclosure:
+    """Return one of the six sections, its bullets one below the other; see BulletView for `is_flagged`."""
 
     def build() -> QWidget:
         body = QWidget()
@@ -60,7 +64,7 @@ def section_disclosure(section: Section, role: TextRole, signals: CardSignals) -
         column.setContentsMargins(20, 0, 0, 6)
         column.setSpacing(3)
         for bullet in section.bullets:
-            view = BulletView(bullet, role)
+            view = BulletView(bullet, role, is_flagged=is_flagged)
             view.source_clicked.connect(signals.source)
             column.addWidget(view)
         return body
@@ -123,7 +127,8 @@ class HandoverView(Card):
         column.setSpacing(3)
         bullets = gist_bullets(self._card.sections)
         for bullet in bullets:
-            view = BulletView(bullet, "faint" if self._card.is_undone else "muted")
+            role: TextRole = "faint" if self._card.is_undone else "muted"
+            view = BulletView(bullet, role, is_flagged=not self._card.origin)
             view.source_clicked.connect(self._signals.source)
             column.addWidget(view)
         gist.setVisible(bool(bullets))
@@ -131,6 +136,8 @@ class HandoverView(Card):
 
     def _pills(self) -> list[QWidget]:
         card = self._card
+        if card.origin:
+            return self._origin_pills()
         change = format_token_change(card.before, card.after)
         messages = Pill(_messages_text(card), icon_name="message-square")
         messages.setToolTip(explain_summarized())
@@ -147,6 +154,24 @@ class HandoverView(Card):
         if card.focus:
             focus = ellipsize(card.focus, _MAX_FOCUS_CHARS)
             pills.append(Pill(tr("Focus: {focus}", focus=focus), icon_name="search"))
+        if card.index:
+            pills.append(index_pill(card.index, card.index_entries, self._signals))
+        if card.inside and not card.is_undone:
+            pills.append(inside_pill(card.inside))
+        return pills
+
+    def _origin_pills(self) -> list[QWidget]:
+        """Return what is known of a handover that another session left to this one."""
+        card = self._card
+        title = session_title(card.origin_title)
+        pills: list[QWidget] = [
+            session_pill(
+                tr("From “{title}”", title=ellipsize(title, _MAX_FOCUS_CHARS)), card.origin, self._signals
+            ),
+            Pill(tr("{tokens} tokens", tokens=format_tokens(card.after)), "accent", "gauge"),
+            Pill(_messages_text(card), icon_name="message-square"),
+            model_pill(card),
+        ]
         if card.index:
             pills.append(index_pill(card.index, card.index_entries, self._signals))
         if card.inside and not card.is_undone:
@@ -170,10 +195,13 @@ class HandoverView(Card):
         column.addWidget(line())
         column.addSpacing(4)
         self.parts = [
-            section_disclosure(section, self._text_role, self._signals) for section in self._card.sections
+            section_disclosure(section, self._text_role, self._signals, is_flagged=not self._card.origin)
+            for section in self._card.sections
         ]
         for part in self.parts:
             part.head.setChecked(part.head.isEnabled())
+        if self._card.quotes:
+            self.parts.append(_quotes_disclosure(self._card.quotes, self._text_role))
         if self._card.ledger:
             self.parts.append(ledger_disclosure(self._card.ledger, self._text_role))
         if self._card.refused:
@@ -187,12 +215,27 @@ class HandoverView(Card):
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         for words, callback in (
             (tr("Show in chat"), lambda: self._signals.show_in_chat.emit(seq)),
+            (tr("Start new session"), lambda: self._signals.new_session.emit(seq)),
             (tr("Export as Markdown…"), lambda: self._signals.export.emit(seq)),
         ):
             action = QAction(words, menu)
             action.triggered.connect(callback)
             menu.addAction(action)
         return menu
+
+
+def _quotes_disclosure(quotes: Sequence[str], role: TextRole) -> Disclosure:
+    """Return the words of another session, verbatim."""
+    head = DisclosureHead(
+        tr("Said there, verbatim"), tr.plural(len(quotes), "%n message", "%n messages"), role
+    )
+
+    def build() -> QWidget:
+        words = SelectableText("\n\n".join(quotes), 13, "muted")
+        words.setContentsMargins(20, 0, 0, 4)
+        return words
+
+    return Disclosure(head, build)
 
 
 def _messages_text(card: HandoverCard) -> str:

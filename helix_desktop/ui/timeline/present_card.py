@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites import planner
 from helix_desktop.context.summaries.edited_handover import to_markdown
-from helix_desktop.context.summaries.present_handover import PresentHandover, present_handover
+from helix_desktop.context.summaries.present_handover import PresentHandover, PresentHandoverWriter
 from helix_desktop.context.window.usage_gauge import UsageGauge
+from helix_desktop.domain.events.summary import Coverage
+from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.ui.timeline.card_data import Bullet, PresentCard, Section
+from helix_desktop.words.coverage import coverage_text
+from helix_desktop.words.numbers import format_integer
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Timeline")
 
+_MAX_NAMES, _MAX_NAME_CHARS = 4, 60  # missing facts that are listed
+
 
 def build_present_card(
-    transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge
+    writer: PresentHandoverWriter, transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge
 ) -> PresentCard | None:
     """Return the card; None without messages. Its time grows with the log: call it in a thread."""
     if not transcript.items:
         return None
-    present = present_handover(transcript, policy.ledger_tokens)
+    present = writer.write(transcript, policy.ledger_tokens)
     plan = planner.handover_now(transcript, policy, gauge)
     return PresentCard(
         present.messages,
@@ -29,9 +37,22 @@ def build_present_card(
             for section in present.sections
         ),
         present.ledger,
+        coverage_text(present.coverage),
+        _missing_text(present.coverage),
         markdown=_markdown(present),
         can_write=plan is not None and planner.is_worthwhile(transcript, policy, gauge, plan.cut),
     )
+
+
+def _missing_text(coverage: Sequence[Coverage]) -> str:
+    """Return what the handover does not name; empty if it names all."""
+    names = [fact.text for kind in coverage for fact in kind.missing]
+    if not names:
+        return ""
+    listed = ", ".join(ellipsize(name, _MAX_NAME_CHARS) for name in names[:_MAX_NAMES])
+    if names[_MAX_NAMES:]:
+        listed = tr("{names} and {count} more", names=listed, count=format_integer(len(names) - _MAX_NAMES))
+    return tr("Not in it, but can be recalled: {names}", names=listed)
 
 
 def _markdown(present: PresentHandover) -> str:

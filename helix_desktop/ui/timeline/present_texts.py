@@ -23,7 +23,10 @@ def status_text(state: TimelineState) -> str:
     full = state.used + state.saved
     if state.saved and state.window:
         sentences.append(
-            tr("Without that, it would be {share}.", share=format_whole_percent(full / state.window))
+            tr(
+                "With every message in full, it would be {share}.",
+                share=format_whole_percent(full / state.window),
+            )
         )
     if state.is_managed:
         sentences.append(tr("Compaction starts at {share}.", share=format_whole_percent(state.threshold)))
@@ -34,7 +37,7 @@ def status_text(state: TimelineState) -> str:
 
 def _what_keeps(state: TimelineState, used: str) -> str:
     holding = [card for card in state.cards if not getattr(card, "is_undone", False)]
-    if any(isinstance(card, HandoverCard) for card in holding):
+    if any(isinstance(card, HandoverCard) and not card.origin for card in holding):
         return tr("The context is {used} full.", used=used)
     has_notes = any(isinstance(card, FoldCard | PlacedCard) for card in holding)
     has_cached = any(isinstance(card, SweepCard) for card in holding)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 
+from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.cards import Card
 from helix_desktop.ui.design.labels import IconLabel, SelectableText, TextLine
@@ -16,12 +17,14 @@ from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.timeline.bullet_view import BulletView
-from helix_desktop.ui.timeline.card_data import PresentCard
-from helix_desktop.ui.timeline.cards import CardSignals
+from helix_desktop.ui.timeline.card_data import Continuation, PresentCard
+from helix_desktop.ui.timeline.cards import CardSignals, session_pill
 from helix_desktop.ui.timeline.handover_view import gist_bullets, section_disclosure
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Timeline")
+
+_MAX_TITLE_CHARS = 40  # characters of another session's title
 
 
 class PresentView(Card):
@@ -44,12 +47,15 @@ class PresentView(Card):
         )
         self._coverage = SelectableText("", 12, "muted")
         self._messages = Pill("", icon_name="message-square")
+        self._continuations: tuple[Continuation, ...] = ()
+        self._links = QWidget()
+        self._links.setLayout(column(gap=4))
+        self._links.hide()
         self._without_model = Pill(tr("Without a model"), icon_name="list")
         self._without_model.setToolTip(tr("Made from the log. Nothing is stored or sent."))
         self.write_button = _button(tr("Write with a model…"), "pencil", "present-write")
         self.session_button = _button(tr("Start new session"), "plus", "present-session")
         self.session_button.setToolTip(tr("Start a session whose context begins with this handover"))
-        self.session_button.hide()
         self.copy_button = _button(tr("Copy"), "copy", "present-copy")
         self.copy_button.setToolTip(tr("Copy the whole handover as Markdown"))
         self.opener = DisclosureHead(tr("Full handover"), "", "muted")
@@ -69,6 +75,7 @@ class PresentView(Card):
         self.body.addLayout(coverage)
         self.body.addWidget(FlowBox([self._messages, self._without_model]))
         self.body.addWidget(FlowBox([self.write_button, self.session_button, self.copy_button]))
+        self.body.addWidget(self._links)
         self.body.addWidget(self.opener)
         self.body.addWidget(self._details)
 
@@ -96,6 +103,22 @@ class PresentView(Card):
         self._fill(self._gist, bullets)
         self._gist.setVisible(bool(bullets) and not self.opener.isChecked())
         self._show_details()
+
+    def set_continuations(self, continuations: tuple[Continuation, ...]) -> None:
+        """Show which sessions continue this one."""
+        if continuations == self._continuations:
+            return
+        self._continuations = continuations
+        pills = [
+            session_pill(
+                tr("Continued in “{title}”", title=ellipsize(other.title, _MAX_TITLE_CHARS)),
+                other.session,
+                self._signals,
+            )
+            for other in continuations
+        ]
+        self._fill(self._links, [FlowBox(pills)] if pills else [])
+        self._links.setVisible(bool(pills))
 
     def _show_details(self) -> None:
         is_open, card = self.opener.isChecked(), self._card

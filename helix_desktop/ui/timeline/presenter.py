@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 
 from helix_desktop.agent.conversation import Conversation
+from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.summaries.present_handover import PresentHandoverWriter
 from helix_desktop.context.window.usage_gauge import UsageGauge
-from helix_desktop.ui.timeline.card_data import PresentCard, RunningCard, TimelineState
+from helix_desktop.ui.timeline.card_data import Continuation, PresentCard, RunningCard, TimelineState
 from helix_desktop.ui.timeline.from_events import build_cards
 from helix_desktop.ui.timeline.present_card import build_present_card
 from helix_desktop.ui.timeline.usage_points import usage_points, with_current_usage
 from helix_desktop.ui.timeline.view import Timeline
+from helix_desktop.words.sessions import session_title
 
 
 class TimelinePresenter:
@@ -19,16 +22,19 @@ class TimelinePresenter:
 
     def __init__(self, view: Timeline) -> None:
         self._view = view
+        self._workspace: OpenWorkspace | None = None
         self._conversation: Conversation | None = None
         self._running: RunningCard | None = None
+        self._writer: tuple[Conversation, PresentHandoverWriter] | None = None
+        self._present_lock = asyncio.Lock()
         self._present: PresentCard | None = None
         self._present_for: tuple[str, int, ContextPolicy] | None = None  # what it was written for
         self._is_loaded = False  # whether it shows this conversation, and not the previous one
         self._pending_reveal = self._first_card = 0  # events whose cards are to be in sight
 
-    def show(self, conversation: Conversation | None) -> None:
-        """Show another conversation, or none, from the next `refresh` on."""
-        self._conversation = conversation
+    def show(self, workspace: OpenWorkspace | None, conversation: Conversation | None) -> None:
+        """Show another conversation of a workspace, or none, from the next `refresh` on."""
+        self._workspace, self._conversation = workspace, conversation
         self._first_card, self._is_loaded = 0, False
 
     def set_running(self, card: RunningCard | None) -> None:
@@ -38,8 +44,8 @@ class TimelinePresenter:
 
     async def refresh(self) -> None:
         """Show the log as it is now. Reads it in a thread: a long log takes longer than a frame."""
-        conversation = self._conversation
-        if conversation is None:
+        conversation, workspace = self._conversation, self._workspace
+        if conversation is None or workspace is None:
             return
         transcript = conversation.session.transcript
         log, (window, gauge) = list(conversation.session.log), conversation.window.measure()
@@ -49,6 +55,7 @@ class TimelinePresenter:
             await asyncio.to_thread(usage_points, log), last, gauge.used, gauge.window
         )
         present = await self._present_card(conversation, gauge)
+        sessions = await workspace.sessions()
         if conversation is not self._conversation:
             return
         policy = conversation.window.policy
@@ -64,6 +71,11 @@ class TimelinePresenter:
                 policy.enabled,
                 round(saved * gauge.ratio),
                 present,
+                tuple(
+                    Continuation(other.id, session_title(other.title))
+                    for other in sessions
+                    if other.origin == conversation.session.id
+                ),
             )
         )
         self._view.reveal(self._pending_reveal or self._first_card, at_top=not self._pending_reveal)
@@ -73,11 +85,17 @@ class TimelinePresenter:
     async def _present_card(self, conversation: Conversation, gauge: UsageGauge) -> PresentCard | None:
         """Return the handover as it would be now; written anew only where the log went on."""
         transcript, policy = conversation.session.transcript, conversation.window.policy
-        written_for = (conversation.session.id, transcript.last_seq, policy)
-        if written_for != self._present_for:
-            self._present = await asyncio.to_thread(build_present_card, transcript.fork(), policy, gauge)
-            self._present_for = written_for
-        return self._present
+        async with self._present_lock:
+            if self._writer is None or self._writer[0] is not conversation:
+                self._writer = conversation, PresentHandoverWriter()
+            written_for = (conversation.session.id, transcript.last_seq, policy)
+            if written_for != self._present_for:
+                writer = self._writer[1]
+                self._present = await asyncio.to_thread(
+                    build_present_card, writer, transcript.fork(), policy, gauge
+                )
+                self._present_for = written_for
+            return self._present
 
     def reveal(self, seq: int) -> None:
         """Bring the card of an event into sight at the next `refresh` that has it."""

@@ -68,6 +68,8 @@ class Timeline(Themed, QWidget):
     retry_requested = Signal(str)  # an Attempt
     compact_requested = Signal()
     copy_requested = Signal(str)  # a handover as Markdown
+    session_requested = Signal(str)  # another one, to show
+    new_session_requested = Signal(int)  # from a handover; 0: from the one as it would be now
     compose_requested = Signal()  # the empty state's button
     cancel_requested = Signal()  # of the running compaction
     scrolled = Signal()
@@ -109,6 +111,7 @@ class Timeline(Themed, QWidget):
         self.present.setVisible(state.present is not None)
         if state.present is not None:
             self.present.set_card(state.present, status_text(state))
+            self.present.set_continuations(state.continuations)
         self.set_running(state.running)
         self._show_cards()
 
@@ -211,6 +214,8 @@ class Timeline(Themed, QWidget):
         self.spark.point_clicked.connect(self.show_in_chat)
         wishes.compact.connect(self.compact_requested)
         wishes.copy.connect(self.copy_requested)
+        wishes.session.connect(self.session_requested)
+        wishes.new_session.connect(self.new_session_requested)
         self.empty.button_clicked.connect(self.compose_requested)
         self.filter_bar.changed.connect(self._show_cards)
 

@@ -13,6 +13,7 @@ from helix_desktop.agent.workspace_cleanup import run_housekeeping
 from helix_desktop.domain.errors import HelixError, StoreClosed, WorkspaceMissing
 from helix_desktop.domain.events.session import NEW_TITLE
 from helix_desktop.domain.store.retention import RetentionRule
+from helix_desktop.domain.user_text import TextContext
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.ui.design.dialogs import pick_folder
 from helix_desktop.ui.design.window_placement import bring_to_front
@@ -27,6 +28,7 @@ from helix_desktop.words.translation import Translator, translate
 from helix_desktop.workspaces.record import WorkspaceRecord
 
 tr = Translator("Workspaces")
+text = TextContext("Workspaces")
 
 _CLOSED_BANNER = "workspace-closed"
 
@@ -73,6 +75,9 @@ class WorkspaceController(QObject):
         )
         for requested in (window.sidebar.session_selected, self.session_controller.session_requested):
             requested.connect(lambda session: start(self.open_session(session), "open session"))
+        timeline = context.views.timeline
+        timeline.session_requested.connect(lambda session: start(self._follow_link(session), "open session"))
+        timeline.new_session_requested.connect(lambda seq: start(self.continue_session(seq), "new session"))
         for renamed in (window.sidebar.session_renamed, window.top_bar.renamed):
             renamed.connect(lambda *names: start(self._rename_session(*names), "rename"))
         window.welcome.sample_requested.connect(lambda: start(self.open_sample(), "sample"))
@@ -261,6 +266,28 @@ class WorkspaceController(QObject):
         await self._show_session(workspace, session)
         self._window.show_page("chat")
         self._window.commands.focus_composer.trigger()
+
+    async def continue_session(self, handover_seq: int) -> None:
+        """Begin a session with a handover of the one on screen; 0: with the one as it would be now."""
+        workspace, conversation = self._active_workspace.opened, self.session_controller.conversation
+        if workspace is None or conversation is None:
+            return
+        async with self._new_session_lock:
+            continued = await workspace.continue_session(conversation.session.id, handover_seq)
+        await self._show_session(workspace, continued.session.id)
+        self._window.show_page("chat")
+        self._window.commands.focus_composer.trigger()
+
+    async def _follow_link(self, session: str) -> None:
+        """Show the session that another one continues, or that continues it."""
+        workspace = self._active_workspace.require()
+        if session not in {info.id for info in await workspace.sessions()}:
+            raise HelixError(
+                text("That session isn't in this workspace."),
+                text("It was deleted."),
+                text("Its outputs can still be recalled here. Look for the session in the trash."),
+            )
+        await self.open_session(session)
 
     async def reopen(self, workspace_id: str) -> None:
         """Let go of a workspace and open it again, as its folder is now."""

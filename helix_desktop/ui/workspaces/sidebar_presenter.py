@@ -172,7 +172,9 @@ def _item(
 ) -> SessionItem:
     here = workspace.find_open(session.id)
     name = model_name(session.model, session.model.startswith(_DEMO_PROVIDER))
-    parts = [tr.plural(session.messages, "%n message", "%n messages"), *([name] if name else [])]
+    origin = next((other.title for other in others if other.id == session.origin), "")
+    parts = [tr("From “{title}”", title=session_title(origin))] if origin else []
+    parts += [tr.plural(session.messages, "%n message", "%n messages"), *([name] if name else [])]
     cost = session.cost + sum(other.cost for other in others if other.parent == session.id)
     if cost:
         parts.append(format_usd(cost))

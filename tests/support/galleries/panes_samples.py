@@ -226,7 +226,7 @@ def present_card() -> PresentCard:
         _SECTIONS,
         "rwe src/helix/stream.py 9f3a1c04 e37\n$ pytest -q (exit 0) 1d29c0aa e41",
         "Names 14 of 16 files · 9 of 9 commands · 3 of 3 instructions",
-        "Doesn't name: docs/DESIGN.md, tests/test_stream.py",
+        "Not in it, but can be recalled: docs/DESIGN.md, tests/test_stream.py",
         "# Handover",
     )
 

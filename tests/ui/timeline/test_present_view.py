@@ -40,7 +40,7 @@ def test_the_empty_state_leads_to_the_first_message(qtbot: QtBot, pane: Timeline
         (
             quiet_timeline_state(),
             "Nothing was compacted yet: notes and cached outputs keep the context at 14 %. "
-            "Without that, it would be 61 %. Compaction starts at 85 %.",
+            "With every message in full, it would be 61 %. Compaction starts at 85 %.",
         ),
         (
             replace(quiet_timeline_state(), cards=(fold_card(1, 4),), saved=0, is_managed=False),

@@ -1,0 +1,131 @@
+"""A handover that a new session begins with: taken from another session of the same workspace."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.summaries.coverage_check import also_named
+from helix_desktop.context.summaries.handover import inherited_quotes, user_texts
+from helix_desktop.context.summaries.index_entry import build_index_entry
+from helix_desktop.context.summaries.present_handover import present_handover
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
+from helix_desktop.domain.events.session import AssistantSpoke, UserSpoke
+from helix_desktop.domain.events.summary import Bullet, HandoverMade, Quote, Section
+from helix_desktop.domain.user_text import TextContext
+
+_text = TextContext("Context")
+
+_LAST_ANSWER_TOKENS = 4_000  # the newest answer goes along up to this size: follow-ups are about it
+_COVERED = 1  # the event before it in its own log: the session's start, which is no message
+_EVENT_NUMBER = re.compile(r"[ ,]*\[?\be\d+(?:-e\d+)?\]?$")
+_CITED = re.compile(r" \[e\d+\]")
+_COPY = re.compile(r" \((\d+)\)$")
+
+
+def continued_handover(
+    transcript: Transcript, session: str, seq: int, policy: ContextPolicy, window: int
+) -> tuple[HandoverMade, str]:
+    """Return the first event of a session that continues another one, and the text of its index entry.
+
+    `transcript` is that of the other one, `session`; `seq` is a handover of it, 0 the handover as it would
+    be now, of every message. The text is empty where the index entry is stored already. Event numbers of the
+    other session are left out: here they would name other events. Raise InvalidInput if there is no such
+    handover, or no message. The tokens of the event are to be counted.
+    """
+    recorded = transcript.rewrites.handovers.get(seq)
+    source = recorded if seq else _present(transcript, policy)
+    if source is None:
+        raise InvalidInput(
+            _text("No session can start from this."),
+            _text("Event e{event} isn't a handover of that session.", event=str(seq))
+            if seq
+            else _text("That session has no messages yet."),
+            _text("Choose another session or handover."),
+        )
+    index_text, entries = "", source.index_entries
+    if not seq:
+        index_text, entries = build_index_entry(transcript, 0, source.upto)
+    index = digest_of(index_text.encode("utf-8", "surrogatepass")) if index_text else source.index
+    event = msgspec.structs.replace(
+        source,
+        upto=_COVERED,
+        kept=0,
+        sections=tuple(_without_sources(section) for section in source.sections),
+        ledger=_without_numbers(source),
+        coverage=(),
+        handle_digits=policy.handle_digits,
+        words=(),
+        index=index,
+        index_entries=entries,
+        before=0,
+        former=0,
+        trigger=HandoverTrigger.CONTINUED,
+        calls=0, spent=0, cost=0.0, duration_ms=0, threshold=0.0, refused="", fallback="",
+        origin=session,
+        origin_title=transcript.title,
+        origin_seq=seq,
+        quotes=_quotes(transcript, source, policy, window),
+    )  # fmt: skip
+    return event, index_text
+
+
+def continued_title(title: str) -> str:
+    """Return the title of a session that continues one of this title: the same with the next number."""
+    copy = _COPY.search(title)
+    return f"{title[: copy.start()]} ({int(copy.group(1)) + 1})" if copy else f"{title} (2)"
+
+
+def _present(transcript: Transcript, policy: ContextPolicy) -> HandoverMade | None:
+    present = present_handover(transcript, policy.ledger_tokens)
+    if not present.messages:
+        return None
+    return HandoverMade(
+        upto=present.upto,
+        kept=0,
+        sections=present.sections,
+        ledger=present.ledger,
+        coverage=present.coverage,
+        index="",
+        index_entries=0,
+        tokens=0,
+        before=0,
+        after=0,
+        messages=present.messages,
+        model="",
+        trigger=HandoverTrigger.CONTINUED,
+    )
+
+
+def _without_numbers(handover: HandoverMade) -> str:
+    """Return the ledger, and below it what the check found missing, without the numbers of events."""
+    lines = [_EVENT_NUMBER.sub("", line) for line in handover.ledger.splitlines()]
+    return "\n".join([*lines, *_CITED.sub("", also_named(handover.coverage)).splitlines()])
+
+
+def _without_sources(section: Section) -> Section:
+    return Section(section.title, tuple(Bullet(bullet.text) for bullet in section.bullets))
+
+
+def _quotes(
+    transcript: Transcript, handover: HandoverMade, policy: ContextPolicy, window: int
+) -> tuple[Quote, ...]:
+    """Return the words that go along verbatim: the user's covered ones that fit, and the newest answer."""
+    cap = policy.user_text_tokens
+    own = user_texts(transcript, handover, cap, window)
+    quotes = [*inherited_quotes(transcript, handover, cap, window)]
+    quotes += [Quote("user", text, tokens) for _, text, tokens in own]
+    instruction = transcript.item(handover.kept)  # it stays in the other window as a message
+    if instruction is not None and isinstance(instruction.event, UserSpoke):
+        quotes.append(Quote("user", instruction.event.text, instruction.event.tokens))
+    covered = (item for item in reversed(transcript.items) if item.seq <= handover.upto)
+    answers = (item.event for item in covered if isinstance(item.event, AssistantSpoke) and item.event.text)
+    newest = next(answers, None)
+    if newest is not None and newest.tokens <= _LAST_ANSWER_TOKENS:
+        quotes.append(Quote("agent", newest.text, newest.tokens))
+    return tuple(quotes)
