@@ -24,13 +24,25 @@ _WORD = re.compile(r"\w+")
 
 
 class IdentifierUse(NamedTuple):
-    """An identifier in the arguments of a model call, and how many model calls ago it last occurred.
+    """An identifier in the arguments of a model call, how many model calls ago it last occurred, and where.
 
-    What the call before brought, or the user wrote behind it, is one call old.
+    What the call before brought, or the user wrote behind it, is one call old. `source` is that text.
     """
 
     name: str
     age: int
+    source: str = ""
+
+
+class Absence(NamedTuple):
+    """How far back what a call used, and its request did not have, was: in model calls.
+
+    `age` since the identifier last occurred in the recording, `absence` since the last request that had the
+    text, of that occurrence, unchanged; equal if none ever had it.
+    """
+
+    age: int
+    absence: int
 
 
 class Coverage(msgspec.Struct, frozen=True):
@@ -115,15 +127,16 @@ class _History:
         for name in identifiers_in("\n".join(argument_text(call.arguments) for call in message.calls)):
             last = self._last_occurrence(name)
             if last is not None:
-                yield IdentifierUse(name, self.calls + 1 - last)
+                text, calls = last
+                yield IdentifierUse(name, self.calls + 1 - calls, text)
 
-    def _last_occurrence(self, name: str) -> int | None:
-        """Return the number of model calls up to the newest text with an identifier; None without any."""
+    def _last_occurrence(self, name: str) -> tuple[str, int] | None:
+        """Return the newest text with an identifier, and the number of model calls up to it."""
         candidates = min((self._numbers_by_word.get(word, []) for word in _WORD.findall(name)), key=len)
         for number in reversed(candidates):
             text, calls = self._texts[number]
             if occurs_in(name, text):
-                return calls
+                return text, calls
         return None
 
 
@@ -139,28 +152,41 @@ class CoverageCounter:
 
     def __init__(self) -> None:
         self._argument_texts: dict[str, str] = {}
-        self._uses: list[tuple[IdentifierUse, bool]] = []  # True if it was in the request
+        self._last_calls: dict[str, int] = {}  # the newest model call whose request had a text, by the text
+        self._uses: list[tuple[int, bool]] = []  # age, and True if it was in the request
+        self.absences: list[Absence] = []
 
-    def add(self, uses: Sequence[IdentifierUse], request: Sequence[Message]) -> None:
-        """Add what a model call used, and the request that was sent for it."""
-        if uses:
-            text = self._text_of(request)
-            self._uses += [(use, occurs_in(use.name, text)) for use in uses]
+    def add(
+        self, call: int, uses: Sequence[IdentifierUse], request: Sequence[Message]
+    ) -> list[IdentifierUse]:
+        """Add what a model call (from 1) used, and the request sent for it; return what was not in it."""
+        texts = self._texts_of(request)
+        self._last_calls.update(dict.fromkeys(texts, call))
+        if not uses:
+            return []
+        text = "\n".join(texts)
+        absent = [use for use in uses if not occurs_in(use.name, text)]
+        self._uses += [(use.age, use not in absent) for use in uses]
+        for use in absent:
+            last_call = self._last_calls.get(use.source, call - use.age)
+            self.absences.append(Absence(use.age, call - last_call))
+        return absent
 
-    def _text_of(self, request: Sequence[Message]) -> str:
+    def _texts_of(self, request: Sequence[Message]) -> list[str]:
         """Return all texts of a request; most arguments are those of the request before."""
-        parts = [message.text for message in request]
+        texts = [message.text for message in request]
         for message in request:
             for call in message.calls:
                 if call.arguments not in self._argument_texts:
                     self._argument_texts[call.arguments] = argument_text(call.arguments)
-                parts.append(self._argument_texts[call.arguments])
-        return "\n".join(parts)
+                texts.append(self._argument_texts[call.arguments])
+        return texts
 
     @property
     def result(self) -> Coverage:
         """The counts so far."""
         groups = [
-            [is_in_window for use, is_in_window in self._uses if use.age > age] for age in (0, OLD, VERY_OLD)
+            [is_in_window for use_age, is_in_window in self._uses if use_age > age]
+            for age in (0, OLD, VERY_OLD)
         ]
         return Coverage(*(count for group in groups for count in (len(group), sum(group))))

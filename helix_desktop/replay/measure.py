@@ -15,6 +15,7 @@ from helix_desktop.context.window.request_validation import problems
 from helix_desktop.domain.errors import RequestInvalid, RequestTooLarge
 from helix_desktop.domain.messages import Message
 from helix_desktop.replay.coverage import CoverageCounter, find_uses
+from helix_desktop.replay.lookups import LookupCounter, draw_sample
 from helix_desktop.replay.message_tokens import MessageTokenCounter
 from helix_desktop.replay.ports import RawMessage, Replay
 from helix_desktop.replay.reachability import OriginalOutputs, Reachability, measure_reachability
@@ -90,7 +91,7 @@ class MeasuredRun:
         self._request_s: list[float] = []
         self._feed_s: list[float] = []
         self._request: tuple[Message, ...] = ()
-        self._coverage = CoverageCounter()
+        self._coverage, self._lookups = CoverageCounter(), LookupCounter(replay, tokens)
         self._invalid_by_rules = self._invalid_by_grammar = self._failed_requests = 0
         self._reasons: list[str] = []
         self._reachability: list[Reachability] = []
@@ -98,6 +99,7 @@ class MeasuredRun:
     def play(self, messages: Sequence[RawMessage]) -> None:
         """Feed all messages, and take a request before each message of the assistant."""
         uses = find_uses(map(as_message, messages))
+        sample = draw_sample(uses)
         call = 0
         for message, turn_ends in with_turn_ends(messages):
             if message["role"] == "assistant":
@@ -106,7 +108,9 @@ class MeasuredRun:
                 self._take_request()
                 self._insert_recalls(as_message(message))
                 if self._failed_requests == failed_before:
-                    self._coverage.add(uses[call - 1], self._request)
+                    for use in self._coverage.add(call, uses[call - 1], self._request):
+                        if (call, use.name) in sample:
+                            self._lookups.look_up(use.name, self._request)
                 every = self._options.reach_every
                 if call == len(uses) or (every and call % every == 0):
                     self._check_reachability(call)
@@ -169,10 +173,17 @@ class MeasuredRun:
             reach_checks=len(self._reachability),
             recalls=self._recalls.totals if self._recalls else Recalls(),
             coverage=self._coverage.result,
+            lookups=self._lookups.result,
             request_cpu=Timing.from_seconds(self._request_s),
             feed_cpu=Timing.from_seconds(self._feed_s),
         )
-        return MeasuredRecording(figures, tuple(self._request_s), tuple(self._feed_s))
+        return MeasuredRecording(
+            figures,
+            tuple(self._request_s),
+            tuple(self._feed_s),
+            tuple(self._coverage.absences),
+            tuple(self._lookups.tokens),
+        )
 
 
 def _measure_time(times: list[float], function: Callable[[], T]) -> T:

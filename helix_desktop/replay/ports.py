@@ -61,6 +61,10 @@ class Replay(Protocol):
         """Return the original bytes of a handle. Raises DigestUnknown."""
         ...
 
+    def call_cache_tool(self, name: str, arguments: Mapping[str, object]) -> str:
+        """Return what the model would get from a call of a tool on the cache now. Raises ToolError."""
+        ...
+
     def close(self) -> None:
         """Close the session and free its resources."""
         ...

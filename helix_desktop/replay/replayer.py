@@ -7,7 +7,9 @@ context manager that run in the app, on a store in memory, with a summary writer
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncGenerator, Coroutine, Mapping
+from functools import cached_property
 from typing import Any, TypeVar
 
 import msgspec
@@ -18,6 +20,7 @@ from helix_desktop.agent.models.roles import ModelRoles
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.window.manager import ContextManager
+from helix_desktop.config.paths import resources_dir
 from helix_desktop.config.prompts import load_prompts
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES, ContextPolicy
@@ -46,6 +49,8 @@ from helix_desktop.replay.ports import Counts
 from helix_desktop.store.memory.store import MemoryStore
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.tools.cache.recall import RecallCachedContent
+from helix_desktop.tools.registry import ToolRegistry
+from helix_desktop.tools.workspace_tools import create_cache_tools
 
 _text = TextContext("Replay")
 
@@ -234,6 +239,18 @@ class Replayer:
         if len(digests) != 1:
             raise DigestUnknown(_text("No single content begins with {handle}.", handle=handle))
         return digests[0]
+
+    def call_cache_tool(self, name: str, arguments: Mapping[str, object]) -> str:
+        """Return what the model would get from a call of a tool on the cache now. Raises ToolError.
+
+        Nothing is added to the session.
+        """
+        result = self._run(self._cache_tools.run(ToolCall("", name, json.dumps(arguments))))
+        return result.model_text or result.content.decode("utf-8", "replace")
+
+    @cached_property
+    def _cache_tools(self) -> ToolRegistry:
+        return create_cache_tools(self._store, resources_dir() / "prompts" / "tools", self._counter.count)
 
     @property
     def contents(self) -> ContentReader:

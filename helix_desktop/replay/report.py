@@ -46,6 +46,9 @@ def _recording_document(measured: MeasuredRecording) -> dict[str, Any]:
         "coverage_share": own.coverage_share,
         "coverage_share_old": own.coverage_share_old,
         "coverage_share_very_old": own.coverage_share_very_old,
+        "recall_distance": msgspec.to_builtins(own.recall_distance),
+        "lookup_share": own.lookup_share,
+        "lookup_tokens": own.lookup_tokens,
     }
     return {**msgspec.to_builtins(measured.result), **shares}
 
@@ -66,6 +69,10 @@ def _percent(share: float) -> str:
 def _percent_floor(share: float) -> str:
     """Format a share as percent, rounded down: 100.0 means that nothing is missing."""
     return current_language().show_decimal(math.floor(share * 1000) / 10, 1)
+
+
+def _pair(first: int, second: int) -> str:
+    return f"{format_integer(first)} / {format_integer(second)}"
 
 
 def _decimal(number: float) -> str:
@@ -102,6 +109,25 @@ _FIGURES: Sequence[Figure] = (
     Figure(
         text("last seen more than 20 model calls ago"),
         lambda totals: _percent(totals.coverage_share_very_old),
+        is_detail=True,
+    ),
+    Figure(
+        text("of those outside it, model calls since they were in it, p50 / p90"),
+        lambda totals: _pair(totals.recall_distance.absence_p50, totals.recall_distance.absence_p90),
+        is_detail=True,
+    ),
+    Figure(
+        text("of those outside it, model calls since they last occurred, p50 / p90"),
+        lambda totals: _pair(totals.recall_distance.age_p50, totals.recall_distance.age_p90),
+        is_detail=True,
+    ),
+    Figure(
+        text("identifiers outside the context that one call finds, %"),
+        lambda totals: _percent(totals.lookup_share),
+    ),
+    Figure(
+        text("tokens of that call, median"),
+        lambda totals: format_integer(round(totals.lookup_tokens)),
         is_detail=True,
     ),
     Figure(text("heavy recordings"), _heavy(lambda totals: format_integer(totals.files))),

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TypeVar
 
 import msgspec
 
-from helix_desktop.replay.coverage import Coverage
+from helix_desktop.replay.coverage import Absence, Coverage
+from helix_desktop.replay.lookups import Lookups
 from helix_desktop.replay.ports import Counts
 from helix_desktop.replay.reachability import Reachability
 from helix_desktop.replay.request_totals import SentTotals
 from helix_desktop.replay.simulated_recalls import Recalls
+
+Number = TypeVar("Number", int, float)
 
 HEAVY_SHARE = 0.85
 """A recording is heavy when its largest request, unmanaged, takes more than this share of the window."""
@@ -27,9 +31,28 @@ class Timing(msgspec.Struct, frozen=True):
     @classmethod
     def from_seconds(cls, seconds: Sequence[float]) -> Timing:
         """Return the timing of measured times in seconds; zeros for none."""
-        ordered = sorted(seconds) or [0.0]
-        p50, p95 = (ordered[math.ceil(share * len(ordered)) - 1] * 1e3 for share in (0.5, 0.95))
-        return cls(p50, p95, sum(ordered) / len(ordered) * 1e3)
+        times = seconds or [0.0]
+        return cls(percentile(times, 0.5) * 1e3, percentile(times, 0.95) * 1e3, sum(times) / len(times) * 1e3)
+
+
+class RecallDistance(msgspec.Struct, frozen=True):
+    """How far back what was used outside the window was: medians and 90th percentiles, see `Absence`."""
+
+    age_p50: int
+    age_p90: int
+    absence_p50: int
+    absence_p90: int
+
+    @classmethod
+    def from_absences(cls, absences: Sequence[Absence]) -> RecallDistance:
+        """Return the distances; zeros for none."""
+        ages, times = zip(*absences or [Absence(0, 0)], strict=True)
+        return cls(*(percentile(values, share) for values in (ages, times) for share in (0.5, 0.9)))
+
+
+def percentile(values: Sequence[Number], share: float) -> Number:
+    """Return a percentile by nearest rank: 0.9 is the 90th. Raises IndexError for no values."""
+    return sorted(values)[math.ceil(share * len(values)) - 1]
 
 
 class InvalidRequests(msgspec.Struct, frozen=True):
@@ -61,6 +84,7 @@ class RecordingResult(msgspec.Struct, frozen=True):
     reach_checks: int
     recalls: Recalls
     coverage: Coverage
+    lookups: Lookups
     request_cpu: Timing
     feed_cpu: Timing
 
@@ -71,8 +95,13 @@ class RecordingResult(msgspec.Struct, frozen=True):
 
 
 class MeasuredRecording(msgspec.Struct, frozen=True):
-    """A recording's figures, and the single processor times in seconds, which sums over recordings need."""
+    """A recording's figures, and the single values that figures of several recordings are made of.
+
+    Processor times in seconds, absences, and the tokens of each lookup that found what it was for.
+    """
 
     result: RecordingResult
     request_s: tuple[float, ...]
     feed_s: tuple[float, ...]
+    absences: tuple[Absence, ...] = ()
+    lookup_tokens: tuple[int, ...] = ()

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from statistics import fmean, median
 from typing import TypeVar
 
 import msgspec
 
 from helix_desktop.replay.coverage import Coverage
+from helix_desktop.replay.lookups import Lookups, median_tokens
 from helix_desktop.replay.ports import Counts
-from helix_desktop.replay.results import MeasuredRecording, RecordingResult, Timing
+from helix_desktop.replay.request_totals import SentTotals
+from helix_desktop.replay.results import MeasuredRecording, RecallDistance, RecordingResult, Timing
 from helix_desktop.replay.simulated_recalls import Recalls
 
-CountsT = TypeVar("CountsT", Counts, Recalls, Coverage)
+CountsT = TypeVar("CountsT", Counts, Recalls, Coverage, Lookups, SentTotals)
 
 
 class HeavyTotals(msgspec.Struct, frozen=True):
@@ -66,6 +68,10 @@ class Totals(msgspec.Struct, frozen=True):
     coverage_share: float
     coverage_share_old: float
     coverage_share_very_old: float
+    recall_distance: RecallDistance
+    lookups: Lookups
+    lookup_share: float
+    lookup_tokens: float
     rewrites: int
     over_window: int
     invalid_by_rules: int
@@ -88,35 +94,26 @@ def totals_of(measured: Sequence[MeasuredRecording]) -> Totals:
     files = [recording.result for recording in measured]
     if not files:
         raise ValueError("there is nothing to add up")
-    managed_input, unmanaged_input = _sum_pairs(
-        files, lambda result: (result.managed.input_tokens, result.unmanaged.input_tokens)
-    )
-    billed, unmanaged_billed = _sum_pairs(
-        files, lambda result: (result.managed.billed, result.unmanaged.billed)
-    )
-    by_message, unmanaged_by_message = _sum_pairs(
-        files, lambda result: (result.managed.billed_by_message, result.unmanaged.billed_by_message)
-    )
-    tool, unmanaged_tool = _sum_pairs(
-        files, lambda result: (result.managed.tool_tokens, result.unmanaged.tool_tokens)
-    )
+    managed = _sum_structs(SentTotals, [result.managed for result in files])
+    unmanaged = _sum_structs(SentTotals, [result.unmanaged for result in files])
     output_bytes = sum(result.reach.output_bytes for result in files)
+    lookups = _sum_structs(Lookups, [result.lookups for result in files])
     coverage = _sum_structs(Coverage, [result.coverage for result in files])
     return Totals(
         files=len(files),
-        requests=sum(result.managed.requests for result in files),
-        input_tokens=int(managed_input),
-        unmanaged_input_tokens=int(unmanaged_input),
-        billed=billed,
-        unmanaged_billed=unmanaged_billed,
-        input_of_sums=_share(managed_input, unmanaged_input),
+        requests=managed.requests,
+        input_tokens=managed.input_tokens,
+        unmanaged_input_tokens=unmanaged.input_tokens,
+        billed=managed.billed,
+        unmanaged_billed=unmanaged.billed,
+        input_of_sums=_share(managed.input_tokens, unmanaged.input_tokens),
         input_of_files=fmean(
             _share(result.managed.input_tokens, result.unmanaged.input_tokens) for result in files
         ),
-        billed_of_sums=_share(billed, unmanaged_billed),
+        billed_of_sums=_share(managed.billed, unmanaged.billed),
         billed_of_files=fmean(_share(result.managed.billed, result.unmanaged.billed) for result in files),
-        billed_by_message_of_sums=_share(by_message, unmanaged_by_message),
-        tool_saved=1 - _share(tool, unmanaged_tool),
+        billed_by_message_of_sums=_share(managed.billed_by_message, unmanaged.billed_by_message),
+        tool_saved=1 - _share(managed.tool_tokens, unmanaged.tool_tokens),
         reachable=_share(sum(result.reach.reachable_bytes for result in files), output_bytes),
         least_reachable=min(result.least_reachable for result in files),
         in_window=_share(sum(result.reach.window_bytes for result in files), output_bytes),
@@ -133,8 +130,14 @@ def totals_of(measured: Sequence[MeasuredRecording]) -> Totals:
         coverage_share=coverage.share,
         coverage_share_old=coverage.share_old,
         coverage_share_very_old=coverage.share_very_old,
-        rewrites=sum(result.managed.rewrites for result in files),
-        over_window=sum(result.managed.over_window for result in files),
+        recall_distance=RecallDistance.from_absences(
+            [absence for recording in measured for absence in recording.absences]
+        ),
+        lookups=lookups,
+        lookup_share=lookups.share,
+        lookup_tokens=median_tokens([tokens for recording in measured for tokens in recording.lookup_tokens]),
+        rewrites=managed.rewrites,
+        over_window=managed.over_window,
         invalid_by_rules=sum(result.faults.by_rules for result in files),
         invalid_by_grammar=sum(result.faults.by_grammar for result in files),
         not_made=sum(result.faults.not_made for result in files),
@@ -159,13 +162,6 @@ def _heavy_totals(files: Sequence[RecordingResult]) -> HeavyTotals | None:
         summaries=fmean(result.summaries for result in files),
         lossy=fmean(result.counts.lossy for result in files),
     )
-
-
-def _sum_pairs(
-    files: Iterable[RecordingResult], pair: Callable[[RecordingResult], tuple[float, float]]
-) -> tuple[float, float]:
-    pairs = [pair(result) for result in files]
-    return sum(managed for managed, _ in pairs), sum(unmanaged for _, unmanaged in pairs)
 
 
 def _share(part: float, total: float) -> float:

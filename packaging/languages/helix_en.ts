@@ -7804,6 +7804,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/replay/report.py" />
+            <source>identifiers outside the context that one call finds, %</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/replay/report.py" />
             <source>input, % of unmanaged</source>
             <translation type="unfinished" />
         </message>
@@ -7860,6 +7865,16 @@
         <message>
             <location filename="../../helix_desktop/replay/report.py" />
             <source>observations</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/replay/report.py" />
+            <source>of those outside it, model calls since they last occurred, p50 / p90</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/replay/report.py" />
+            <source>of those outside it, model calls since they were in it, p50 / p90</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -7965,6 +7980,11 @@
         <message>
             <location filename="../../helix_desktop/replay/report.py" />
             <source>times steps were noted</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/replay/report.py" />
+            <source>tokens of that call, median</source>
             <translation type="unfinished" />
         </message>
         <message>

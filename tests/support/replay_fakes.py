@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from typing import Any
 
 from helix_desktop.domain.digest import bare_marker, digest_of
-from helix_desktop.domain.errors import DigestUnknown
+from helix_desktop.domain.errors import DigestUnknown, ToolError
 from helix_desktop.domain.user_text import verbatim
 from helix_desktop.replay.ports import Counts, RawMessage
 
@@ -32,6 +34,9 @@ class UnmanagedReplay:
     def recall(self, digest: str) -> bytes:
         raise DigestUnknown(verbatim(f"Nothing is stored under {digest}."))
 
+    def call_cache_tool(self, name: str, arguments: Mapping[str, Any]) -> str:
+        raise ToolError("Nothing is stored.")
+
     def close(self) -> None:
         self.closed = True
 
@@ -54,6 +59,15 @@ class MarkerReplay(UnmanagedReplay):
 
     def recall(self, digest: str) -> bytes:
         return self.contents[digest] if digest in self.contents else super().recall(digest)
+
+    def call_cache_tool(self, name: str, arguments: Mapping[str, Any]) -> str:
+        """Return the question in quotes, then the lines that match."""
+        if name == "search_cached_content":
+            pattern, contents = re.escape(arguments["query"]), list(self.contents.values())
+        else:
+            pattern, contents = arguments["pattern"], [self.recall(arguments["hash"])]
+        lines = [line for content in contents for line in content.decode().splitlines()]
+        return "\n".join([f"Lines for {pattern!r}:", *(line for line in lines if re.search(pattern, line))])
 
     def request(self) -> list[dict[str, Any]]:
         newest = max(

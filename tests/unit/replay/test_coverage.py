@@ -12,6 +12,7 @@ from helix_desktop.domain.errors import RequestTooLarge
 from helix_desktop.domain.messages import Message, ToolCall
 from helix_desktop.domain.user_text import verbatim
 from helix_desktop.replay.coverage import (
+    Absence,
     Coverage,
     CoverageCounter,
     IdentifierUse,
@@ -21,6 +22,7 @@ from helix_desktop.replay.coverage import (
 from helix_desktop.replay.measure import MeasureOptions
 from helix_desktop.replay.parallel import measure_all
 from helix_desktop.replay.recording import as_message
+from helix_desktop.replay.results import RecallDistance
 from helix_desktop.replay.totals import totals_of
 from tests.support.replay_fakes import (
     MarkerReplay,
@@ -78,11 +80,17 @@ RECORDING = [
 
 
 def test_what_each_call_uses_of_what_came_before() -> None:
+    user, first, answer, go_on = (
+        RECORDING[0].text,
+        "src/a.py\nsrc/new.py",
+        RECORDING[2].text,
+        RECORDING[6].text,
+    )
     assert find_uses(RECORDING) == [
-        (IdentifierUse("src/a.py", 1),),
-        (IdentifierUse("RowError", 1), IdentifierUse("parseRow", 1)),
+        (IdentifierUse("src/a.py", 1, user),),
+        (IdentifierUse("RowError", 1, answer), IdentifierUse("parseRow", 1, answer)),
         (),
-        (IdentifierUse("src/new.py", 3), IdentifierUse("#12", 1)),
+        (IdentifierUse("src/new.py", 3, first), IdentifierUse("#12", 1, go_on)),
     ]
 
 
@@ -92,11 +100,25 @@ def test_coverage_counts_each_identifier_of_a_call_once_by_its_age() -> None:
         for name, age in (("a.py", 1), ("b.py", 5), ("c.py", 6), ("d.py", 20), ("e.py", 21), ("f.py", 99))
     ]
     counter = CoverageCounter()
-    counter.add(uses, [Message("user", "a.py b.py"), call('{"x": ["c.py", "e\\u002epy"]}'), output("ff.py")])
-    counter.add([], [Message("user", "a.py")])
+    request = [Message("user", "a.py b.py"), call('{"x": ["c.py", "e\\u002epy"]}'), output("ff.py")]
+    assert counter.add(100, uses, request) == [uses[3], uses[5]]
+    counter.add(101, [], [Message("user", "a.py")])
     assert counter.result == Coverage(6, 4, 4, 2, 2, 1)
-    counter.add(uses[:1], [Message("user", "nothing")])
+    counter.add(102, uses[:1], [Message("user", "nothing")])
     assert counter.result == Coverage(7, 4, 4, 2, 2, 1)
+
+
+def test_an_absence_lasts_since_the_last_request_with_the_text_as_it_was() -> None:
+    """Used at call 9: of a text of call 2 that requests 3 to 5 had, and of one that none ever had."""
+    source = output("see a.py and b.py")
+    counter = CoverageCounter()
+    for number in range(1, 9):
+        counter.add(number, [], [source] if 3 <= number <= 5 else [output("see a.p"), call("{}")])
+    uses = [IdentifierUse("a.py", 7, source.text), IdentifierUse("b.py", 7, "b.py in another text")]
+    counter.add(9, uses, [output("see ...")])
+    assert counter.absences == [Absence(7, 4), Absence(7, 7)]
+    assert RecallDistance.from_absences(counter.absences) == RecallDistance(7, 7, 4, 7)
+    assert RecallDistance.from_absences([]) == RecallDistance(0, 0, 0, 0)
 
 
 @given(st.integers(0, 10_000), st.sampled_from((5, 12, 30)))
@@ -105,9 +127,9 @@ def test_an_unmanaged_request_holds_all_that_its_call_uses(seed: int, steps: int
     counter, history = CoverageCounter(), list[Message]()
     messages = [as_message(raw) for raw in make_session(seed, steps)]
     uses = iter(find_uses(messages))
-    for message in messages:
+    for number, message in enumerate(messages):
         if message.role == "assistant":
-            counter.add(next(uses), history)
+            assert counter.add(number, next(uses), history) == []
         history.append(message)
     found = counter.result
     assert (found.in_window, found.in_window_old, found.in_window_very_old) == (

@@ -64,8 +64,8 @@ def test_the_table_has_a_column_for_each_source(tmp_path: Path) -> None:
 def test_a_table_without_heavy_recordings_omits_their_figures(tmp_path: Path) -> None:
     (path,) = write_recordings(tmp_path, [make_session(1, 3)])
     light = measure_all([path], MarkerReplay, MeasureOptions(), 1, lambda _: None)
-    assert "heavy recordings" in format_table({"all": totals_of(light)})
-    assert format_table({"all": totals_of(light)}).splitlines()[15].split() == ["heavy", "recordings", "-"]
+    rows = [row.split() for row in format_table({"all": totals_of(light)}).splitlines()]
+    assert ["heavy", "recordings", "-"] in rows
 
 
 def test_only_a_complete_result_is_fully_reachable(tmp_path: Path) -> None:

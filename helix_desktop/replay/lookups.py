@@ -1,0 +1,150 @@
+"""Measure the way back: whether one call brings what the next call uses and the window does not hold.
+
+From each recording 120 uses of identifiers are drawn by hash, the same ones under every policy. Where such an
+identifier is not in the request, it is looked up with one call of the real tools, by a rule that an agent can
+follow who sees nothing but the request:
+
+- Each handle in the request has surroundings: a note or summary is that of its index, the call and the line
+  that of an output's marker, the arguments that of an argument's. The handle whose surroundings share most
+  parts of words with the identifier is recalled, with the identifier as pattern. A part counts less the more
+  surroundings have it; of equal handles the newest is taken.
+- If no surroundings share a part, the identifier is searched.
+
+It is found if it is in the answer, apart from what the answer repeats of the question. What a call costs are
+the tokens of such an answer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import heapq
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from statistics import median
+from typing import NamedTuple
+
+import msgspec
+
+from helix_desktop.domain.digest import HEX_DIGITS, MIN_PREFIX, RECALL_TOOL
+from helix_desktop.domain.errors import ToolError
+from helix_desktop.domain.identifiers import argument_text
+from helix_desktop.domain.messages import Message
+from helix_desktop.replay.coverage import IdentifierUse, occurs_in
+from helix_desktop.replay.message_tokens import MessageTokenCounter
+from helix_desktop.replay.ports import Replay
+
+SAMPLE = 120
+"""Uses drawn per recording. In real sessions an eighth of them is outside a balanced window."""
+
+SEARCH_TOOL = "search_cached_content"
+_MARKER = re.compile(rf'{RECALL_TOOL}\(\\?"([0-9a-f]{{{MIN_PREFIX},{HEX_DIGITS}}})')
+_PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+_LEAST_PART = 3  # characters
+
+
+class Lookups(msgspec.Struct, frozen=True):
+    """How many identifiers were looked up with one call, and found; how many of them by a recall."""
+
+    identifiers: int = 0
+    found: int = 0
+    recalls: int = 0
+    found_by_recall: int = 0
+
+    @property
+    def share(self) -> float:
+        """Return the share that was found; 1 where nothing was looked up."""
+        return self.found / self.identifiers if self.identifiers else 1.0
+
+
+def draw_sample(uses: Sequence[Sequence[IdentifierUse]]) -> set[tuple[int, str]]:
+    """Return up to 120 uses of a recording by number of model call, from 1, and identifier."""
+    pairs = ((call, use.name) for call, of_call in enumerate(uses, 1) for use in of_call)
+    return set(heapq.nsmallest(SAMPLE, pairs, key=_draw))
+
+
+def _draw(pair: tuple[int, str]) -> bytes:
+    return hashlib.sha256(f"{pair[0]} {pair[1]}".encode("utf-8", "surrogatepass")).digest()
+
+
+class Lead(NamedTuple):
+    """A handle in a request, and what stands around it."""
+
+    handle: str
+    surroundings: str
+
+
+def find_leads(request: Sequence[Message]) -> list[Lead]:
+    """Return the handles in a request, the newest first."""
+    arguments = {call.id: argument_text(call.arguments) for message in request for call in message.calls}
+    leads: list[Lead] = []
+    for message in request:
+        if message.role == "tool":
+            call = arguments.get(message.call_id, "")
+            lines = (line for line in message.text.splitlines() if _MARKER.search(line))
+            texts: Iterable[str] = (f"{line}\n{call}" for line in lines)
+        else:
+            texts = (message.text, *(call.arguments for call in message.calls))
+        leads += [Lead(handle, text) for text in texts for handle in _MARKER.findall(text)]
+    return leads[::-1]
+
+
+def best_handle(name: str, leads: Sequence[Lead]) -> str:
+    """Return the handle to recall for an identifier; empty if no surroundings have a part of it."""
+    parts = set(_parts(name))
+    shared = [parts & set(_parts(lead.surroundings)) for lead in leads]
+    frequency = Counter(part for of_lead in shared for part in of_lead)
+    fits = [sum(1 / frequency[part] for part in of_lead) for of_lead in shared]
+    best = max(fits, default=0.0)
+    return leads[fits.index(best)].handle if best else ""
+
+
+def _parts(text: str) -> Iterator[str]:
+    return (part.lower() for part in _PART.findall(text) if len(part) >= _LEAST_PART)
+
+
+class LookupCounter:
+    """Looks up identifiers in one replay, and counts what was found."""
+
+    def __init__(self, replay: Replay, tokens: MessageTokenCounter) -> None:
+        self._replay, self._count = replay, tokens.text_tokens
+        self._answers: list[tuple[bool, bool]] = []  # by a recall or not, found or not
+        self.tokens: list[int] = []  # of each answer that had the identifier
+
+    def look_up(self, name: str, request: Sequence[Message]) -> None:
+        """Look up an identifier that is not in the request."""
+        handle = best_handle(name, find_leads(request))
+        pattern = re.escape(name)
+        try:
+            if handle:
+                answer = self._replay.call_cache_tool(RECALL_TOOL, {"hash": handle, "pattern": pattern})
+            else:
+                answer = self._replay.call_cache_tool(SEARCH_TOOL, {"query": name})
+            is_found = occurs_in(name, _without_question(answer, (pattern, name)))
+        except ToolError as error:
+            answer, is_found = str(error), False
+        self._answers.append((bool(handle), is_found))
+        if is_found:
+            self.tokens.append(self._count(answer))
+
+    @property
+    def result(self) -> Lookups:
+        """The counts so far."""
+        by_recall = [is_found for is_recall, is_found in self._answers if is_recall]
+        found = sum(is_found for _, is_found in self._answers)
+        return Lookups(len(self._answers), found, len(by_recall), sum(by_recall))
+
+
+def median_tokens(tokens: Sequence[int]) -> float:
+    """Return the median of the tokens of answers; 0 for none."""
+    return median(tokens) if tokens else 0.0
+
+
+def _without_question(answer: str, questions: Iterable[str]) -> str:
+    """Return an answer without what its first and last line quote of the question."""
+    lines = answer.strip().splitlines()
+    for number in {0, len(lines) - 1} if lines else ():
+        for question in questions:
+            for quoted in (repr(question), f'"{question}"', f"“{question}”", f"`{question}`"):
+                lines[number] = lines[number].replace(quoted, "")
+    return "\n".join(lines)
