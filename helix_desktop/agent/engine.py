@@ -19,6 +19,7 @@ from helix_desktop.agent.user_message import TurnStart, UserMessage
 from helix_desktop.agent.window.manager import ContextManager
 from helix_desktop.context.log.mode_notes import mode_note
 from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.window.cache_layers import hash_layers
 from helix_desktop.context.window.rejected_images import describe_rejection, suspect_messages
 from helix_desktop.context.window.window import Window
 from helix_desktop.domain.errors import (
@@ -206,6 +207,7 @@ class TurnEngine:
         duration_ms = self._runtime.elapsed_ms(started_at_ms)
         event, contents = await self._intake.from_response(answer, frame.info, window.estimate, duration_ms)
         self.response.text = ""
+        event = msgspec.structs.replace(event, layers=hash_layers(window))
         await self._runtime.session.record(event, contents=contents)
         return answer
 

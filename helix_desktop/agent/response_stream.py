@@ -10,6 +10,7 @@ import msgspec
 
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.session_updates import ResponseDelta, ResponseReset
+from helix_desktop.agent.window.cache_hints import with_cache_hints
 from helix_desktop.context.window.window import Window
 from helix_desktop.domain.cost import step_cost
 from helix_desktop.domain.errors import InvalidModelResponse
@@ -36,7 +37,8 @@ class ResponseStream:
         """Call the model, publish its answer as it comes, and return it. Raises ModelError."""
         session = self._runtime.session
         self.text, self._request_tokens, self._retry = "", window.estimate, None
-        async with aclosing(self._runtime.roles.main.stream(window.request)) as items:
+        request = with_cache_hints(window.request, window, self._runtime)
+        async with aclosing(self._runtime.roles.main.stream(request)) as items:
             async for item in items:
                 self._retry = None
                 match item:

@@ -56,7 +56,7 @@ class Vendor(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             source = text("{source}; prices {condition}", source=source, condition=entry.condition)
         figures = {name: getattr(entry, name) for name in ModelSpec.__struct_fields__}
         if not is_own_server:
-            figures.update(price_in=0.0, price_cached=0.0, price_out=0.0)
+            figures.update({name: 0.0 for name in figures if name.startswith("price_")})
         return SourcedSpec("catalogue", source, ModelSpec(**figures))
 
 

@@ -15,6 +15,7 @@ from helix_desktop.config.toml_file import TomlFiles, backup_damaged
 from helix_desktop.domain.errors import HelixError, SettingsDamaged
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.domain.model_spec import (
+    FIGURES,
     DialectName,
     ModelSpec,
     ResolvedModelSpec,
@@ -61,7 +62,7 @@ class ModelEntry(ModelSpec, frozen=True, kw_only=True, omit_defaults=True):
     def __post_init__(self) -> None:
         if not self.name.strip():
             raise ValueError("a model needs a name")
-        for figure in ("window", "input", "output", "reserve", "price_in", "price_cached", "price_out"):
+        for figure in FIGURES:
             if getattr(self, figure) < 0:
                 raise ValueError(f"a figure of {self.name} is below 0: {figure}")
         if self.window and self.reserve >= self.window:

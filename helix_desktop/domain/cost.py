@@ -21,16 +21,29 @@ _MILLION = 1_000_000
 
 
 class Spending(msgspec.Struct, frozen=True):
-    """Input and output tokens, and US dollars where prices are known; `estimated`: some by our count."""
+    """Input and output tokens, and US dollars where prices are known; `estimated`: some by our count.
+
+    `cached`, `cache_writes` and `fresh` are input tokens read from the provider's cache, stored there and
+    neither, of the calls for which the provider reported them: the session's own steps.
+    """
 
     tokens: int = 0
     cost: float = 0.0
     estimated: bool = False
+    cached: int = 0
+    cache_writes: int = 0
+    fresh: int = 0
 
     def __add__(self, other: Spending) -> Spending:
         """Return the sum."""
-        estimated = self.estimated or other.estimated
-        return Spending(self.tokens + other.tokens, self.cost + other.cost, estimated)
+        return Spending(
+            self.tokens + other.tokens,
+            self.cost + other.cost,
+            self.estimated or other.estimated,
+            self.cached + other.cached,
+            self.cache_writes + other.cache_writes,
+            self.fresh + other.fresh,
+        )
 
 
 class Budget(msgspec.Struct, frozen=True):
@@ -84,9 +97,14 @@ def format_usd(amount: float) -> str:
 
 
 def call_cost(info: ModelInfo, usage: Usage) -> float:
-    """Return the US dollars of a call; cached input without its own price costs what other input does."""
+    """Return the US dollars of a call; what has no price of its own costs what other input does."""
     cached = min(usage.cached, usage.input)
-    price = (usage.input - cached) * info.price_in + cached * (info.price_cached or info.price_in)
+    writes = min(usage.cache_writes, usage.input - cached)
+    writes_1h = min(usage.cache_writes_1h, writes)
+    write_price = info.price_cache_write or info.price_in
+    price = (usage.input - cached - writes) * info.price_in
+    price += cached * (info.price_cached or info.price_in)
+    price += (writes - writes_1h) * write_price + writes_1h * (info.price_cache_write_1h or write_price)
     return (price + usage.output * info.price_out) / _MILLION
 
 
@@ -111,11 +129,20 @@ def _is_usage_reported(spoke: AssistantSpoke) -> bool:
     return spoke.usage is not None and spoke.usage.input > 0
 
 
+def _step_spending(spoke: AssistantSpoke) -> Spending:
+    usage, tokens = spoke.usage, step_tokens(spoke)
+    if usage is None or not _is_usage_reported(spoke):
+        return Spending(tokens, spoke.cost, estimated=True)
+    if not (usage.reports_cache or usage.cached):
+        return Spending(tokens, spoke.cost)
+    return Spending(tokens, spoke.cost, False, usage.cached, usage.cache_writes, usage.fresh)
+
+
 def spending_of(event: Event) -> Spending:
     """Return the cost of the model calls behind an event; those of a subagent count in its own session."""
     match event:
-        case AssistantSpoke(cost=cost):
-            return Spending(step_tokens(event), cost, not _is_usage_reported(event))
+        case AssistantSpoke():
+            return _step_spending(event)
         case ToolAnswered(intake_tokens=tokens, intake_cost=cost):
             return Spending(tokens, cost)
         case FormChosen(intake_tokens=tokens, intake_cost=cost):

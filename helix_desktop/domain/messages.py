@@ -69,27 +69,61 @@ class ToolSpec(msgspec.Struct, frozen=True):
         return self.name.startswith(MCP_PREFIX)
 
 
+class CacheHints(msgspec.Struct, frozen=True):
+    """What a request asks of the provider's cache.
+
+    `key` is the same for requests that begin alike. `ends` says after how many messages a layer ends that
+    later requests keep. With `keep_long` the provider is to store them longer than it usually does.
+    """
+
+    key: str = ""
+    ends: tuple[int, ...] = ()
+    keep_long: bool = False
+
+
+class RequestLayers(msgspec.Struct, frozen=True):
+    """Short hashes of what a request begins with: to tell which part changed from one to the next."""
+
+    system: str = ""
+    tools: str = ""
+    notes: str = ""
+
+
 class ModelRequest(msgspec.Struct, frozen=True):
     """What is sent to a model in one call; `image_data` holds the bytes of its images by digest."""
 
     messages: tuple[Message, ...]
     tools: tuple[ToolSpec, ...] = ()
     image_data: dict[str, bytes] = {}
+    cache: CacheHints | None = None
 
 
 class Usage(msgspec.Struct, frozen=True):
-    """Tokens as the provider reported them; `cached` is the part of `input` it had cached."""
+    """Tokens as the provider reported them.
+
+    Of `input`, `cached` were read from its cache and `cache_writes` stored there, `cache_writes_1h` of these
+    for an hour. Without `reports_cache` and `reports_writes` a 0 says nothing: no such count was reported.
+    """
 
     input: int
     output: int
     cached: int = 0
+    cache_writes: int = 0
+    cache_writes_1h: int = 0
+    reports_cache: bool = False
+    reports_writes: bool = False
+
+    @property
+    def fresh(self) -> int:
+        """The input that was neither read from the provider's cache nor stored there."""
+        return max(0, self.input - self.cached - self.cache_writes)
 
 
 class ModelInfo(msgspec.Struct, frozen=True):
     """A model and its room, in tokens; `reserve` is kept free for the answer, `images`: it can see them.
 
     `output` is its largest answer. Prices are US dollars per million tokens of input, of input that the
-    provider had cached, and of output. 0: not known.
+    provider had cached, of input that it stores for minutes and for an hour, and of output. 0: not known.
     """
 
     provider: str
@@ -102,6 +136,8 @@ class ModelInfo(msgspec.Struct, frozen=True):
     price_in: float = 0.0
     price_cached: float = 0.0
     price_out: float = 0.0
+    price_cache_write: float = 0.0
+    price_cache_write_1h: float = 0.0
 
     @property
     def label(self) -> str:
@@ -138,7 +174,11 @@ class RetryScheduled(msgspec.Struct, frozen=True):
 
 
 class ModelResponse(msgspec.Struct, frozen=True):
-    """A whole answer: always the last thing a stream yields."""
+    """A whole answer: always the last thing a stream yields.
+
+    `cache_lifetime_s` says for how many seconds the provider was asked to store what the request begins with;
+    0: as it usually does.
+    """
 
     text: str
     calls: tuple[ToolCall, ...] = ()
@@ -146,6 +186,7 @@ class ModelResponse(msgspec.Struct, frozen=True):
     usage: Usage | None = None
     stop: StopReason = "end"
     verbatim: dict[str, Any] | None = None
+    cache_lifetime_s: int = 0
 
 
 StreamItem = TextDelta | ReasoningDelta | RetryScheduled | ModelResponse

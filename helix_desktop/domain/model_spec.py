@@ -20,7 +20,10 @@ DEFAULT_WINDOW, DEFAULT_RESERVE = 128_000, 4_096
 """Tokens of a model of which nothing is known."""
 
 _LIMITS = ("window", "input", "output", "reserve")
-_PRICES = ("price_in", "price_cached", "price_out")
+_PRICES = ("price_in", "price_cached", "price_cache_write", "price_cache_write_1h", "price_out")
+FIGURES = (*_LIMITS, *_PRICES)
+"""The names of all limits and prices."""
+
 _CAPABILITIES = ("tools", "images", "reasoning")
 _RESERVE_SHARES = (16, 4)  # of the window: what an answer usually gets, and the most it may get
 _MAX_RESERVE = 32_000
@@ -39,6 +42,8 @@ class ModelSpec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     reserve: int = 0
     price_in: float = 0.0
     price_cached: float = 0.0
+    price_cache_write: float = 0.0
+    price_cache_write_1h: float = 0.0
     price_out: float = 0.0
     tools: bool | None = None
     images: bool | None = None
@@ -88,6 +93,8 @@ class ResolvedModelSpec(msgspec.Struct, frozen=True):
             price_in=self.number("price_in"),
             price_cached=self.number("price_cached"),
             price_out=self.number("price_out"),
+            price_cache_write=self.number("price_cache_write"),
+            price_cache_write_1h=self.number("price_cache_write_1h"),
         )
 
 

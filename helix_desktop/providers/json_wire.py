@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from helix_desktop.domain.image import Image
+from helix_desktop.domain.messages import Usage
 
 PART_SEPARATOR = "\n\n"
 """The separator between parts of a text when they are joined."""
@@ -61,6 +62,26 @@ def get_object(value: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     """Return the object under a key; an empty one if there is none."""
     item = value.get(key)
     return item if isinstance(item, dict) else {}
+
+
+def reported_usage(
+    input_tokens: Any, output_tokens: Any, cached: Sequence[Any], cache_writes: Sequence[Any]
+) -> Usage | None:
+    """Return the usage of counts in a server's reply; None if absent or zero, as servers without counts do.
+
+    `cached` and `cache_writes` hold what stands where servers report them: the first count is valid.
+    """
+    if not isinstance(input_tokens, int) or input_tokens <= 0:
+        return None
+    output = output_tokens if isinstance(output_tokens, int) else 0
+    hits, writes = _counts(cached), _counts(cache_writes)
+    hit = min(hits[0], input_tokens) if hits else 0
+    stored = min(writes[0], input_tokens - hit) if writes else 0
+    return Usage(input_tokens, output, hit, stored, reports_cache=bool(hits), reports_writes=bool(writes))
+
+
+def _counts(values: Sequence[Any]) -> list[int]:
+    return [max(0, value) for value in values if isinstance(value, int)]
 
 
 def _replace_surrogates(text: str) -> str:

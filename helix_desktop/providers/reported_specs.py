@@ -55,6 +55,7 @@ def parse_model(model: Mapping[str, Any]) -> ModelSpec:
         price_in=price_in if price_out else 0.0,
         price_out=price_out if price_in else 0.0,
         price_cached=_price(pricing, "input_cache_read") if price_in and price_out else 0.0,
+        price_cache_write=_price(pricing, "input_cache_write") if price_in and price_out else 0.0,
         tools=_capability(model, "function_calling", "supported_parameters", "tools"),
         images=_capability(model, "vision", "input_modalities", "image"),
         reasoning=_capability(model, "reasoning", "supported_parameters", "reasoning"),

@@ -37,7 +37,7 @@ Silence has its own limit (`http.Timeouts`); this one is for servers that only k
 """
 
 _DONE = "[DONE]"
-_MAX_VARIANTS = 5  # maximum number of variants tried for one request
+_MAX_VARIANTS = 8  # maximum number of variants tried for one request
 
 
 class StreamedModel:

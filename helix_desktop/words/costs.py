@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from helix_desktop.domain.cost import WARNING_SHARE, Budget, CostEstimate, Spending
 from helix_desktop.words.numbers import format_tokens, format_usd, format_whole_percent
+from helix_desktop.words.provider_cache import cache_text
 from helix_desktop.words.translation import Translator, current_language
 
 tr = Translator("Costs")
@@ -41,9 +42,23 @@ class CostState:
             if self.spent.estimated
             else tr("{tokens} tokens sent and received", tokens=tokens)
         ]
-        if self.spent.cost:
-            parts.append(format_usd(self.spent.cost))
-        return " · ".join(parts)
+        return " · ".join(filter(None, (*parts, self.cost_text)))
+
+    @property
+    def cost_text(self) -> str:
+        """Return the US dollars: "$0.41", "≈ $0.41" where some are by Helix's own count; empty for none."""
+        if not self.spent.cost:
+            return ""
+        cost = format_usd(self.spent.cost)
+        return tr("≈ {cost}", cost=cost) if self.spent.estimated else cost
+
+    @property
+    def cache_text(self) -> str:
+        """Return what providers reported of their caches: "Provider cache: 38k read · 1.2k new"."""
+        if not (self.spent.cached or self.spent.cache_writes):
+            return ""
+        usage = cache_text(self.spent.cached, self.spent.cache_writes, self.spent.fresh)
+        return tr("Provider cache: {usage}", usage=usage)
 
     @property
     def budget_text(self) -> str:

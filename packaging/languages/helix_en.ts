@@ -903,6 +903,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/budget/status_line.py" />
+            <source>Provider cache: input tokens as providers reported them, without subagents and summaries.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/budget/dialog.py" />
             <source>Session budget</source>
             <translation type="unfinished" />
@@ -5134,6 +5139,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/costs.py" />
+            <source>Provider cache: {usage}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/costs.py" />
             <source>Reads ≈ {tokens} tokens</source>
             <translation type="unfinished" />
         </message>
@@ -6160,6 +6170,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/inspector/provider_cache_card.py" />
+            <source>New</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/inspector/request_list.py" />
             <location filename="../../helix_desktop/ui/inspector/view.py" />
             <source>Next request</source>
@@ -6225,8 +6240,18 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/inspector/provider_cache_card.py" />
+            <source>Provider cache</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/inspector/from_window.py" />
             <source>Provider's count differs</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/provider_cache_card.py" />
+            <source>Read</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -6274,6 +6299,16 @@
         <message>
             <location filename="../../helix_desktop/ui/inspector/from_window.py" />
             <source>Reserved for output</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/provider_cache_card.py" />
+            <source>Session cost</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/provider_cache_card.py" />
+            <source>Share of the input tokens that were read from the provider cache.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -6354,6 +6389,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/inspector/provider_cache_card.py" />
+            <source>Written</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/inspector/from_window.py" />
             <source>You</source>
             <translation type="unfinished" />
@@ -6396,6 +6436,11 @@
         <message>
             <location filename="../../helix_desktop/ui/inspector/view.py" />
             <source>{tokens} tokens</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/from_cache_uses.py" />
+            <source>{tokens} tokens sent</source>
             <translation type="unfinished" />
         </message>
     </context>
@@ -7049,6 +7094,143 @@
         <message>
             <location filename="../../helix_desktop/words/numbers.py" />
             <source>{number}k</source>
+            <translation type="unfinished" />
+        </message>
+    </context>
+    <context>
+        <name>Provider cache</name>
+        <message>
+            <location filename="../../helix_desktop/words/provider_cache.py" />
+            <source>A change was redone</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/provider_cache.py" />
+            <source>A change was undone</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/provider_cache.py" />
+            <source>An output got another form</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/provider_cache.py" />
+            <source>An output was pinned</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/provider_cache.py" />
+            <source>An output was unpinned</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/provider_cache.py" />
+            <source>Another model answered before: {model}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/provider_cache.py" />
+            <source>First request of the session.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/provider_cache.py" />
+            <source>Messages were summarized</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/provider_cache.py" />
+            <source>Observations replaced messages</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/provider_cache.py" />
+            <source>Outputs were cached</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/provider_cache.py" />
+            <source>Steps were noted</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/provider_cache.py" />
+            <source>The last step was repeated</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/provider_cache.py" />
+            <source>The provider doesn't report its cache.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/provider_cache.py" />
+            <source>The provider reported a miss although nothing changed.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/provider_cache.py" />
+            <source>The request before was below the provider's minimum size.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/provider_cache.py" />
+            <source>The system prompt changed.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/provider_cache.py" />
+            <source>The text of notes or summaries changed.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/provider_cache.py" />
+            <source>The tools changed.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/provider_cache.py" />
+            <source>{hours} h</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/provider_cache.py" />
+            <source>{hours} {minutes} min</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/provider_cache.py" />
+            <source>{minutes} min</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/provider_cache.py" />
+            <source>{tokens} new</source>
+            <comment>input tokens not cached by the provider</comment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/provider_cache.py" />
+            <source>{tokens} read</source>
+            <comment>from the provider cache</comment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/provider_cache.py" />
+            <source>{tokens} written</source>
+            <comment>to the provider cache</comment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/provider_cache.py" />
+            <source>{waited} since the request before; the provider cache lasts {lifetime}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/provider_cache.py" />
+            <source>{what} ({event}).</source>
+            <comment>a change, and its event</comment>
             <translation type="unfinished" />
         </message>
     </context>

@@ -80,6 +80,7 @@ class Intake:
             short=tuple(masked.call for masked in masked_calls),
             short_tokens=tokens - saved if masked_calls else 0,
             window=info.window,
+            cache_lifetime_s=answer.cache_lifetime_s,
         )
         spoke = msgspec.structs.replace(spoke, cost=step_cost(info, spoke))
         return spoke, await self._argument_contents(answer.calls, masked_calls)

@@ -11,6 +11,7 @@ import msgspec
 from helix_desktop.agent.intake.intake import ReceivedOutput
 from helix_desktop.agent.models.completion import complete
 from helix_desktop.agent.session_runtime import SessionRuntime
+from helix_desktop.agent.window.cache_hints import with_cache_hints
 from helix_desktop.context.intake.output_form_choice import (
     FormChoice,
     LargeOutput,
@@ -147,7 +148,7 @@ class FormPrompt:
         ):
             return None
         return ForkedRequest(
-            ModelRequest(messages, window.request.tools),
+            with_cache_hints(ModelRequest(messages, window.request.tools), window, self._runtime),
             round(gauge.used + tokens * gauge.ratio),
             offers_full,
         )

@@ -88,6 +88,19 @@ class RewriteState:
         self.sweep_exempt = frozenset((released | forms.keys()) - masked)
         self.chosen_forms = forms
 
+    def first_changed(self, rewrite: RewriteEvent) -> int:
+        """Return the first event whose place in the window a rewrite changed; 0: perhaps the first of all."""
+        match rewrite:
+            case SweepMade(masked=masked):
+                return min(masked, default=0)
+            case FoldMade(after=after):
+                return after + 1
+            case FormChosen(target=target) | Pinned(target=target) | Unpinned(target=target):
+                return target
+            case ObservationsPlaced(made=made) if made in self.observations:
+                return self.observations[made].after + 1
+        return 0
+
     def is_undoable(self, seq: int) -> bool:
         """Return True if that event is a rewrite that can be undone."""
         return seq in self.by_seq

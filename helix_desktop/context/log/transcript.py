@@ -99,6 +99,8 @@ class Transcript(MessageLog):
         self.rewrites = RewriteState()
         self.staleness = Staleness()
         self.last_model, self.last_answer_at_ms = "", 0
+        self.cache_lifetime_s = 0  # asked of the provider for the newest request; 0: its usual one
+        self.changed_from = 0  # the first event that is new or changed since the newest request
         self.recall_counts: Counter[str] = Counter()
         self.newest_recall_seqs: dict[str, int] = {}
         self.last_rewrite_seq = 0
@@ -184,6 +186,7 @@ class Transcript(MessageLog):
         self._drop_after(event.after)
         messages = ((item.seq, item.event) for item in self.items)
         self.staleness = Staleness(merge(messages, self.staleness.file_changes, key=itemgetter(0)))
+        self.changed_from = min(self.changed_from, event.after + 1)
         self._arrange()
 
     def _apply_attempt(
@@ -208,8 +211,9 @@ class Transcript(MessageLog):
                 self.turn_open, self.unfinished_end_seq, self.image_refusal = True, 0, None
                 self.queued_messages.pop(queued, None)
                 self.announced_mode = mode
-            case AssistantSpoke(calls=calls, model=model):
+            case AssistantSpoke(calls=calls, model=model, cache_lifetime_s=cache_lifetime_s):
                 self.steps += 1
+                self.cache_lifetime_s, self.changed_from = cache_lifetime_s, recorded.seq
                 self.last_model, self.last_answer_at_ms = model, recorded.at
                 self.open_calls = {call.id: call for call in calls}
                 self.pending_outputs, self.subagent_sessions = {}, {}
@@ -238,6 +242,7 @@ class Transcript(MessageLog):
             case Undone() | Redone():
                 self.last_compaction_at_ms = recorded.at
         self.last_rewrite_seq = recorded.seq
+        self.changed_from = min(self.changed_from, self.rewrites.first_changed(rewrite))
         self._window_tokens = None
         if isinstance(rewrite, HandoverMade | FoldMade | ObservationsPlaced) and self.announced_mode != "ask":
             self.announced_mode = UNKNOWN_MODE  # the note may be among what is covered now

@@ -65,7 +65,8 @@ def is_prompt_cache_cold(transcript: Transcript, policy: ContextPolicy, model: s
     if not transcript.steps:
         return False
     idle = now_ms - transcript.last_answer_at_ms
-    return model != transcript.last_model or idle > policy.cache_ttl_s * 1000
+    lifetime_s = transcript.cache_lifetime_s or policy.cache_ttl_s
+    return model != transcript.last_model or idle > lifetime_s * 1000
 
 
 def handover_due(

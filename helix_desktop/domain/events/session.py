@@ -27,7 +27,14 @@ from helix_desktop.domain.events.summary import (
 )
 from helix_desktop.domain.files.version import FileVersion
 from helix_desktop.domain.image import Image
-from helix_desktop.domain.messages import QueuedMessage, StopReason, ToolCall, TurnOutcome, Usage
+from helix_desktop.domain.messages import (
+    QueuedMessage,
+    RequestLayers,
+    StopReason,
+    ToolCall,
+    TurnOutcome,
+    Usage,
+)
 from helix_desktop.domain.tools import ApprovalDecision, PermissionMode, SubagentUsage
 
 NEW_TITLE = "New session"
@@ -118,7 +125,8 @@ class AssistantSpoke(EventBase, frozen=True, tag="assistant-spoke"):
 
     `short` holds the calls that can be shortened, `short_tokens` counts the message when they are. `cost` is
     in US dollars, by the model's prices of that moment; 0 where they are not known. `window` is the model's
-    context window then, in tokens; 0 in logs from before it was recorded.
+    context window then, in tokens; 0 in logs from before it was recorded. `layers` tells what the request
+    began with, `cache_lifetime_s` how long the provider was asked to store that; 0: as it usually does.
     """
 
     text: str
@@ -136,6 +144,8 @@ class AssistantSpoke(EventBase, frozen=True, tag="assistant-spoke"):
     short_tokens: int = 0
     cost: float = 0.0
     window: int = 0
+    layers: RequestLayers | None = None
+    cache_lifetime_s: int = 0
 
 
 class ApprovalGiven(EventBase, frozen=True, tag="approval-given"):

@@ -12,6 +12,9 @@ from helix_desktop.providers.dialect import VARIANT_ERROR_STATUSES, NewId
 MIN_ANSWER_TOKENS = 256
 """Minimum tokens for an answer: with less the window is too full to ask."""
 
+LONG_LIFETIME_S = 3_600
+"""Seconds for which the longer breakpoints hold; the others hold for 300."""
+
 _EXCEEDS_CONTEXT = re.compile(r"max_tokens\W+exceed context limit: (\d+) \+ (\d+) > (\d+)")
 _EXCEEDS_OUTPUT_LIMIT = re.compile(r"max_tokens: (\d+) > (\d+)")
 
@@ -20,7 +23,8 @@ class MessagesDialect:
     """Anthropic Messages as one server accepts it.
 
     `max_output_tokens` is the maximum of an answer in tokens; `requires_same_prefix`: thinking is refused
-    after a changed prefix; `supports_breakpoints`: the server knows cache breakpoints.
+    after a changed prefix; `supports_breakpoints`: the server knows cache breakpoints,
+    `supports_long_lifetime`: also those that hold for an hour.
     """
 
     path = "/messages"
@@ -29,7 +33,7 @@ class MessagesDialect:
         self.info, self.new_id = info, new_id
         self.max_output_tokens = info.output or info.reserve
         self.requires_same_prefix = False
-        self.supports_breakpoints = True
+        self.supports_breakpoints = self.supports_long_lifetime = True
 
     def exchange(self, request: ModelRequest) -> MessagesExchange:
         """Prepare one request."""
@@ -47,6 +51,8 @@ class MessagesExchange:
         )
         self._thinking_scope: ThinkingScope = "bound" if bound else "all"
         self._breakpoints = dialect.supports_breakpoints
+        wants_long = request.cache is not None and request.cache.keep_long
+        self._keep_long = wants_long and dialect.supports_long_lifetime and self._breakpoints
         self._prefix, self._sent_thinking = "", False
 
     def body(self) -> bytes:
@@ -57,6 +63,7 @@ class MessagesExchange:
             max_output_tokens=self._max_output_tokens,
             thinking_scope=self._thinking_scope,
             breakpoints=self._breakpoints,
+            keep_long=self._keep_long,
         )
         self._prefix, self._sent_thinking = encoded.prefix, encoded.has_thinking
         return encoded.body
@@ -68,15 +75,19 @@ class MessagesExchange:
             "prefix": self._prefix,
             "bound": self._thinking_scope != "all",
         }
-        return MessagesAssembler(self._dialect.info.provider, self._dialect.new_id, verbatim_fields)
+        lifetime_s = LONG_LIFETIME_S if self._keep_long else 0
+        return MessagesAssembler(
+            self._dialect.info.provider, self._dialect.new_id, verbatim_fields, lifetime_s
+        )
 
     def adapt_to_error(self, status: int, error_text: str) -> bool:
-        """Lower the answer's maximum, or leave out invalid thinking, or breakpoints; True if changed."""
+        """Lower the answer's maximum, or leave out invalid thinking or breakpoints; True if changed."""
         if status not in VARIANT_ERROR_STATUSES:
             return False
         return (
             self._reduce_max_tokens(error_text)
             or self._drop_thinking(error_text)
+            or self._drop_long_lifetime(error_text)
             or self._drop_breakpoints(error_text)
         )
 
@@ -102,8 +113,14 @@ class MessagesExchange:
             self._thinking_scope = "none"
         return True
 
+    def _drop_long_lifetime(self, error_text: str) -> bool:
+        if not self._keep_long or "ttl" not in error_text:
+            return False
+        self._keep_long = self._dialect.supports_long_lifetime = False
+        return True
+
     def _drop_breakpoints(self, error_text: str) -> bool:
         if not self._breakpoints or "cache_control" not in error_text:
             return False
-        self._breakpoints = self._dialect.supports_breakpoints = False
+        self._breakpoints = self._dialect.supports_breakpoints = self._keep_long = False
         return True

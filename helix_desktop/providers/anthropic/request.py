@@ -19,6 +19,8 @@ DIALECT = "anthropic"
 """Marks assistant messages that are stored verbatim in this dialect."""
 
 Block = dict[str, Any]
+_Place = tuple[int, int]
+"""A message, and a block in it."""
 
 ThinkingScope = Literal["all", "bound", "none"]
 """Which thinking is sent back: all of it, only after an unchanged prefix, or none.
@@ -28,7 +30,10 @@ Newer models accept thinking only if nothing before it has changed since ("Prese
 
 _LEGAL_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _THINKING_TYPES = ("thinking", "redacted_thinking")
-_BREAKPOINT = {"type": "ephemeral"}
+_CACHE_LIFETIMES: Mapping[bool, Mapping[str, str]] = {
+    False: {"type": "ephemeral"},  # five minutes
+    True: {"type": "ephemeral", "ttl": "1h"},
+}
 
 
 class EncodedRequest(msgspec.Struct, frozen=True):
@@ -49,19 +54,24 @@ def encode_request(
     max_output_tokens: int,
     thinking_scope: ThinkingScope = "all",
     breakpoints: bool = True,
+    keep_long: bool = False,
 ) -> EncodedRequest:
     """Encode a request as JSON with an answer of up to `max_output_tokens`. Deterministic to the byte.
 
-    No sampling parameters are sent.
+    No sampling parameters are sent. With `keep_long` breakpoints ask for an hour instead of five minutes.
     """
     history = _MessageEncoder(info, request.image_data, thinking_scope)
     system = [_text(item.text) for item in request.messages if item.role == "system" and item.text.strip()]
     tools = [_tool(tool) for tool in request.tools]
     history.start(system, tools)
-    for message in request.messages:
+    places: list[_Place] = []
+    for count, message in enumerate(request.messages, 1):
         history.add(message)
+        if request.cache is not None and count in request.cache.ends and history.messages:
+            places.append(history.end)
     if breakpoints:
-        _set_breakpoints(system, tools, history.messages)
+        places = _usual_places(history.messages) if request.cache is None else [*places, history.end]
+        _set_breakpoints(system, tools, history.messages, places, _CACHE_LIFETIMES[keep_long])
     body: dict[str, Any] = {"model": info.name, "max_tokens": max_output_tokens, "stream": True}
     if system:
         body["system"] = system
@@ -88,6 +98,11 @@ class _MessageEncoder:
         self._digest = blake2b(digest_size=16)  # half the time of SHA-256; not used for security
         self.messages: list[dict[str, Any]] = []
         self.has_thinking = False
+
+    @property
+    def end(self) -> _Place:
+        """Where the newest block stands."""
+        return len(self.messages) - 1, len(self.messages[-1]["content"]) - 1 if self.messages else 0
 
     @property
     def prefix(self) -> str:
@@ -189,22 +204,32 @@ def _image_block(image: Image, image_data: Mapping[str, bytes]) -> Block:
     return {"type": "image", "source": source}
 
 
-def _set_breakpoints(system: list[Block], tools: list[Block], messages: list[dict[str, Any]]) -> None:
-    """Set up to four cache breakpoints.
+def _usual_places(messages: list[dict[str, Any]]) -> list[_Place]:
+    """Return where a request that says nothing of its layers gets breakpoints.
 
-    After the system prompt with the tools before it; after the opening messages, which a sweep leaves alone;
-    at the end of the previous request; and at the end.
+    After the opening messages, which a sweep leaves alone; at the end of the previous request; at the end.
     """
-    for opening in (system, tools):
-        if opening:
-            opening[-1] = {**opening[-1], "cache_control": _BREAKPOINT}
-            break
     assistant_indexes = [n for n, message in enumerate(messages) if message["role"] == "assistant"]
     ends = {
         len(messages) - 1,
         *((assistant_indexes[0] - 1, assistant_indexes[-1] - 1) if assistant_indexes else ()),
     }
-    for n in ends:
-        if n >= 0 and messages[n]["role"] == "user":
-            blocks = messages[n]["content"]
-            blocks[-1] = {**blocks[-1], "cache_control": _BREAKPOINT}
+    return [(n, len(messages[n]["content"]) - 1) for n in ends if n >= 0 and messages[n]["role"] == "user"]
+
+
+def _set_breakpoints(
+    system: list[Block],
+    tools: list[Block],
+    messages: list[dict[str, Any]],
+    places: list[_Place],
+    lifetime: Mapping[str, str],
+) -> None:
+    """Set up to four cache breakpoints: after the system prompt with the tools before it, and at `places`."""
+    for opening in (system, tools):
+        if opening:
+            opening[-1] = {**opening[-1], "cache_control": lifetime}
+            break
+    for n, at in places:
+        block = messages[n]["content"][at]
+        if block.get("type") not in _THINKING_TYPES:
+            messages[n]["content"][at] = {**block, "cache_control": lifetime}

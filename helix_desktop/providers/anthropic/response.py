@@ -42,7 +42,8 @@ _FIELD_OF = {"text_delta": "text", "thinking_delta": "thinking", "signature_delt
 _IDLE_EVENTS = ("ping", "message_start")
 """Events without content of an answer."""
 
-_COUNT_FIELDS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
+_CACHE_FIELDS = ("cache_creation_input_tokens", "cache_read_input_tokens")
+_COUNT_FIELDS = ("input_tokens", *_CACHE_FIELDS, "output_tokens")
 
 
 class MessagesAssembler:
@@ -51,10 +52,18 @@ class MessagesAssembler:
     `verbatim_fields` are stored with the original message, for when it is sent back.
     """
 
-    def __init__(self, provider: str, new_id: Callable[[], str], verbatim_fields: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        provider: str,
+        new_id: Callable[[], str],
+        verbatim_fields: Mapping[str, Any],
+        cache_lifetime_s: int = 0,
+    ) -> None:
         self._provider, self._new_id, self._verbatim_fields = provider, new_id, verbatim_fields
+        self._cache_lifetime_s = cache_lifetime_s
         self._blocks: dict[int, _Block] = {}
         self._counts: dict[str, int] = {}
+        self._stored_1h = 0
         self._stop = ""
         self._refusal_text = ""
         self.progress = 0
@@ -117,6 +126,7 @@ class MessagesAssembler:
             usage=self._usage(),
             stop="calls" if calls and stop == "end" else stop,
             verbatim=None if stop == "filter" else self._verbatim(blocks),
+            cache_lifetime_s=self._cache_lifetime_s,
         )
 
     def _start_block(self, index: int, raw: Mapping[str, Any]) -> list[AnswerDelta]:
@@ -166,12 +176,19 @@ class MessagesAssembler:
         """Update the counts, which are cumulative: the newest of each is valid."""
         if isinstance(usage, dict):
             self._counts.update({key: usage[key] for key in _COUNT_FIELDS if isinstance(usage.get(key), int)})
+            for_an_hour = get_object(usage, "cache_creation").get("ephemeral_1h_input_tokens")
+            if isinstance(for_an_hour, int):
+                self._stored_1h = for_an_hour
 
     def _usage(self) -> Usage | None:
         """Return the usage; input is the sum of uncached, cache-written and cache-read tokens."""
         fresh, stored, cached, output = (max(0, self._counts.get(key, 0)) for key in _COUNT_FIELDS)
         input_tokens = fresh + stored + cached
-        return Usage(input_tokens, output, cached) if input_tokens else None
+        if not input_tokens:
+            return None
+        stored_1h = min(max(0, self._stored_1h), stored)
+        writes, reads = (key in self._counts for key in _CACHE_FIELDS)
+        return Usage(input_tokens, output, cached, stored, stored_1h, reads, writes)
 
     def _calls(self, blocks: list[_Block]) -> tuple[ToolCall, ...]:
         calls: list[ToolCall] = []

@@ -8,6 +8,7 @@ from typing import Any
 
 from helix_desktop.domain.image import Image
 from helix_desktop.domain.messages import Message, ModelInfo, ModelRequest, ToolCall, ToolSpec
+from helix_desktop.providers.cache_fields import CacheFields
 from helix_desktop.providers.json_wire import arguments_text, data_url, encode_json
 from helix_desktop.providers.openai_chat.variants import DEFAULT_VARIANT, RequestVariant
 from helix_desktop.providers.tool_call_ids import ToolCallIds, hash_id
@@ -22,8 +23,16 @@ _FORTY_CHARS = re.compile(r".{1,40}", re.DOTALL)  # OpenAI's limit
 _NINE_CHARS = re.compile(r"[a-zA-Z0-9]{9}")  # Mistral's rule
 
 
-def request_body(info: ModelInfo, request: ModelRequest, variant: RequestVariant = DEFAULT_VARIANT) -> bytes:
-    """Encode a request as JSON. The same request gives the same bytes; no sampling parameters are sent."""
+def request_body(
+    info: ModelInfo,
+    request: ModelRequest,
+    variant: RequestVariant = DEFAULT_VARIANT,
+    cache: CacheFields | None = None,
+) -> bytes:
+    """Encode a request as JSON. The same request gives the same bytes; no sampling parameters are sent.
+
+    `cache` is what is asked of the provider's cache.
+    """
     body: dict[str, Any] = {
         "model": info.name,
         "messages": _MessageEncoder(info, request.image_data, variant).messages(request),
@@ -33,6 +42,8 @@ def request_body(info: ModelInfo, request: ModelRequest, variant: RequestVariant
         body["stream_options"] = {"include_usage": True}
     if request.tools:
         body["tools"] = [_tool(tool) for tool in request.tools]
+    if cache is not None:
+        body |= cache.body_fields()
     return encode_json(body)
 
 

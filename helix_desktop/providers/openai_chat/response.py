@@ -22,7 +22,7 @@ from helix_desktop.providers.empty_response import (
     missing_answer_error,
     unnamed_call_error,
 )
-from helix_desktop.providers.json_wire import is_json_object
+from helix_desktop.providers.json_wire import get_object, is_json_object, reported_usage
 from helix_desktop.providers.openai_chat.request import DIALECT
 from helix_desktop.providers.streaming import streamed_error
 
@@ -38,6 +38,10 @@ _STOPS: Mapping[str, StopReason] = {
 _FAILED_REASONS = frozenset({"error", "network_error"})
 """Finish reasons that mean that the server failed."""
 
+_CACHED_FIELDS = ("prompt_cache_hit_tokens", "cached_tokens", "cache_read_input_tokens")
+_WRITTEN_FIELDS = ("cache_creation_input_tokens",)
+"""Counts beside OpenAI's own: of DeepSeek, Moonshot and gateways to Anthropic."""
+
 _UNSPLIT_FIELDS = frozenset({"type", "id", "role", "format", "name", "index"})
 """Fields that a server repeats in full; all other text comes in parts."""
 
@@ -45,8 +49,11 @@ _UNSPLIT_FIELDS = frozenset({"type", "id", "role", "format", "name", "index"})
 class ChatAssembler:
     """Assembles the chunks of one answer. `new_id` creates ids for calls whose server sent none."""
 
-    def __init__(self, provider: str, new_id: Callable[[], str], model: str = "") -> None:
+    def __init__(
+        self, provider: str, new_id: Callable[[], str], model: str = "", cache_lifetime_s: int = 0
+    ) -> None:
         self._provider, self._new_id, self._model = provider, new_id, model
+        self._cache_lifetime_s = cache_lifetime_s
         self._text: list[str] = []
         self._reasoning: list[str] = []
         self._extras: list[Mapping[str, Any]] = []
@@ -115,6 +122,7 @@ class ChatAssembler:
                 "model": self._model,
                 "message": message,
             },
+            cache_lifetime_s=self._cache_lifetime_s,
         )
 
     def _add_delta(self, delta: dict[str, Any]) -> list[AnswerDelta]:
@@ -266,12 +274,13 @@ def _usage(reported: Any) -> Usage | None:
     """Return the reported usage; None if absent or zero, as servers without counts report zeros."""
     if not isinstance(reported, dict):
         return None
-    cached = _field(reported.get("prompt_tokens_details"), "cached_tokens")
-    for name in ("prompt_cache_hit_tokens", "cached_tokens"):  # DeepSeek, Moonshot
-        cached = reported.get(name) if cached is None else cached
-    counts = [reported.get("prompt_tokens"), reported.get("completion_tokens"), cached]
-    input_tokens, output_tokens, hit = (value if isinstance(value, int) else 0 for value in counts)
-    return Usage(input_tokens, output_tokens, min(hit, input_tokens)) if input_tokens > 0 else None
+    details = get_object(reported, "prompt_tokens_details")
+    return reported_usage(
+        reported.get("prompt_tokens"),
+        reported.get("completion_tokens"),
+        [details.get("cached_tokens"), *(reported.get(name) for name in _CACHED_FIELDS)],
+        [details.get("cache_write_tokens"), *(reported.get(name) for name in _WRITTEN_FIELDS)],
+    )
 
 
 def _field(value: Any, name: str) -> Any:

@@ -6,6 +6,7 @@ import re
 from http import HTTPStatus
 
 from helix_desktop.domain.messages import ModelInfo, ModelRequest
+from helix_desktop.providers.cache_fields import CacheFields
 from helix_desktop.providers.dialect import VARIANT_ERROR_STATUSES, NewId
 from helix_desktop.providers.openai_responses.request import has_reasoning, request_body
 from helix_desktop.providers.openai_responses.response import ResponsesAssembler
@@ -16,13 +17,17 @@ _REASONING_WORDS = ("reasoning", "encrypted", "rs_")
 
 
 class ResponsesDialect:
-    """OpenAI Responses as one server accepts it; `supports_encrypted_reasoning`: it can be requested."""
+    """OpenAI Responses as one server accepts it; `supports_encrypted_reasoning`: it can be requested.
+
+    `refused_cache_fields` are fields for its cache that it does not know.
+    """
 
     path = "/responses"
 
     def __init__(self, info: ModelInfo, new_id: NewId) -> None:
         self.info, self.new_id = info, new_id
         self.supports_encrypted_reasoning = True
+        self.refused_cache_fields: set[str] = set()
 
     def exchange(self, request: ModelRequest) -> ResponsesExchange:
         """Prepare one request."""
@@ -36,6 +41,7 @@ class ResponsesExchange:
         self._dialect, self._request = dialect, request
         self._include_encrypted = dialect.supports_encrypted_reasoning
         self._send_reasoning = True
+        self._cache = CacheFields(dialect.info, request.cache, dialect.refused_cache_fields)
 
     def body(self) -> bytes:
         """Return the request as JSON."""
@@ -44,17 +50,21 @@ class ResponsesExchange:
             self._request,
             include_encrypted=self._include_encrypted,
             send_reasoning=self._send_reasoning,
+            cache=self._cache,
         )
 
     def new_assembler(self) -> ResponsesAssembler:
         """Return an assembler for the answer."""
-        return ResponsesAssembler(self._dialect.info.provider, self._dialect.info.name, self._dialect.new_id)
+        info = self._dialect.info
+        return ResponsesAssembler(info.provider, info.name, self._dialect.new_id, self._cache.lifetime_s)
 
     def adapt_to_error(self, status: int, error_text: str) -> bool:
-        """Stop sending refused reasoning, or stop requesting it if the model has none; True if changed."""
+        """Leave out refused fields or reasoning, or stop requesting it if there is none; True if changed."""
         low = error_text.lower()
         if status not in VARIANT_ERROR_STATUSES | {HTTPStatus.NOT_FOUND}:
             return False
+        if self._cache.learn(low):
+            return True
         about_reasoning = any(word in low for word in _REASONING_WORDS)
         unknown = about_reasoning and any(word in low for word in _UNSUPPORTED_WORDS)
         if self._include_encrypted and (unknown or _INCLUDE.search(low)):

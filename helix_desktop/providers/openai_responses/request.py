@@ -8,6 +8,7 @@ from typing import Any
 
 from helix_desktop.domain.image import Image
 from helix_desktop.domain.messages import Message, ModelInfo, ModelRequest, ToolCall, ToolSpec
+from helix_desktop.providers.cache_fields import BREAKPOINT, CacheFields
 from helix_desktop.providers.json_wire import (
     PART_SEPARATOR,
     arguments_text,
@@ -30,16 +31,27 @@ _TEXT_OF = {"output_text": "text", "refusal": "refusal"}
 
 
 def request_body(
-    info: ModelInfo, request: ModelRequest, *, include_encrypted: bool = True, send_reasoning: bool = True
+    info: ModelInfo,
+    request: ModelRequest,
+    *,
+    include_encrypted: bool = True,
+    send_reasoning: bool = True,
+    cache: CacheFields | None = None,
 ) -> bytes:
     """Encode a request as JSON. The same request gives the same bytes; no sampling parameters are sent.
 
-    `include_encrypted` requests encrypted reasoning; `send_reasoning` sends earlier reasoning back.
+    `include_encrypted` requests encrypted reasoning; `send_reasoning` sends earlier reasoning back; `cache`
+    is what is asked of the provider's cache.
     """
     history = _MessageEncoder(info, request.image_data, send_reasoning)
-    for message in request.messages:
+    ends = cache.ends if cache is not None else frozenset()
+    for count, message in enumerate(request.messages, 1):
         history.add(message)
+        if count in ends:
+            history.set_breakpoint()
     body: dict[str, Any] = {"model": info.name, "store": False, "stream": True}
+    if cache is not None:
+        body |= cache.body_fields()
     if include_encrypted:
         body["include"] = [ENCRYPTED_REASONING]
     instructions = [item.text for item in request.messages if item.role == "system" and item.text.strip()]
@@ -87,6 +99,12 @@ class _MessageEncoder:
             self.items.append({"type": "function_call_output", "call_id": call_id, "output": output})
         elif message.role == "user":
             self.items.append({"role": "user", "content": self._content_parts(message)})
+
+    def set_breakpoint(self) -> None:
+        """Mark the end of the newest message, if it is the user's: later requests begin with all up to it."""
+        if self.items and self.items[-1].get("role") == "user":
+            parts = self.items[-1]["content"]
+            parts[-1] = {**parts[-1], BREAKPOINT: {"mode": "explicit"}}
 
     def _content_parts(self, message: Message) -> list[Item]:
         text = [_text(message.text)] if message.text.strip() else []

@@ -21,7 +21,7 @@ from helix_desktop.providers.empty_response import (
     missing_answer_error,
     unnamed_call_error,
 )
-from helix_desktop.providers.json_wire import PART_SEPARATOR, get_object
+from helix_desktop.providers.json_wire import PART_SEPARATOR, get_object, reported_usage
 from helix_desktop.providers.openai_responses.request import DIALECT, part_texts
 from helix_desktop.providers.streaming import streamed_error
 
@@ -39,8 +39,11 @@ _REASONING_DELTAS = frozenset({"response.reasoning_summary_text.delta", "respons
 class ResponsesAssembler:
     """Assembles the events of one answer. `new_id` creates ids for calls whose server sent none."""
 
-    def __init__(self, provider: str, model: str, new_id: Callable[[], str]) -> None:
+    def __init__(
+        self, provider: str, model: str, new_id: Callable[[], str], cache_lifetime_s: int = 0
+    ) -> None:
         self._provider, self._model, self._new_id = provider, model, new_id
+        self._cache_lifetime_s = cache_lifetime_s
         self._items: dict[int, _Item] = {}
         self._text: list[str] = []
         self._reasoning: list[str] = []
@@ -105,6 +108,7 @@ class ResponsesAssembler:
                 "model": self._model,
                 "items": [item.output_item() for item in items if item.raw],
             },
+            cache_lifetime_s=self._cache_lifetime_s,
         )
 
     def _item(self, chunk: Mapping[str, Any]) -> _Item:
@@ -238,7 +242,10 @@ def _usage(reported: Any) -> Usage | None:
     """Return the reported usage; None if absent or zero, as servers without counts report zeros."""
     if not isinstance(reported, dict):
         return None
-    cached = get_object(reported, "input_tokens_details").get("cached_tokens")
-    counts = [reported.get("input_tokens"), reported.get("output_tokens"), cached]
-    input_tokens, output_tokens, hit = (value if isinstance(value, int) else 0 for value in counts)
-    return Usage(input_tokens, output_tokens, min(hit, input_tokens)) if input_tokens > 0 else None
+    details = get_object(reported, "input_tokens_details")
+    return reported_usage(
+        reported.get("input_tokens"),
+        reported.get("output_tokens"),
+        [details.get("cached_tokens")],
+        [details.get("cache_write_tokens")],
+    )

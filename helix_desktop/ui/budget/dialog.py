@@ -92,6 +92,8 @@ def _explanation(state: CostState) -> QVBoxLayout:
     )
     words = column(label(tr("Session budget"), "title"), label(effect, "muted", wrap=True), gap=5)
     words.addWidget(label(tr("Used so far: {usage}", usage=state.text), wrap=True))
+    if state.cache_text:
+        words.addWidget(label(state.cache_text, "muted", wrap=True))
     if state.is_default:
         note = tr("These limits come from the workspace. Changes apply to this session only.")
         words.addWidget(label(note, "muted", wrap=True))

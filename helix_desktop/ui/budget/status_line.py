@@ -33,6 +33,7 @@ class CostLine(EnterActivates, Themed, QAbstractButton):
         tips = (
             tr("Tokens sent and received in this session, including subagents and summaries."),
             tr("The context gauge counts only the next request."),
+            tr("Provider cache: input tokens as providers reported them, without subagents and summaries."),
             tr("Click to set a budget."),
         )
         self.setToolTip("\n".join(tips))
@@ -49,7 +50,7 @@ class CostLine(EnterActivates, Themed, QAbstractButton):
 
     def text(self) -> str:
         """Return all that is shown, as words."""
-        return " · ".join(filter(None, (self._usage_text(), self._state.budget_text)))
+        return " · ".join(filter(None, (self._usage_text(), self._state.budget_text, self._state.cache_text)))
 
     def _usage_text(self) -> str:
         return tr("Session usage: {usage}", usage=self._state.text)
@@ -75,7 +76,9 @@ class CostLine(EnterActivates, Themed, QAbstractButton):
         left = self._paint_text(painter, 20 + _ICON + 7, self._usage_text(), color)
         if state.budget_text:
             left = self._paint_bar(painter, left + 14, middle, state)
-            self._paint_text(painter, left + 7, state.budget_text, color)
+            left = self._paint_text(painter, left + 7, state.budget_text, color)
+        if state.cache_text:
+            self._paint_text(painter, left + 14, state.cache_text, theme.faint)
         painter.end()
 
     def _paint_text(self, painter: QPainter, left: float, text: str, color: str) -> float:

@@ -143,6 +143,27 @@ class CacheStats:
 
 
 @dataclass(frozen=True, slots=True)
+class ProviderCacheRow:
+    """One request, by the event of its answer: its tokens in words, and why it missed the cache."""
+
+    seq: int
+    text: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderCacheState:
+    """The session's bill as providers reported it, in words (empty: unknown), and its newest requests."""
+
+    share: str = ""
+    read: str = ""
+    cache_writes: str = ""
+    fresh: str = ""
+    cost: str = ""
+    rows: tuple[ProviderCacheRow, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class InspectorState:
     """The next request in numbers and in order; tokens everywhere, `threshold` a part of 1.
 

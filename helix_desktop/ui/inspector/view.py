@@ -18,6 +18,7 @@ from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
 from helix_desktop.ui.design.what_is_this import WhatIsThis
 from helix_desktop.ui.inspector.charts import SEGMENT_COLORS, SavingsBars, WindowBar
+from helix_desktop.ui.inspector.provider_cache_card import ProviderCacheCard
 from helix_desktop.ui.inspector.request_list import RequestList
 from helix_desktop.ui.inspector.rows import CacheStats, InspectorState, Segment, SegmentKind
 from helix_desktop.words.left_context import explain_cached, explain_noted, explain_summarized
@@ -53,6 +54,7 @@ class Inspector(Themed, QWidget):
             "layers", tr("Nothing to send yet. The next request appears here."), tr("Write a message")
         )
         self.requests = RequestList()
+        self.provider_cache = ProviderCacheCard()
         self.page = ContentViewer()
         self._stack = QStackedLayout(self)
         for part in (self._overview(), self._reader(), self.empty):
@@ -112,6 +114,7 @@ class Inspector(Themed, QWidget):
         column.addWidget(self._title())
         column.addWidget(self._window_card())
         column.addWidget(self._cache_card())
+        column.addWidget(self.provider_cache)
         column.addWidget(self._request_card())
         column.addStretch(1)
         self._scroll = QScrollArea()

@@ -18,6 +18,7 @@ from helix_desktop.agent.session_updates import (
 )
 from helix_desktop.ui.cache.presenter import CachePresenter
 from helix_desktop.ui.chat.presenter import ChatPresenter
+from helix_desktop.ui.inspector.from_cache_uses import provider_cache_state
 from helix_desktop.ui.inspector.from_window import inspector_state
 from helix_desktop.ui.session.background_jobs import BackgroundJobs
 from helix_desktop.ui.session.budget_controller import BudgetController
@@ -160,6 +161,11 @@ class SessionController(QObject):
         transcript = conversation.session.transcript
         self.views.inspector.set_state(
             inspector_state(conversation.window.rows(), gauge, transcript, conversation.window.policy, totals)
+        )
+        self.views.inspector.provider_cache.show_state(
+            provider_cache_state(
+                conversation.session.log, conversation.budget.spent, conversation.window.policy
+            )
         )
         self._stale_pages = {"cache", "timeline"}
         self._refresh_page(self._window.page())

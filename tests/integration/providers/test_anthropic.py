@@ -205,7 +205,7 @@ async def test_input_counts_cache_reads_and_writes(http: HttpClient) -> None:
     )
     async with serving(StreamedReply(start, Text("ok"), end, finish="", usage=None)) as server:
         answer = await final_response(model(server, http), ModelRequest(QUESTION))
-    assert answer.usage == Usage(3_210, 45, 3_000)
+    assert answer.usage == Usage(3_210, 45, 3_000, 200, reports_cache=True, reports_writes=True)
 
 
 async def test_an_answer_that_was_not_streamed(http: HttpClient) -> None:

@@ -107,7 +107,7 @@ class TestAnswers:
         answer = arrivals[-1]
         assert isinstance(answer, ModelResponse)
         assert (answer.text, answer.reasoning, answer.stop) == ("Forty-two.", "Let me count.", "end")
-        assert answer.usage == Usage(90, 12, 64)
+        assert answer.usage == Usage(90, 12, 64, reports_cache=True)
 
     async def test_deltas_arrive_before_the_answer_ends(self, http: HttpClient) -> None:
         more = asyncio.Event()

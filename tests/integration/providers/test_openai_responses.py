@@ -299,6 +299,6 @@ async def test_an_answer_in_few_pieces_is_the_same(http: HttpClient, reply: Repl
     ]
     assert (answer.text, answer.reasoning, answer.stop) == ("Looking.", "hm\n\nso", "calls")
     assert answer.calls == (ToolCall("c", "read_file", '{"path": "a"}'),)
-    assert answer.usage == Usage(9, 2, 4)
+    assert answer.usage == Usage(9, 2, 4, reports_cache=True)
     assert answer.verbatim is not None
     assert answer.verbatim["items"] == OUTPUT

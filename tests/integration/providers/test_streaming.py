@@ -27,7 +27,6 @@ from helix_desktop.domain.messages import (
     TextDelta,
     ToolCall,
     ToolSpec,
-    Usage,
 )
 from helix_desktop.providers.endpoint import Endpoint
 from helix_desktop.providers.http import HttpClient, Timeouts
@@ -132,7 +131,8 @@ class TestAnswers:
         answer = arrivals[-1]
         assert isinstance(answer, ModelResponse)
         assert (answer.text, answer.reasoning, answer.stop) == ("Forty-two.", "Let me count.", "end")
-        assert answer.usage == Usage(90, 12, 64)
+        assert answer.usage is not None
+        assert (answer.usage.input, answer.usage.output, answer.usage.cached) == (90, 12, 64)
 
     async def test_deltas_arrive_before_the_answer_ends(self, rig: Rig) -> None:
         more = asyncio.Event()

@@ -93,11 +93,13 @@ StreamPart = (
 
 @dataclass(frozen=True)
 class TokenCounts:
-    """Tokens as the server reports them."""
+    """Tokens as the server reports them; `cache_writes` None: it does not report them."""
 
     input: int
     output: int
     cached: int = 0
+    cache_writes: int | None = None
+    cache_writes_1h: int = 0
 
 
 class StreamedReply:

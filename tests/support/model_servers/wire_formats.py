@@ -172,7 +172,7 @@ class _ChatEncoder:
                 "prompt_tokens": counts.input,
                 "completion_tokens": counts.output,
                 "total_tokens": counts.input + counts.output,
-                "prompt_tokens_details": {"cached_tokens": counts.cached},
+                "prompt_tokens_details": _cache_details(counts),
             }
             yield _data_event({"object": "chat.completion.chunk", "choices": [], "usage": usage})
         if self._reply.send_done:
@@ -186,10 +186,17 @@ class _AnthropicEncoder:
 
     def start(self) -> Iterator[bytes]:
         counts = self._counts
+        cache_writes = (
+            (counts.input - counts.cached + 1) // 2 if counts.cache_writes is None else counts.cache_writes
+        )
         usage = {
-            "input_tokens": (counts.input - counts.cached) // 2,
-            "cache_creation_input_tokens": (counts.input - counts.cached + 1) // 2,
+            "input_tokens": counts.input - counts.cached - cache_writes,
+            "cache_creation_input_tokens": cache_writes,
             "cache_read_input_tokens": counts.cached,
+            "cache_creation": {
+                "ephemeral_5m_input_tokens": cache_writes - counts.cache_writes_1h,
+                "ephemeral_1h_input_tokens": counts.cache_writes_1h,
+            },
             "output_tokens": 1,
         }
         message = {"id": "msg_1", "type": "message", "role": "assistant", "content": [], "usage": usage}
@@ -334,7 +341,7 @@ class _ResponsesEncoder:
         if self._counts is not None:
             response["usage"] = {
                 "input_tokens": self._counts.input,
-                "input_tokens_details": {"cached_tokens": self._counts.cached},
+                "input_tokens_details": _cache_details(self._counts),
                 "output_tokens": self._counts.output,
                 "output_tokens_details": {"reasoning_tokens": 0},
                 "total_tokens": self._counts.input + self._counts.output,
@@ -368,6 +375,11 @@ def _token_counts(reply: StreamedReply, request: ReceivedRequest) -> TokenCounts
     sent = sum(len(part.text) for part in reply.parts if isinstance(part, (Text, Reasoning)))
     sent += sum(len(part.arguments) for part in reply.parts if isinstance(part, Call))
     return TokenCounts(max(1, len(request.body) // 4), max(1, sent // 4))
+
+
+def _cache_details(counts: TokenCounts) -> dict[str, int]:
+    details = {"cached_tokens": counts.cached}
+    return details if counts.cache_writes is None else {**details, "cache_write_tokens": counts.cache_writes}
 
 
 def _chunk(delta: Mapping[str, Any], finish_reason: str | None = None) -> dict[str, Any]:

@@ -90,7 +90,7 @@ async def test_the_cost_of_a_step_is_recorded() -> None:
     assert (await rig.conversation.run("Go.")).cause == "budget"
     (answer,) = rig.events(AssistantSpoke)
     assert answer.cost == pytest.approx((400 * 2.0 + 600 * 0.5 + 100 * 10.0) / 1_000_000)
-    assert rig.conversation.budget.spent == Spending(1_100, answer.cost)
+    assert rig.conversation.budget.spent == Spending(1_100, answer.cost, cached=600, fresh=400)
     assert "$0.0021 of $0.0020" in rig.events(TurnEnded)[0].why
     (summary,) = await rig.workspace.sessions()
     assert (summary.spent, summary.cost) == (1_100, answer.cost)

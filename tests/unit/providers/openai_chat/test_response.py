@@ -171,7 +171,7 @@ def test_the_reason_an_answer_with_calls_ended(finish: str, stop: StopReason) ->
         ({"prompt_tokens": 9, "completion_tokens": 2}, Usage(9, 2)),
         (
             {"prompt_tokens": 9, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 8}},
-            Usage(9, 2, 8),
+            Usage(9, 2, 8, reports_cache=True),
         ),
         (
             {
@@ -180,7 +180,7 @@ def test_the_reason_an_answer_with_calls_ended(finish: str, stop: StopReason) ->
                 "prompt_tokens_details": None,
                 "prompt_cache_hit_tokens": 4,
             },
-            Usage(9, 2, 4),
+            Usage(9, 2, 4, reports_cache=True),
         ),
         ({"prompt_tokens": 0, "completion_tokens": 0}, None),
         ({"prompt_tokens": "many"}, None),

@@ -1,0 +1,26 @@
+"""What a session's requests ask of the provider's cache."""
+
+from __future__ import annotations
+
+import msgspec
+
+from helix_desktop.agent.session_runtime import SessionRuntime
+from helix_desktop.context.window.cache_layers import layer_ends
+from helix_desktop.context.window.cache_lifetime import cache_prices, measured_gaps, prefers_long
+from helix_desktop.context.window.window import Window
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.messages import CacheHints, ModelRequest
+
+_KEY_DIGITS = 16
+
+
+def with_cache_hints(request: ModelRequest, window: Window, runtime: SessionRuntime) -> ModelRequest:
+    """Return a request that begins as a window does with what it asks of the provider's cache."""
+    transcript, info = runtime.transcript, runtime.frame.info
+    gaps = measured_gaps(transcript, info.label, runtime.clock())
+    hints = CacheHints(
+        key=digest_of(runtime.session.id.encode())[:_KEY_DIGITS],
+        ends=layer_ends(window, transcript),
+        keep_long=prefers_long(gaps, cache_prices(info)),
+    )
+    return msgspec.structs.replace(request, cache=hints)

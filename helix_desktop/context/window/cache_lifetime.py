@@ -1,0 +1,91 @@
+"""How long the provider is to keep what a session's requests begin with: by price and by measured gaps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import msgspec
+
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.log.window_layout import LogItem
+from helix_desktop.domain.events.session import AssistantSpoke
+from helix_desktop.domain.messages import ModelInfo
+
+SHORT_S, LONG_S = 300, 3_600
+"""The two lifetimes that providers offer, in seconds: the usual one, and the one that is asked for."""
+
+_MAX_CALLS = 50  # of the newest ones: what a session does now counts, at a cost that does not grow
+
+
+class CallGap(msgspec.Struct, frozen=True):
+    """The seconds between two calls, the tokens that both begin with, and those that the second one adds."""
+
+    seconds: float
+    prefix: int
+    added: int
+
+
+class CachePrices(msgspec.Struct, frozen=True):
+    """Prices as multiples of fresh input: of reading, of storing for the short and for the long lifetime.
+
+    The defaults are Anthropic's ratios ("Pricing", November 2026).
+    """
+
+    read: float = 0.1
+    write: float = 1.25
+    write_long: float = 2.0
+
+
+def cache_prices(info: ModelInfo) -> CachePrices:
+    """Return a model's prices; the default ratios where nothing is known of them.
+
+    Storing that has no price of its own costs what fresh input does.
+    """
+    if not info.price_in:
+        return CachePrices()
+    write = info.price_cache_write or info.price_in
+    write_long = info.price_cache_write_1h or write
+    read = info.price_cached or info.price_in
+    return CachePrices(read / info.price_in, write / info.price_in, write_long / info.price_in)
+
+
+def prefers_long(gaps: Sequence[CallGap], prices: CachePrices) -> bool:
+    """Return True if these calls would have cost less with the long lifetime."""
+    return _cost(gaps, LONG_S, prices.write_long, prices.read) < _cost(
+        gaps, SHORT_S, prices.write, prices.read
+    )
+
+
+def _cost(gaps: Sequence[CallGap], lifetime_s: int, write: float, read: float) -> float:
+    """Return the cost of the input of these calls, in tokens of fresh input."""
+    return sum(
+        gap.prefix * (read if gap.seconds <= lifetime_s else write) + gap.added * write for gap in gaps
+    )
+
+
+def measured_gaps(transcript: Transcript, model: str, now_ms: int) -> list[CallGap]:
+    """Return the gaps between the newest calls of a model, the one up to a call made now included."""
+    items = [
+        item
+        for item in transcript.reported_items[-_MAX_CALLS:]
+        if isinstance(item.event, AssistantSpoke) and item.event.model == model
+    ]
+    gaps = [
+        CallGap((_started_ms(item) - _started_ms(previous)) / 1000, prefix, _input(item) - prefix)
+        for previous, item in pairwise(items)
+        for prefix in (min(_input(previous), _input(item)),)
+    ]
+    if items:
+        gaps.append(CallGap((now_ms - _started_ms(items[-1])) / 1000, _input(items[-1]), 0))
+    return gaps
+
+
+def _started_ms(item: LogItem) -> int:
+    """Return when the call was made: from then on the provider's clock runs."""
+    return item.at_ms - (item.event.duration_ms if isinstance(item.event, AssistantSpoke) else 0)
+
+
+def _input(item: LogItem) -> int:
+    usage = item.event.usage if isinstance(item.event, AssistantSpoke) else None
+    return usage.input if usage is not None else 0

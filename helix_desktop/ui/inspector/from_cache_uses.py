@@ -1,0 +1,44 @@
+"""The session's use of the provider's cache as the inspector shows it: a pure translation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.window.cache_misses import RequestCacheUse, newest_cache_uses
+from helix_desktop.domain.cost import Spending
+from helix_desktop.domain.events.session import RecordedEvent
+from helix_desktop.ui.inspector.rows import ProviderCacheRow, ProviderCacheState
+from helix_desktop.words.costs import CostState
+from helix_desktop.words.numbers import format_tokens, format_whole_percent
+from helix_desktop.words.provider_cache import miss_text, usage_text
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Inspector")
+
+_NEWEST = 6
+
+
+def provider_cache_state(
+    log: Sequence[RecordedEvent], spent: Spending, policy: ContextPolicy
+) -> ProviderCacheState | None:
+    """Return the bill as reported and the newest requests; None while no tokens were reported."""
+    uses = newest_cache_uses(log, _NEWEST, policy.cache_ttl_s)
+    if not uses:
+        return None
+    total = spent.cached + spent.cache_writes + spent.fresh
+    return ProviderCacheState(
+        share=format_whole_percent(spent.cached / total) if total else "",
+        read=format_tokens(spent.cached) if total else "",
+        cache_writes=format_tokens(spent.cache_writes) if spent.cache_writes else "",
+        fresh=format_tokens(spent.fresh) if total else "",
+        cost=CostState(spent).cost_text,
+        rows=tuple(_row(use) for use in uses),
+    )
+
+
+def _row(use: RequestCacheUse) -> ProviderCacheRow:
+    is_reported = use.usage.reports_cache or use.usage.cached
+    tokens = tr("{tokens} tokens sent", tokens=format_tokens(use.usage.input))
+    words = usage_text(use.usage) if is_reported else tokens
+    return ProviderCacheRow(use.seq, f"e{use.seq} · {words}", " ".join(map(miss_text, use.causes)))

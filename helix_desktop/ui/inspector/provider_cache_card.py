@@ -1,0 +1,82 @@
+"""The inspector's card of the provider's cache: what requests read from it, and why not more."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+
+from helix_desktop.ui.design.cards import Card, KeyValue
+from helix_desktop.ui.design.labels import SelectableText, TextLine
+from helix_desktop.ui.design.layout.boxes import line
+from helix_desktop.ui.design.pill import Pill
+from helix_desktop.ui.design.themed import retint
+from helix_desktop.ui.inspector.rows import ProviderCacheState
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Inspector")
+
+
+class ProviderCacheCard(Card):
+    """The bill of the session as providers reported it, and what its newest requests read."""
+
+    def __init__(self) -> None:
+        super().__init__((16, 12, 16, 13), 7)
+        self._state: ProviderCacheState | None = None
+        head = QHBoxLayout()
+        self._share = Pill("", "ok")
+        self._share.setToolTip(tr("Share of the input tokens that were read from the provider cache."))
+        head.addWidget(TextLine(tr("Provider cache"), 13, 600))
+        head.addStretch(1)
+        head.addWidget(self._share)
+        self.body.addLayout(head)
+        self._figures = {name: KeyValue("", "") for name in ("read", "cache_writes", "fresh", "cost")}
+        for figure in self._figures.values():
+            self.body.addWidget(figure)
+        self.body.addWidget(line())
+        self._rows = QVBoxLayout()
+        self._rows.setSpacing(7)
+        self.body.addLayout(self._rows)
+        self.hide()
+
+    def show_state(self, state: ProviderCacheState | None) -> None:
+        """Show other figures and requests; None hides the card."""
+        self.setVisible(state is not None)
+        if state is None or state == self._state:
+            return
+        self._state = state
+        self._share.set_text(state.share)
+        self._share.setVisible(bool(state.share))
+        names = {
+            "read": tr("Read"),
+            "cache_writes": tr("Written"),
+            "fresh": tr("New"),
+            "cost": tr("Session cost"),
+        }
+        for key, value in (
+            ("read", state.read),
+            ("cache_writes", state.cache_writes),
+            ("fresh", state.fresh),
+            ("cost", state.cost),
+        ):
+            self._figures[key].set_value(names[key], value)
+            self._figures[key].setVisible(bool(value))
+        while (old := self._rows.takeAt(0)) is not None:
+            if (widget := old.widget()) is not None:
+                widget.deleteLater()
+        for row in state.rows:
+            self._add(SelectableText(row.text, 12, "text"))
+            if row.reason:
+                self._add(SelectableText(row.reason, 12, "muted"))
+
+    def _add(self, words: QWidget) -> None:
+        self._rows.addWidget(words)
+        retint(words, self._theme)
+
+    def figures(self) -> list[KeyValue]:
+        """Return the figures that are shown."""
+        return [figure for figure in self._figures.values() if not figure.isHidden()]
+
+    def texts(self) -> list[str]:
+        """Return the lines on requests, newest first."""
+        items = (self._rows.itemAt(at) for at in range(self._rows.count()))
+        widgets = (item.widget() for item in items if item is not None)
+        return [widget.text() for widget in widgets if isinstance(widget, SelectableText)]

@@ -1,0 +1,74 @@
+"""The provider's cache in words: what a request read from it, and why it did not read more; no Qt."""
+
+from __future__ import annotations
+
+from helix_desktop.context.window.cache_misses import MissCause, MissKind
+from helix_desktop.domain.messages import Usage
+from helix_desktop.domain.user_text import TextContext, UserText
+from helix_desktop.words.numbers import format_tokens
+from helix_desktop.words.translation import Translator, translate
+
+tr = Translator("Provider cache")
+text = TextContext("Provider cache")
+
+_MINUTE, _HOUR = 60, 3_600  # seconds
+_CAUSES: dict[MissKind, UserText] = {
+    "first": text("First request of the session."),
+    "unreported": text("The provider doesn't report its cache."),
+    "tools": text("The tools changed."),
+    "system": text("The system prompt changed."),
+    "notes": text("The text of notes or summaries changed."),
+    "small": text("The request before was below the provider's minimum size."),
+    "unexplained": text("The provider reported a miss although nothing changed."),
+}
+_REWRITES: dict[MissKind, UserText] = {
+    "sweep": text("Outputs were cached"),
+    "fold": text("Steps were noted"),
+    "observations": text("Observations replaced messages"),
+    "handover": text("Messages were summarized"),
+    "form": text("An output got another form"),
+    "pin": text("An output was pinned"),
+    "unpin": text("An output was unpinned"),
+    "undo": text("A change was undone"),
+    "redo": text("A change was redone"),
+    "retry": text("The last step was repeated"),
+}
+
+
+def usage_text(usage: Usage) -> str:
+    """Return the input of a request as the provider reported it: "28.1k read · 1.2k written · 310 new"."""
+    return cache_text(usage.cached, usage.cache_writes, usage.fresh)
+
+
+def cache_text(cached: int, cache_writes: int, fresh: int) -> str:
+    """Return tokens read from the provider's cache, written to it and neither: "28.1k read · 310 new"."""
+    parts = [tr("{tokens} read", "from the provider cache", tokens=format_tokens(cached))]
+    if cache_writes:
+        parts.append(tr("{tokens} written", "to the provider cache", tokens=format_tokens(cache_writes)))
+    parts.append(tr("{tokens} new", "input tokens not cached by the provider", tokens=format_tokens(fresh)))
+    return " · ".join(parts)
+
+
+def miss_text(cause: MissCause) -> str:
+    """Return one reason why a request was not read from the provider's cache, as a sentence."""
+    if cause.kind == "model":
+        return tr("Another model answered before: {model}.", model=cause.previous_model)
+    if cause.kind == "idle":
+        return tr(
+            "{waited} since the request before; the provider cache lasts {lifetime}.",
+            waited=_length(cause.waited_s),
+            lifetime=_length(cause.lifetime_s),
+        )
+    if cause.kind in _REWRITES:
+        what = translate(_REWRITES[cause.kind])
+        return tr("{what} ({event}).", "a change, and its event", what=what, event=f"e{cause.seq}")
+    return translate(_CAUSES[cause.kind])
+
+
+def _length(seconds: int) -> str:
+    """Return a length of time in whole minutes or hours."""
+    if seconds < _HOUR:
+        return tr("{minutes} min", minutes=max(1, seconds // _MINUTE))
+    minutes = seconds % _HOUR // _MINUTE
+    hours = tr("{hours} h", hours=seconds // _HOUR)
+    return tr("{hours} {minutes} min", hours=hours, minutes=minutes) if minutes else hours

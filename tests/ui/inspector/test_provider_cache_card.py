@@ -1,0 +1,62 @@
+"""The inspector's card of the provider's cache."""
+
+from __future__ import annotations
+
+from pytestqt.qtbot import QtBot
+
+from helix_desktop.context.policy import PROFILES
+from helix_desktop.domain.cost import Spending
+from helix_desktop.domain.events.rewrite import SweepMade
+from helix_desktop.domain.events.rewrite_kinds import SweepReason
+from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent
+from helix_desktop.domain.messages import Usage
+from helix_desktop.ui.inspector.from_cache_uses import provider_cache_state
+from helix_desktop.ui.inspector.provider_cache_card import ProviderCacheCard
+
+POLICY = PROFILES["balanced"]
+
+
+def spoke(usage: Usage | None) -> AssistantSpoke:
+    return AssistantSpoke("ok", "vendor/m", 2, usage=usage)
+
+
+LOG = [
+    RecordedEvent(1, 0, spoke(Usage(20_000, 10, 0, 20_000, 0, True, True))),
+    RecordedEvent(2, 10_000, SweepMade((1,), 5_000, SweepReason.BATCH)),
+    RecordedEvent(3, 20_000, spoke(Usage(16_000, 10, 4_000, 11_700, 0, True, True))),
+    RecordedEvent(4, 500_000, spoke(Usage(17_000, 10, 0, 17_000, 0, True, True))),
+]
+
+
+def test_the_card_shows_bill_and_reasons(qtbot: QtBot) -> None:
+    card = ProviderCacheCard()
+    qtbot.addWidget(card)
+    spent = Spending(53_030, 0.21, False, 4_000, 48_700, 300)
+    card.show_state(provider_cache_state(LOG, spent, POLICY))
+    assert not card.isHidden()
+    assert [figure.accessibleName() for figure in card.figures()] == [
+        "Read: 4k",
+        "Written: 48.7k",
+        "New: 300",
+        "Session cost: $0.21",
+    ]
+    assert card.texts() == [
+        "e4 · 0 read · 17k written · 0 new",
+        "8 min since the request before; the provider cache lasts 5 min.",
+        "e3 · 4k read · 11.7k written · 300 new",
+        "Outputs were cached (e2).",
+        "e1 · 0 read · 20k written · 0 new",
+        "First request of the session.",
+    ]
+
+
+def test_without_reports_it_says_so_or_is_not_there(qtbot: QtBot) -> None:
+    card = ProviderCacheCard()
+    qtbot.addWidget(card)
+    assert provider_cache_state([RecordedEvent(1, 0, spoke(None))], Spending(90), POLICY) is None
+    log = [RecordedEvent(seq, seq, spoke(Usage(900, 5))) for seq in (1, 2)]
+    card.show_state(provider_cache_state(log, Spending(1_810), POLICY))
+    assert card.texts()[:2] == ["e2 · 900 tokens sent", "The provider doesn't report its cache."]
+    assert card.figures() == []
+    card.show_state(None)
+    assert card.isHidden()

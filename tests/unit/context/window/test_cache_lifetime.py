@@ -1,0 +1,73 @@
+"""How long a provider is to store what requests begin with: known prices and gaps, known choices."""
+
+from __future__ import annotations
+
+import pytest
+
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.window.cache_lifetime import (
+    CachePrices,
+    CallGap,
+    cache_prices,
+    measured_gaps,
+    prefers_long,
+)
+from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent
+from helix_desktop.domain.messages import ModelInfo, Usage
+
+ANTHROPIC = CachePrices(0.1, 1.25, 2.0)
+FREE_WRITES = CachePrices(0.1, 1.0, 1.0)
+QUICK, PAUSE, AWAY = 20.0, 420.0, 7_200.0
+
+
+def gaps(*seconds: float, prefix: int = 30_000, added: int = 1_000) -> list[CallGap]:
+    """Return gaps of so many seconds."""
+    return [CallGap(length, prefix, added) for length in seconds]
+
+
+@pytest.mark.parametrize(
+    ("measured", "prices", "long"),
+    [
+        ([], ANTHROPIC, False),
+        (gaps(*[QUICK] * 40), ANTHROPIC, False),  # an hour would cost 0.75 x 40k more
+        (gaps(*[QUICK] * 40, PAUSE), ANTHROPIC, True),  # one pause costs 1.15 x 30k, the hour 0.75 x 41k
+        (gaps(*[QUICK] * 60, PAUSE), ANTHROPIC, False),  # here the hour costs 0.75 x 61k
+        (gaps(QUICK, AWAY), ANTHROPIC, False),  # an hour does not help
+        (gaps(QUICK, QUICK), FREE_WRITES, False),  # nothing to gain
+        (gaps(QUICK, PAUSE), FREE_WRITES, True),
+    ],
+)
+def test_the_cheaper_lifetime_for_the_measured_gaps_is_chosen(
+    measured: list[CallGap], prices: CachePrices, long: bool
+) -> None:
+    assert prefers_long(measured, prices) is long
+
+
+def test_prices_of_a_model_are_multiples_of_its_input_price() -> None:
+    """What is not priced costs what fresh input does; of a model without prices the usual ratios hold."""
+    info = ModelInfo(
+        "a", "m", price_in=4.0, price_cached=0.2, price_cache_write=5.0, price_cache_write_1h=8.0
+    )
+    assert cache_prices(info) == CachePrices(0.05, 1.25, 2.0)
+    assert cache_prices(ModelInfo("a", "m", price_in=2.0)) == CachePrices(1.0, 1.0, 1.0)
+    assert cache_prices(ModelInfo("a", "m")) == CachePrices()
+
+
+def test_gaps_are_measured_from_call_to_call_of_one_model() -> None:
+    """From the start of a call to that of the next, the one about to be made included."""
+    ends = [(1_000, 1_000, 10_000), (61_000, 10_000, 12_000), (500_000, 2_000, 11_000)]
+    transcript = Transcript(
+        RecordedEvent(seq, at_ms, answer(duration_ms, tokens))
+        for seq, (at_ms, duration_ms, tokens) in enumerate(ends, 1)
+    )
+    assert measured_gaps(transcript, "a/m", 900_000) == [
+        CallGap(51.0, 10_000, 2_000),
+        CallGap(447.0, 11_000, 0),
+        CallGap(402.0, 11_000, 0),
+    ]
+    assert measured_gaps(transcript, "another/model", 900_000) == []
+
+
+def answer(duration_ms: int, tokens: int) -> AssistantSpoke:
+    usage = Usage(tokens, 10)
+    return AssistantSpoke("ok", "a/m", 2, usage=usage, estimate=tokens, duration_ms=duration_ms)
