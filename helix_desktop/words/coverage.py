@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from helix_desktop.domain.events.summary import Coverage
+from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.words.numbers import format_integer
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Timeline")
 
 _LISTED = 6  # names of a list
+_NAME_CHARS = 70  # characters of a name, which may be a sentence
 
 
 def coverage_text(coverage: Sequence[Coverage]) -> str:
@@ -21,7 +23,7 @@ def coverage_text(coverage: Sequence[Coverage]) -> str:
 
 def missing_text(coverage: Sequence[Coverage]) -> str:
     """Return what was added below the summary because it does not name it; empty if nothing was."""
-    names = [fact.text for kind in coverage for fact in kind.missing]
+    names = [ellipsize(fact.text, _NAME_CHARS) for kind in coverage for fact in kind.missing]
     if not names:
         return ""
     listed = ", ".join(names[:_LISTED])

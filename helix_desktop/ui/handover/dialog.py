@@ -145,6 +145,8 @@ class HandoverDialog(Themed, SizedDialog):
         self._facts.addWidget(self._pills(draft))
         if draft.fallback:
             self._facts.addWidget(label(translate(draft.fallback), "muted", wrap=True))
+        for text in filter(None, (draft.coverage, draft.missing)):
+            self._facts.addWidget(label(text, "muted", wrap=True))
         if draft.ledger:
             self._facts.addWidget(ledger_disclosure(draft.ledger, "muted"))
         self._show("draft")

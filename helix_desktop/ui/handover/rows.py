@@ -10,6 +10,7 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.cut_points import CutPoint
 from helix_desktop.context.summaries.handover import covered_count
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.words.coverage import coverage_text, missing_text
 from helix_desktop.words.models import recorded_writer, writer_name
 from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.translation import Translator
@@ -29,7 +30,10 @@ class HandoverRange:
 
 @dataclass(frozen=True, slots=True)
 class DraftRow:
-    """A draft: its six sections as Markdown, and what comes with them; tokens are of the window."""
+    """A draft: its six sections as Markdown, and what comes with them; tokens are of the window.
+
+    `coverage` and `missing` say how much it names of what it covers, and what is added below it.
+    """
 
     text: str
     tokens_before: int
@@ -39,6 +43,8 @@ class DraftRow:
     model: str
     fallback: str
     duration_ms: int
+    coverage: str = ""
+    missing: str = ""
 
 
 def handover_ranges(cuts: Sequence[CutPoint], transcript: Transcript) -> Iterator[HandoverRange]:
@@ -71,6 +77,8 @@ def draft_row(draft: HandoverDraft) -> DraftRow:
         writer_name(recorded_writer(draft.model), event.demo),
         draft.fallback,
         event.duration_ms,
+        coverage_text(event.coverage),
+        missing_text(event.coverage),
     )
 
 

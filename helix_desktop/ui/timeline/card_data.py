@@ -80,6 +80,8 @@ class HandoverCard:
     origin: str = ""  # the session that it is of, and its title; empty: this one
     origin_title: str = ""
     quotes: tuple[str, ...] = ()  # words of that session, verbatim
+    coverage: str = ""  # how much of what it covers it names, as text
+    missing: str = ""  # what was added below it because it does not name it, as text
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +163,8 @@ class ObservationsCard:
     placed_seq: int = 0
     is_undone: bool = False
     inside: str = ""
+    coverage: str = ""
+    missing: str = ""
 
 
 @dataclass(frozen=True, slots=True)

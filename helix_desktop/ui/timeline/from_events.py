@@ -40,6 +40,7 @@ from helix_desktop.ui.timeline.card_data import (
     UndoCard,
 )
 from helix_desktop.ui.timeline.card_texts import card_title
+from helix_desktop.words.coverage import coverage_text, missing_text
 from helix_desktop.words.models import recorded_writer
 from helix_desktop.words.rewrites import form_text, pin_text
 
@@ -207,6 +208,8 @@ class _CardReducer:
             refused=event.refused,
             placed_seq=placed,
             is_undone=bool(placed) and self._undone(placed),
+            coverage=coverage_text(event.coverage),
+            missing=missing_text(event.coverage),
         )
 
 
@@ -242,6 +245,8 @@ def _handover(recorded: RecordedEvent, event: HandoverMade, number: int, undone:
         origin=event.origin,
         origin_title=event.origin_title,
         quotes=tuple(quote.text for quote in event.quotes),
+        coverage=coverage_text(event.coverage),
+        missing=missing_text(event.coverage),
     )
 
 

@@ -30,6 +30,7 @@ from helix_desktop.ui.timeline.card_texts import card_title
 from helix_desktop.ui.timeline.cards import (
     CardSignals,
     cost_pills,
+    coverage_label,
     index_pill,
     inside_pill,
     model_pill,
@@ -102,6 +103,8 @@ class HandoverView(Card):
         self._gist = self._summary()
         self.body.addWidget(self._gist)
         self.body.addWidget(FlowBox(self._pills()))
+        if card.coverage:
+            self.body.addWidget(coverage_label(card.coverage, card.missing))
         sections = tr.plural(len(card.sections), "%n section", "%n sections")
         points = sum(len(section.bullets) for section in card.sections)
         note = f"{sections} · {tr.plural(points, '%n point', '%n points')}"

@@ -26,6 +26,7 @@ from helix_desktop.ui.timeline.card_texts import card_title
 from helix_desktop.ui.timeline.cards import (
     CardSignals,
     cost_pills,
+    coverage_label,
     icon_line,
     index_pill,
     inside_pill,
@@ -71,6 +72,8 @@ class ObservationsView(Card):
         self.setAccessibleName(" · ".join((card_title(card), facts, change, state)))
         self.body.addLayout(self._heading(now_ms))
         self.body.addWidget(FlowBox(self._pills()))
+        if card.coverage:
+            self.body.addWidget(coverage_label(card.coverage, card.missing))
         self.parts = self._make_parts()
         for part in self.parts:
             self.body.addWidget(part)

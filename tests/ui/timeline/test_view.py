@@ -94,6 +94,12 @@ def test_undo_and_redo_are_on_their_cards(qtbot: QtBot, pane: Timeline) -> None:
     assert sweep.args == [380]
 
 
+def test_cards_say_what_their_summary_does_not_name(pane: Timeline) -> None:
+    """How many of each kind it names, and what was added below it."""
+    texts = [text.text() for text in card(pane, 492).findChildren(SelectableText)]
+    assert "\n".join((handover_card(3, 492).coverage, handover_card(3, 492).missing)) in texts
+
+
 def test_undone_cards_are_labeled(pane: Timeline) -> None:
     """Not by colour alone."""
     assert [pill.text() for pill in card(pane, 440).findChildren(Pill) if pill.text() == "Undone"]

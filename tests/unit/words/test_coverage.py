@@ -1,0 +1,30 @@
+"""The words for what a summary names of what it covers."""
+
+from __future__ import annotations
+
+from helix_desktop.domain.events.summary import Bullet, Coverage
+from helix_desktop.words.coverage import coverage_text, missing_text
+
+
+def test_what_a_summary_names_and_what_was_added() -> None:
+    """Each kind that there is; the names that were added, and how many more."""
+    missing = tuple(Bullet(f"src/module_{n}.py", (n,)) for n in range(9))
+    coverage = (
+        Coverage("instructions", 2, 5, (), verbatim=3),
+        Coverage("files", 41, 50, missing),
+        Coverage("numbers", 0, 0),
+    )
+    assert coverage_text(coverage) == "Names 2 of 5 instructions, 3 more verbatim · 41 of 50 files"
+    listed = ", ".join(f"src/module_{n}.py" for n in range(6))
+    assert missing_text(coverage) == f"Added below it: {listed} and 3 more"
+    assert missing_text(coverage[:1]) == ""
+    assert coverage_text(()) == ""
+
+
+def test_a_long_name_is_shortened() -> None:
+    """An instruction may be a sentence; the card shows its beginning."""
+    (line,) = missing_text(
+        (Coverage("instructions", 0, 1, (Bullet("Never push " * 20, (3,)),)),)
+    ).splitlines()
+    assert line.endswith("…")
+    assert len(line) < 100
