@@ -97,7 +97,7 @@ def _create_tool_runner(
     extractor: Extractor,
     file_changes: FileChanges,
 ) -> ToolRunner:
-    tools = services.tools
+    tools = services.tools_of(runtime.session)
     if services.delegate_spec is not None:
         tools = DelegatingTools(tools, services.delegate_spec, subagents)
     approvals = ApprovalService(

@@ -19,7 +19,6 @@ from helix_desktop.domain.store.entries import (
     EntryFilter,
     EntryOrder,
     HandoverHit,
-    SessionSummary,
 )
 from helix_desktop.domain.store.repair_report import IntegrityReport, RepairReport
 from helix_desktop.domain.store.retention import (
@@ -189,10 +188,6 @@ class Store(ContentReader, Protocol):
 
     async def events(self, session: str) -> list[RecordedEvent]:
         """Return a session's whole log, in order; empty if there is none."""
-        ...
-
-    async def sessions(self) -> list[SessionSummary]:
-        """Return all sessions except those in the trash, last updated first."""
         ...
 
     async def digests(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import copy
 
 from helix_desktop.agent.ports import (
@@ -14,8 +14,10 @@ from helix_desktop.agent.ports import (
     Tools,
     WorkspacePermissions,
 )
+from helix_desktop.agent.session import Session
 from helix_desktop.agent.subagents.delegate_tool import NonDelegatingTools
 from helix_desktop.agent.tool_calls.approvals import InteractiveApprover
+from helix_desktop.agent.tool_calls.session_tools import SessionTools
 from helix_desktop.agent.trust import IsTrusted, TrustGatedTools
 from helix_desktop.context.prompt_version import split_versions
 from helix_desktop.domain.messages import ToolSpec
@@ -27,7 +29,8 @@ class SessionServices:
     `prompts` holds the prompts by name, without their version lines; `versions` holds the version that events
     record for each. `is_trusted` returns True if the user trusts the workspace's folder. `delegate_spec` is
     the spec of the tool that starts subagents; without it there are none. Without a `file_checker` only what
-    the agent's own calls change is known.
+    the agent's own calls change is known. `create_session_tools` returns the tools that know the session that
+    calls them.
     """
 
     def __init__(
@@ -42,11 +45,13 @@ class SessionServices:
         is_trusted: IsTrusted = lambda: True,
         delegate_spec: ToolSpec | None = None,
         file_checker: FileChecker | None = None,
+        create_session_tools: Callable[[Session], Tools] | None = None,
     ) -> None:
         self.store, self.counter, self.clock = store, counter, clock
         self.tools: Tools = TrustGatedTools(tools, is_trusted)
         self.is_trusted = is_trusted
         self.delegate_spec, self.file_checker = delegate_spec, file_checker
+        self._create_session_tools = create_session_tools
         self.permissions = permissions
         self.prompts, self.versions = split_versions(prompts)
         self.interactive_approver = InteractiveApprover()
@@ -58,6 +63,13 @@ class SessionServices:
     def specs(self) -> tuple[ToolSpec, ...]:
         """The tool specs sent to the model."""
         return (*self.tools.specs, *([self.delegate_spec] if self.delegate_spec else []))
+
+    def tools_of(self, session: Session) -> Tools:
+        """Return the tools as a session calls them."""
+        if self._create_session_tools is None:
+            return self.tools
+        session_tools = TrustGatedTools(self._create_session_tools(session), self.is_trusted)
+        return SessionTools(self.tools, session_tools)
 
     def for_subagents(self) -> SessionServices:
         """Return a copy without the delegate tool, whose system prompt includes the prompt `subagent`."""

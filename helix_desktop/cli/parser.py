@@ -169,7 +169,7 @@ def _add_cache(commands: Commands, common: argparse.ArgumentParser) -> None:
     cache = commands.add_parser("cache", help=tr("work with the cached outputs of a workspace"))
     verbs = cache.add_subparsers(
         dest="verb",
-        metavar="list|search|show|verify|repair|export|import|gc|trash|restore|forget",
+        metavar="list|search|recall|show|verify|repair|export|import|gc|trash|restore|forget",
         required=True,
     )
 

@@ -8,6 +8,7 @@ FIRST_LINE_CAP = 60
 _TITLE_CAP = 500
 _SHOWN_CAP = 80
 _KILO = 1024
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
 def first_line(text: str, cap: int = FIRST_LINE_CAP) -> str:
@@ -50,6 +51,13 @@ def pluralize(number: int, singular: str, plural: str = "") -> str:
 def count_lines(text: str) -> int:
     """Return the number of lines as recall counts them: they end at newlines; the last may have none."""
     return text.count("\n") + (not text.endswith("\n") and bool(text))
+
+
+def utc_minute(at_ms: int, with_year: bool = False) -> str:
+    """Return a time in UTC, as `21 Nov 14:32` or `21 Nov 2026 14:32`; `at_ms` in milliseconds since 1970."""
+    at = datetime.fromtimestamp(at_ms / 1000, UTC)
+    year = f" {at.year}" if with_year else ""
+    return f"{at.day} {_MONTHS[at.month - 1]}{year} {at:%H:%M}"
 
 
 def utc_day(at_ms: int) -> str:

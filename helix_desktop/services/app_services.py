@@ -148,6 +148,9 @@ class AppServices:
             is_trusted=lambda: self.registry.get(workspace_id).trusted,
             delegate_spec=_delegate_tool() if root else None,
             file_checker=self.tools.create_file_checker(root) if root else None,
+            create_session_tools=(
+                (lambda session: self.tools.create_session_tools(store, session)) if root else None
+            ),
         )
         self._stores[workspace_id] = store
         configured_models = WorkspaceModels(self.models, lambda: self.registry.get(workspace_id))

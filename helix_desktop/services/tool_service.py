@@ -15,13 +15,19 @@ from helix_desktop.domain.tools import CountTokens
 from helix_desktop.domain.user_text import TextContext, join_sentences
 from helix_desktop.services.sample_python import with_sample_python
 from helix_desktop.services.web_fetcher import WebFetcher, resolve
+from helix_desktop.tools.cache.origins import CallingSession
 from helix_desktop.tools.files.changes import JailedFileChecker
 from helix_desktop.tools.grants import ToolGrants
 from helix_desktop.tools.registry import ToolRegistry
 from helix_desktop.tools.shell.sandbox import SandboxKind, SandboxScope, confines, describe_sandbox
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider
 from helix_desktop.tools.shell.scratch import temporary_base
-from helix_desktop.tools.workspace_tools import ToolSetup, create_workspace_tools, open_jail
+from helix_desktop.tools.workspace_tools import (
+    ToolSetup,
+    create_cache_tools,
+    create_workspace_tools,
+    open_jail,
+)
 from helix_desktop.workspaces.record import Grant
 from helix_desktop.workspaces.registry import WorkspaceRegistry
 
@@ -59,6 +65,10 @@ class ToolService:
     def create_file_checker(self, root: Path) -> FileChecker:
         """Return what finds out which files of the workspace at `root` changed."""
         return JailedFileChecker(open_jail(root, self._protected))
+
+    def create_session_tools(self, contents: ContentReader, session: CallingSession | None) -> ToolRegistry:
+        """Return the tools on a workspace's cache as an agent's session calls them, or nobody's."""
+        return create_cache_tools(contents, resources_dir() / "prompts" / "tools", self._count, session)
 
     def register(self, workspace_id: str, toolset: Toolset) -> None:
         """Register the tools of an open workspace, so that they follow its grants."""

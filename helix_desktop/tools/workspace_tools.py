@@ -12,6 +12,7 @@ from helix_desktop.domain.messages import ToolSpec
 from helix_desktop.domain.store.content_reader import ContentReader
 from helix_desktop.domain.tools import CountTokens
 from helix_desktop.tools.cache.list import ListCachedContent
+from helix_desktop.tools.cache.origins import CallingSession
 from helix_desktop.tools.cache.recall import RecallCachedContent
 from helix_desktop.tools.cache.search import SearchCachedContent
 from helix_desktop.tools.files.edit import EditFile, MultiEdit, WriteFile
@@ -82,11 +83,14 @@ def create_workspace_tools(root: Path, contents: ContentReader, setup: ToolSetup
 
 
 def create_cache_tools(
-    contents: ContentReader, descriptions: Path, count_tokens: CountTokens
+    contents: ContentReader,
+    descriptions: Path,
+    count_tokens: CountTokens,
+    session: CallingSession | None = None,
 ) -> ToolRegistry:
-    """Return the tools on a workspace's cache alone, for other programs."""
+    """Return the tools on a workspace's cache alone, for the agent of a session or for other programs."""
     ripgrep = Ripgrep(find_ripgrep(), clean_environment(os.environ))
-    return ToolRegistry(_create_cache_tools(contents, count_tokens, ripgrep), descriptions)
+    return ToolRegistry(_create_cache_tools(contents, count_tokens, ripgrep, session), descriptions)
 
 
 def cache_tool_specs(descriptions: Path) -> tuple[ToolSpec, ...]:
@@ -95,11 +99,14 @@ def cache_tool_specs(descriptions: Path) -> tuple[ToolSpec, ...]:
 
 
 def _create_cache_tools(
-    contents: ContentReader, count_tokens: CountTokens, ripgrep: Ripgrep
+    contents: ContentReader,
+    count_tokens: CountTokens,
+    ripgrep: Ripgrep,
+    session: CallingSession | None = None,
 ) -> tuple[Tool[Any], ...]:
     return (
-        RecallCachedContent(contents, count_tokens, ripgrep),
-        SearchCachedContent(contents, count_tokens),
+        RecallCachedContent(contents, count_tokens, ripgrep, session),
+        SearchCachedContent(contents, count_tokens, session=session),
         ListCachedContent(contents),
     )
 

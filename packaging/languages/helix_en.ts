@@ -3121,6 +3121,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/cache/parser.py" />
+            <source>SHA-256, or its first digits; or entry numbers such as {entries}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/backup.py" />
             <source>Session {session} is open and wasn't extended. Close it and import again.</source>
             <translation type="unfinished" />
@@ -3440,6 +3445,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/cache/parser.py" />
+            <source>first line, from 1</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/parser.py" />
             <source>folder for the backup files</source>
             <translation type="unfinished" />
@@ -3486,6 +3496,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/cache/parser.py" />
+            <source>last line</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/parser.py" />
             <source>list bundled components and their licenses</source>
             <translation type="unfinished" />
@@ -3518,6 +3533,11 @@
         <message>
             <location filename="../../helix_desktop/cli/cache/parser.py" />
             <source>maximum number of results (default: {limit})</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/cache/parser.py" />
+            <source>maximum number of tokens</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -3642,6 +3662,11 @@
             </translation>
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/cache/parser.py" />
+            <source>number of lines around each match</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/parser.py" />
             <source>number of processes</source>
             <translation type="unfinished" />
@@ -3706,6 +3731,11 @@
         <message>
             <location filename="../../helix_desktop/cli/cache/parser.py" />
             <source>only entries that were never recalled</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/cache/parser.py" />
+            <source>only lines that match</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -3811,6 +3841,11 @@
         <message>
             <location filename="../../helix_desktop/cli/parser.py" />
             <source>print one JSON document with the figures of each file</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/cache/parser.py" />
+            <source>print what the agent gets when it recalls</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -3973,6 +4008,11 @@
         <message>
             <location filename="../../helix_desktop/cli/argparse_texts.py" />
             <source>the following arguments are required: {arguments}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/cache/parser.py" />
+            <source>the session whose agent recalls</source>
             <translation type="unfinished" />
         </message>
         <message>

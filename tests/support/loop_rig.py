@@ -35,7 +35,12 @@ from helix_desktop.providers.streaming import StreamedModel
 from helix_desktop.providers.tiktoken_counter import TiktokenCounter
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.tools.files.changes import JailedFileChecker
-from helix_desktop.tools.workspace_tools import ToolSetup, create_workspace_tools, open_jail
+from helix_desktop.tools.workspace_tools import (
+    ToolSetup,
+    create_cache_tools,
+    create_workspace_tools,
+    open_jail,
+)
 from tests.support.agent_rig import MemoryRules, disable_spend_approval
 from tests.support.conversation_rig import ConversationRig
 from tests.support.model_servers.chat_server import ChatServer, ReceivedRequest, Reply, Script
@@ -239,9 +244,11 @@ def _create_workspace(root: Path, store: LevelDbStore, policy: ContextPolicy) ->
     counter = _counter()
     tools = create_workspace_tools(root, store, ToolSetup(RESOURCES / "prompts" / "tools", counter.count))
     clock = itertools.count(1_750_000_000_000, 1_000)  # each reading advances it by a second
+    descriptions = RESOURCES / "prompts" / "tools"
     parts = SessionServices(
         *(store, tools, counter, MemoryRules(), lambda: next(clock), load_prompts(), FixedApprover("once")),
         file_checker=JailedFileChecker(open_jail(root)),
+        create_session_tools=lambda session: create_cache_tools(store, descriptions, counter.count, session),
     )
     return OpenWorkspace(
         "w",

@@ -20,6 +20,7 @@ from helix_desktop.domain.store.entries import (
     EntryOrder,
     EntryPage,
     SearchResults,
+    SessionSummary,
     StoreTotals,
 )
 from helix_desktop.domain.store.entry_order import matches_filter
@@ -89,6 +90,10 @@ class MemoryCache:
     async def tools(self) -> tuple[str, ...]:
         """Return the tools with stored contents."""
         return tuple(sorted({entry.tool for _, entry in self._contents.values()}))
+
+    async def sessions(self) -> list[SessionSummary]:
+        """No session: the contents are nobody's."""
+        return []
 
     async def totals(self) -> StoreTotals:
         """Return the total sizes."""

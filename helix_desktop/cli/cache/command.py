@@ -14,6 +14,7 @@ from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.app.exit_codes import FAILED
 from helix_desktop.cli.cache.cleanup import collect, forget, restore, trash
 from helix_desktop.cli.cache.list import list_entries, search
+from helix_desktop.cli.cache.recall import recall
 from helix_desktop.cli.cache_repair import repair, verified_text, verify_all
 from helix_desktop.cli.output import as_builtins, print_out
 from helix_desktop.cli.workspace_command import with_workspace
@@ -57,6 +58,7 @@ async def _verify(args: argparse.Namespace, _: AppServices, workspace: OpenWorks
 _VERBS: dict[str, Callable[[argparse.Namespace, AppServices, OpenWorkspace], Coroutine[Any, Any, int]]] = {
     "list": list_entries,
     "search": search,
+    "recall": recall,
     "show": _show,
     "verify": _verify,
     "repair": repair,

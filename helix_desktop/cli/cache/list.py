@@ -107,7 +107,7 @@ async def _filter(args: argparse.Namespace, workspace: OpenWorkspace) -> EntryFi
     return EntryFilter(
         prefix=args.prefix or "",
         tool=args.tool,
-        session=await _resolve_session(args.from_session, workspace),
+        session=await resolve_session(args.from_session, workspace),
         target=args.path,
         min_size=args.min_size,
         max_size=args.max_size,
@@ -119,7 +119,8 @@ async def _filter(args: argparse.Namespace, workspace: OpenWorkspace) -> EntryFi
     )
 
 
-async def _resolve_session(session_prefix: str, workspace: OpenWorkspace) -> str:
+async def resolve_session(session_prefix: str, workspace: OpenWorkspace) -> str:
+    """Return the id of the one session that begins so; empty for no prefix. Raises InvalidInput."""
     if not session_prefix:
         return ""
     session_ids = [

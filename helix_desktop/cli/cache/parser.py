@@ -19,7 +19,7 @@ _SEARCH_LIMIT = 20
 
 
 def add_find_commands(add_command: AddCommand) -> None:
-    """Add `cache list` and `cache search`."""
+    """Add `cache list`, `cache search` and `cache recall`."""
     listed = add_command("list", tr("list entries, newest first"))
     _add_filters(listed)
     columns = get_args(SortColumn)
@@ -51,6 +51,34 @@ def add_find_commands(add_command: AddCommand) -> None:
         default=_SEARCH_LIMIT,
         metavar="N",
         help=tr("maximum number of results (default: {limit})", limit=_SEARCH_LIMIT),
+    )
+
+    _add_recall(add_command)
+
+
+def _add_recall(add_command: AddCommand) -> None:
+    recall = add_command("recall", tr("print what the agent gets when it recalls"))
+    recall.add_argument(
+        "handle",
+        metavar="HANDLE",
+        help=tr("SHA-256, or its first digits; or entry numbers such as {entries}", entries="e39-e45"),
+    )
+    recall.add_argument(
+        "--from-session", default="", metavar="ID", help=tr("the session whose agent recalls")
+    )
+    recall.add_argument("--pattern", default="", metavar="REGEX", help=tr("only lines that match"))
+    for option, text in (
+        ("--start-line", tr("first line, from 1")),
+        ("--end-line", tr("last line")),
+        ("--max-tokens", tr("maximum number of tokens")),
+    ):
+        recall.add_argument(option, type=argument_types.positive_count, default=None, metavar="N", help=text)
+    recall.add_argument(
+        "--context",
+        type=argument_types.count,
+        default=None,
+        metavar="N",
+        help=tr("number of lines around each match"),
     )
 
 

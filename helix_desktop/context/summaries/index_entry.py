@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
+from helix_desktop.context.summaries.index_lines import FURTHER
 from helix_desktop.domain.events.session import AssistantSpoke, Attachment, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.text_format import format_bytes
@@ -14,7 +15,6 @@ HEAD = (
     "Index of cached outputs, oldest first. A line that begins with a hash names content for "
     "recall_cached_content; the others are what was said."
 )
-_FURTHER = "| "  # begins each further line of a message, so that none can pass for an entry
 
 
 def index_text(items: Iterable[LogItem], previous_indexes: Sequence[str] = ()) -> tuple[str, int]:
@@ -103,7 +103,7 @@ def _attachment_line(seq: int, attachment: Attachment) -> str:
 
 def _continued_lines(text: str) -> str:
     """Return the text with every character, line endings included, and further lines prefixed."""
-    return _FURTHER.join(text.splitlines(keepends=True))
+    return FURTHER.join(text.splitlines(keepends=True))
 
 
 def _one_line(text: str) -> str:

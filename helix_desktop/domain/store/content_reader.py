@@ -12,6 +12,7 @@ from helix_desktop.domain.store.entries import (
     EntryOrder,
     EntryPage,
     SearchResults,
+    SessionSummary,
     StoreTotals,
 )
 
@@ -62,6 +63,10 @@ class ContentReader(Protocol):
         Ends at `limit` hits or when `should_continue`, called with the size of the next content, returns
         False. Raises InvalidInput for a query without words, ValueError for an invalid cursor.
         """
+        ...
+
+    async def sessions(self) -> list[SessionSummary]:
+        """Return all sessions except those in the trash, last updated first."""
         ...
 
     async def totals(self) -> StoreTotals:

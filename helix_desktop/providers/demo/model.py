@@ -149,7 +149,8 @@ class _RecallPlan:
 
 
 def _plan_recall(reader: RequestReader, target: Recall) -> _RecallPlan:
-    search = _SPECIAL.sub(r"\\\g<0>", target.target) + "|the index of everything before"
+    escaped_target = _SPECIAL.sub(r"\\\g<0>", target.target)
+    search = f"^{target.tool} {escaped_target},"  # as an index describes an output
     index = reader.next_index(search, target.oldest)
     needs_older_index = bool(index) and target.oldest and not reader.has_oldest(target)
     digest = "" if needs_older_index else reader.find_digest(target)

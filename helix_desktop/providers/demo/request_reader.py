@@ -21,10 +21,7 @@ _REFERENCE = (SUMMARY_OPENING, "[Observations]", "[Folded steps]")
 _NOTE = re.compile(r"\(demo: task (\d+), step (\d+) of \d+(, looking in the index)?\)")
 _HANDLE = re.compile(r'\[CACHED\] recall_cached_content\("([0-9a-f]{8,64})"\)')
 _INDEX = re.compile(rf"{_HANDLE.pattern}(?= \d+ outputs covered here)|(?<=outputs in ){_HANDLE.pattern}")
-_PREVIOUS_INDEX = re.compile(
-    r"^(?:\d+[:-])?([0-9a-f]{64}) the index of everything before this one", re.MULTILINE
-)
-_ENTRY = re.compile(r"^(?:\d+[:-])?([0-9a-f]{64}) e(\d+) (\w+) (.+)$", re.MULTILINE)
+_ENTRY = re.compile(r"^([0-9a-f]{12}) e(\d+) (\w+) (.+)$", re.MULTILINE)
 _DENIED = "The user did not allow this call."
 _ERROR_LINE = re.compile(
     r"^(Cannot |There is no |old_text |This workspace's cache |The command was refused"
@@ -168,24 +165,18 @@ class RequestReader:
         return (digests[0] if recall.oldest else digests[-1]) if digests else ""
 
     def has_oldest(self, recall: Recall) -> bool:
-        """Return True if an index without an older one lists the output: all before it were read."""
-        return any(
-            _entries(text, recall) and not _PREVIOUS_INDEX.search(text) for text in self._index_texts()
-        )
+        """Return True if an index lists the output: it leads to all that is older, too."""
+        return any(_entries(text, recall) for text in self._index_texts())
 
     def next_index(self, pattern: str, oldest: bool = False) -> str:
         """Return the digest of an index not yet searched for this pattern; empty if all were.
 
-        First those in the window, the newest of them first or, with `oldest`, last; then those that they name
-        as their former ones.
+        The newest comes first or, with `oldest`, last. A search goes through the indexes inside by itself.
         """
         newest_indexes = [first or second for first, second in _INDEX.findall(self.summary_text)]
         newest_indexes = newest_indexes if oldest else newest_indexes[::-1]
-        previous_indexes = [
-            digest for text in self._index_texts() for digest in _PREVIOUS_INDEX.findall(text)
-        ]
         searched = {output.arguments.get("hash") for output in self._searched(pattern)}
-        return next((digest for digest in [*newest_indexes, *previous_indexes] if digest not in searched), "")
+        return next((digest for digest in newest_indexes if digest not in searched), "")
 
     def has_searched(self, pattern: str) -> bool:
         """Return True if an index was already searched for this pattern."""
@@ -201,9 +192,12 @@ class RequestReader:
         return match[1] if match else ""
 
     def _index_texts(self) -> list[str]:
-        """Return the recalled index texts, in the order in which they were read."""
-        recalled = [output.text for output in self.outputs if output.tool == RECALL_TOOL]
-        return [text for text in recalled if _ENTRY.search(text) or _PREVIOUS_INDEX.search(text)]
+        """Return the answers to searches of an index that found something, in their order."""
+        return [
+            output.text
+            for output in self.outputs
+            if output.tool == RECALL_TOOL and _ENTRY.search(output.text)
+        ]
 
 
 def _is_user_message(message: Message) -> bool:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import codecs
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+from helix_desktop.domain.tools import CountTokens
 
 _MAX_COUNTED = 2 * 1024 * 1024  # characters; beyond it a safe estimate saves seconds of counting
 _CHUNK_CHARS = 256 * 1024  # characters
@@ -14,6 +16,7 @@ _CHUNK_BYTES = 256 * 1024
 _RELEASE_LINES = 10_000  # lines
 _ESTIMATE = 3  # characters to a token, fewer than in any code or log measured
 _MIN_CHUNK = 200
+_NUMBER_TOKENS = 3  # tokens of a line number and its colon
 _MARGIN = 0.85
 _LINE = re.compile(r"[^\n]*\n|[^\n]+\Z")
 
@@ -79,6 +82,22 @@ class TextPage:
         return self.count <= 1
 
 
+def with_line_numbers(count_tokens: CountTokens) -> CountTokens:
+    """Return a count of lines that counts their numbers too."""
+
+    async def count(lines: Sequence[str]) -> list[int]:
+        return [tokens + _NUMBER_TOKENS for tokens in await count_tokens(lines)]
+
+    return count
+
+
+def number_lines(page: TextPage) -> str:
+    """Return a page with the number before each line; as it is if a line is cut."""
+    if page.first_char or page.next_char:
+        return page.text
+    return "".join(f"{number}:{line}" for number, line in enumerate(split_lines(page.text), page.first))
+
+
 class Paginator:
     """The pages of some lines."""
 
@@ -86,7 +105,7 @@ class Paginator:
         self,
         lines: Sequence[str],
         max_tokens: int,
-        count_tokens: Callable[[Sequence[str]], Awaitable[list[int]]],
+        count_tokens: CountTokens,
     ) -> None:
         self._lines, self._max_tokens, self._count = lines, max_tokens, count_tokens
 

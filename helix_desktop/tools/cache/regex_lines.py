@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from helix_desktop.tools.process.ripgrep import Ripgrep
 from helix_desktop.tools.process.runner import ProcessResult
 
-_CONTEXT_LINES = 2
 _MAX_LINE, _BEFORE = 400, 100  # characters shown of a line, and how many of them before the match
 _MAX_ROWS = 20_000  # more than the largest page, 16,000 tokens, can show
 _ENCODED = 10_000  # lines
@@ -31,20 +30,22 @@ class MatchedLine:
 
 @dataclass(frozen=True)
 class LineMatches:
-    """The number of matching lines, whether all were counted, the first rows with two lines of context."""
+    """The number of matching lines, whether all were counted, the first rows with their context."""
 
     count: int
     is_complete: bool
     lines: list[MatchedLine]
 
 
-async def find_lines(ripgrep: Ripgrep, lines: Sequence[str], first: int, pattern: str) -> LineMatches:
-    """Find a pattern in lines, the first of which has the number `first`.
+async def find_lines(
+    ripgrep: Ripgrep, lines: Sequence[str], first: int, pattern: str, context: int
+) -> LineMatches:
+    """Find a pattern in lines, the first of which has the number `first`, with `context` lines around.
 
     Raises ToolError when the pattern is invalid.
     """
     stdin_data = await asyncio.to_thread(_encoded, lines)
-    options = [f"--context={_CONTEXT_LINES}", "--column", "--text", f"--regexp={pattern}", "--", "-"]
+    options = [f"--context={context}", "--column", "--text", f"--regexp={pattern}", "--", "-"]
     result = await ripgrep.run(options, ".", stdin_data)
     return await asyncio.to_thread(_read, result, lines, first)
 

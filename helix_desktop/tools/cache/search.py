@@ -1,11 +1,12 @@
-"""search_cached_content: finds content to recall by the words in it.
+"""search_cached_content: finds content to recall by words that stand anywhere in it, and what was said.
 
-The store searches newest first and reads each content. One call stops at a limit; the answer then gives a
-cursor to continue from.
+The store searches newest first and reads each content; what one call found is ranked by how rare the words of
+its best line are, then by age. One call stops at a limit; the answer then gives a cursor to continue from.
 """
 
 from __future__ import annotations
 
+import asyncio
 import re
 import time
 from collections.abc import Callable, Sequence
@@ -15,18 +16,29 @@ from typing import Annotated
 import msgspec
 
 from helix_desktop.domain.errors import ToolError
+from helix_desktop.domain.search_query import parse_query
 from helix_desktop.domain.store.content_reader import ContentReader
-from helix_desktop.domain.store.entries import AGENT_KINDS, ContentHit, EntryFilter, SearchResults
-from helix_desktop.domain.text_format import format_bytes, pluralize
-from helix_desktop.domain.text_search import MatchingLine
+from helix_desktop.domain.store.entries import AGENT_KINDS, EntryFilter
+from helix_desktop.domain.text_format import pluralize
 from helix_desktop.domain.tools import CountTokens, OutputCallback, ToolResult, ignore_output
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.tools.arguments import Arguments
+from helix_desktop.tools.cache.origins import CallingSession, Origins
+from helix_desktop.tools.cache.search_hits import (
+    Hit,
+    fit_hits,
+    hit_of_content,
+    merge_equal,
+    rank,
+    rank_partial,
+)
+from helix_desktop.tools.cache.session_words import find_words, newest_searchable_seq
 from helix_desktop.tools.errors import store_errors_as_tool_errors
 from helix_desktop.tools.tool import UnguardedTool
 
-_CURSOR = re.compile(r"[0-9a-f]{2,200}")
-_MAX_NAME = 100  # characters of a hit's tool and target that are shown
+_CURSOR = re.compile(r"([0-9a-f]{1,16})\.([0-9a-f]{1,16})\.([0-9a-f]{1,8})\.([0-9a-f]{0,200})")
+_BATCH = 50  # hits that are ranked together
+_MAX_NAME = 100  # characters of a tool's name
 _MAX_QUOTE = 80  # characters of the agent's query that are quoted
 _MAX_TOOLS = 12
 
@@ -49,8 +61,36 @@ class SearchLimits:
     max_tokens: int = 1_600  # the answer's first and last line come on top: under 2,000 in all
 
 
+class SearchPosition(msgspec.Struct, frozen=True):
+    """How far the answers before went, as a cursor tells it.
+
+    What is newer than `until` (milliseconds since 1970; 0: nothing is) and than event `upto` is left out, so
+    that the ranking stays; `skip` hits were in earlier answers; `cursor` is the store's.
+    """
+
+    until: int = 0
+    upto: int = 0
+    skip: int = 0
+    cursor: str = ""
+
+    @property
+    def text(self) -> str:
+        """Return it as a cursor."""
+        return f"{self.until:x}.{self.upto:x}.{self.skip:x}.{self.cursor}"
+
+
+class SearchOutcome(msgspec.Struct, frozen=True):
+    """Ranked hits, the store's cursor behind them, and whether they have only some of the words."""
+
+    hits: tuple[Hit, ...]
+    cursor: str = ""
+    unreadable: int = 0
+    is_partial: bool = False
+    newest_ms: int = 0
+
+
 class SearchCachedContent(UnguardedTool[SearchCacheArguments]):
-    """Finds stored outputs by words; it has access to its workspace's store only."""
+    """Finds stored outputs, and words of the calling session; it has access to its workspace's store only."""
 
     name = "search_cached_content"
     arguments_type = SearchCacheArguments
@@ -61,38 +101,92 @@ class SearchCachedContent(UnguardedTool[SearchCacheArguments]):
         count_tokens: CountTokens,
         limits: SearchLimits | None = None,
         clock: Callable[[], float] = time.monotonic,
+        session: CallingSession | None = None,
     ) -> None:
         self._contents, self._count_tokens = contents, count_tokens
-        self._limits, self._clock = limits or SearchLimits(), clock
+        self._limits, self._clock, self._session = limits or SearchLimits(), clock, session
 
     async def run(
         self, call_id: str, args: SearchCacheArguments, on_output: OutputCallback = ignore_output
     ) -> ToolResult:
         """Return the hits with their hashes and lines, and how far the search went. Raises ToolError."""
+        position, origins = _position(args), Origins(self._contents, self._session)
         with store_errors_as_tool_errors():
-            results = await self._search(args)
+            outcome = await self._search(args, position, origins)
             total = (await self._contents.totals()).entries
-            tools = await self._contents.tools() if args.tool and not results.hits else ()
-        hits, cursor = await self._fit_hits(results)
-        results = msgspec.structs.replace(results, cursor=cursor)
-        text = "\n".join([_head(args, len(hits)), *hits, _foot(args, results, total, tools)])
+            tools = await self._contents.tools() if args.tool and not outcome.hits else ()
+            hits = merge_equal(outcome.hits)[position.skip :]
+            texts = await fit_hits(hits[: args.limit], origins, self._limits.max_tokens, self._count_tokens)
+        following = self._next_position(position, outcome, len(texts), len(hits))
+        text = "\n".join(
+            [
+                _head(args, len(texts), outcome.is_partial),
+                *texts,
+                _foot(args, outcome, following, total, tools),
+            ]
+        )
         target = f"{args.query} in {args.tool}" if args.tool else args.query
         return ToolResult(f"{text}\n".encode(), target=escape_hidden_name(target))
 
-    async def _search(self, args: SearchCacheArguments) -> SearchResults:
-        cursor = args.cursor.strip().strip("\"'`")
-        if cursor and _CURSOR.fullmatch(cursor) is None:
-            raise _invalid_cursor(args.cursor)
-        # Its own answers contain every word that was ever searched: they are found only when asked for.
+    def _next_position(
+        self, position: SearchPosition, outcome: SearchOutcome, count: int, left: int
+    ) -> SearchPosition | None:
+        """Return where the next answer begins; None if there is no more."""
+        until, upto = position.until or outcome.newest_ms, position.upto or self._upto()
+        if count < left:
+            return SearchPosition(until, upto, position.skip + count, position.cursor)
+        return SearchPosition(until, upto, 0, outcome.cursor) if outcome.cursor else None
+
+    def _upto(self) -> int:
+        return newest_searchable_seq(self._session.transcript) if self._session is not None else 0
+
+    async def _search(
+        self, args: SearchCacheArguments, position: SearchPosition, origins: Origins
+    ) -> SearchOutcome:
         entry_filter = EntryFilter(
-            tool=args.tool, except_tools=() if args.tool else (self.name,), kinds=AGENT_KINDS
+            tool=args.tool,
+            # Their answers hold words that were searched, or copies: they are found only when asked for.
+            except_tools=() if args.tool else (self.name, "recall_cached_content"),
+            kinds=AGENT_KINDS,
+            until=position.until or None,
         )
+        terms, should_continue = parse_query(args.query), self._should_continue()
         try:
-            return await self._contents.search(
-                args.query, entry_filter, args.limit, cursor, self._should_continue()
+            results = await self._contents.search(
+                args.query, entry_filter, max(_BATCH, args.limit), position.cursor, should_continue
             )
         except ValueError as error:
             raise _invalid_cursor(args.cursor) from error
+        hits = [hit_of_content(hit, terms) for hit in results.hits]
+        if not position.cursor and not args.tool and self._session is not None:
+            upto = position.upto or self._upto()
+            words = await asyncio.to_thread(find_words, self._session.transcript, upto, terms, len(terms))
+            hits += words
+        newest_ms = max((hit.entry.created for hit in results.hits), default=0)
+        if not hits and not results.cursor and not args.cursor and len(terms) > 1:
+            return await self._search_parts(terms, entry_filter, args, should_continue)
+        ranked = rank(hits, terms)
+        return SearchOutcome(tuple(ranked), results.cursor, results.unreadable, newest_ms=newest_ms)
+
+    async def _search_parts(
+        self,
+        terms: Sequence[str],
+        entry_filter: EntryFilter,
+        args: SearchCacheArguments,
+        should_continue: Callable[[int], bool],
+    ) -> SearchOutcome:
+        """Return the contents and messages with the rarest of the words, as nothing has all of them."""
+        hits_by_term: dict[str, list[Hit]] = {}
+        for term in terms:
+            query = f'"{term}"' if " " in term else term
+            results = await self._contents.search(query, entry_filter, _BATCH, "", should_continue)
+            hits_by_term[term] = [hit_of_content(hit, (term,)) for hit in results.hits]
+            if not args.tool and self._session is not None:
+                transcript = self._session.transcript
+                hits_by_term[term] += await asyncio.to_thread(
+                    find_words, transcript, self._upto(), (term,), 1
+                )
+        return SearchOutcome(tuple(rank_partial(hits_by_term)), is_partial=True)
 
     def _should_continue(self) -> Callable[[int], bool]:
         """Return a predicate: may another content of this many bytes be read?"""
@@ -104,21 +198,18 @@ class SearchCachedContent(UnguardedTool[SearchCacheArguments]):
 
         return should_continue
 
-    async def _fit_hits(self, results: SearchResults) -> tuple[list[str], str]:
-        """Return the hits that fit, and the next cursor; the first hit is shortened to fit."""
-        hits: list[str] = []
-        remaining_tokens, cursor = self._limits.max_tokens, ""
-        for hit in results.hits:
-            lines = _hit_lines(hit)
-            counts = await self._count_tokens([f"{line}\n" for line in lines])
-            if hits and sum(counts) > remaining_tokens:
-                return hits, cursor
-            while len(counts) > 1 and sum(counts) > remaining_tokens:
-                counts = counts[:-1]
-            hits.append("\n".join(lines[: len(counts)]))
-            remaining_tokens -= sum(counts)
-            cursor = hit.cursor
-        return hits, results.cursor
+
+def _position(args: SearchCacheArguments) -> SearchPosition:
+    cursor = args.cursor.strip().strip("\"'`")
+    if not cursor:
+        return SearchPosition()
+    match = _CURSOR.fullmatch(cursor)
+    if match is None:
+        raise _invalid_cursor(args.cursor)
+    until, upto, skip = (int(part, 16) for part in match.groups()[:3])
+    if max(until, upto) >= 1 << 53:
+        raise _invalid_cursor(args.cursor)
+    return SearchPosition(until, upto, skip, match[4])
 
 
 def _invalid_cursor(text: str) -> ToolError:
@@ -128,42 +219,39 @@ def _invalid_cursor(text: str) -> ToolError:
     )
 
 
-def _head(args: SearchCacheArguments, hit_count: int) -> str:
+def _head(args: SearchCacheArguments, hit_count: int, is_partial: bool) -> str:
     query = _quoted(args.query) + (f" among the outputs of {_quoted(args.tool)}" if args.tool else "")
-    return f"{pluralize(hit_count, 'hit')} for {query}:" if hit_count else f"Nothing found for {query}."
+    if not hit_count:
+        return f"Nothing found for {query}."
+    if is_partial:
+        hits_text = pluralize(hit_count, "hit")
+        return f"Nothing has all of {query}; {hits_text} with some of it, the rarest words first:"
+    return f"{pluralize(hit_count, 'hit')} for {query}:"
 
 
-def _foot(args: SearchCacheArguments, results: SearchResults, total: int, tools: Sequence[str]) -> str:
+def _foot(
+    args: SearchCacheArguments,
+    outcome: SearchOutcome,
+    following: SearchPosition | None,
+    total: int,
+    tools: Sequence[str],
+) -> str:
     """Return how far the search went, of `total` entries; `tools` are those that have stored outputs."""
-    if not total:
+    if not total and not outcome.hits:
         return "Nothing at all is stored in this workspace."
     what = f"outputs of {_quoted(args.tool)}" if args.tool else "outputs"
     older = "older " if args.cursor else ""
-    if results.cursor:
-        sentences = [f"There are {what} still to be searched; to go on: cursor={results.cursor!r}."]
+    if following is not None and not outcome.is_partial:
+        more = "hits" if following.skip else f"{what} still to be searched"
+        sentences = [f"There are more {more}; to go on: cursor={following.text!r}."]
     else:
-        sentences = [f"All {older}{what} were searched, newest first, among {total:,} entries."]
-    if results.unreadable:
-        sentences.append(f"{results.unreadable:,} skipped as damaged.")
+        sentences = [f"All {older}{what} were searched, among {total:,} entries."]
+    if outcome.unreadable:
+        sentences.append(f"{outcome.unreadable:,} skipped as damaged.")
     if args.tool and args.tool not in tools and tools:
         tool_names = [escape_hidden_name(tool)[:_MAX_NAME] for tool in tools[:_MAX_TOOLS] if tool]
         sentences.append(f"There are outputs of {', '.join(tool_names)}.")
     return " ".join(sentences)
-
-
-def _hit_lines(hit: ContentHit) -> list[str]:
-    """Return the lines of a hit: hash, name, size and line count, then the best lines with numbers."""
-    entry, matches = hit.entry, hit.matches
-    name = escape_hidden_name(" ".join(part for part in (entry.tool, entry.target) if part))
-    short_name = name if len(name) <= _MAX_NAME else f"{name[:_MAX_NAME]}…"
-    match_text = pluralize(matches.lines, "matching line") if matches.lines else "found in its name only"
-    name_and_size = ", ".join(part for part in (short_name, format_bytes(entry.size)) if part)
-    return [f"{entry.digest} {name_and_size}: {match_text}", *map(_line, matches.best)]
-
-
-def _line(match: MatchingLine) -> str:
-    position = f"{match.line}, start_char={match.char}" if match.char else f"{match.line}"
-    return f"  {position}: {match.excerpt}"
 
 
 def _quoted(text: str) -> str:

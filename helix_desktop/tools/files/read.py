@@ -134,7 +134,7 @@ def _read_range(
         raise ToolError(f"{open_file.path} has {total:,} lines; start_line {first_line} is past its end.")
     end = first_line + len(selected) - 1
     head = f"Lines {first_line}-{end} of {total} of {open_file.path}:\n".encode()
-    body = b"".join(selected)
+    body = b"".join(b"%d:%b" % pair for pair in enumerate(selected, first_line))
     if len(body) > _WHOLE_CAP - len(head):
         raise ToolError(
             f"Lines {first_line}-{end} of {open_file.path} are over 64 MB.", fix="Ask for fewer lines."

@@ -42,7 +42,7 @@ async def test_a_complete_file_is_returned_byte_for_byte(root: Path) -> None:
 
 async def test_a_range_is_labeled_with_its_lines(root: Path) -> None:
     result = await make_tools(root).run(make_call("read_file", path="src/a.py", start_line=2, end_line=9))
-    assert result.content == b"Lines 2-3 of 3 of src/a.py:\ntwo\nthree\n"
+    assert result.content == b"Lines 2-3 of 3 of src/a.py:\n2:two\n3:three\n"
     assert result.target == "src/a.py:2-3"
 
 

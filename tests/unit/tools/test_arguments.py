@@ -6,7 +6,7 @@ import pytest
 
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.tools.arguments import parse, schema
-from helix_desktop.tools.cache.recall import RecallArguments
+from helix_desktop.tools.cache.recall_arguments import RecallArguments
 from helix_desktop.tools.files.read import ReadFileArguments
 from helix_desktop.tools.shell.run_command import RunCommandArguments
 

@@ -1,0 +1,53 @@
+"""The command `cache recall`: what the agent's own tool answers, for a session or for none."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+from dataclasses import dataclass
+
+from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.cli.cache.list import resolve_session
+from helix_desktop.cli.output import print_out
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.domain.digest import RECALL_TOOL
+from helix_desktop.domain.messages import ToolCall
+from helix_desktop.services.app_services import AppServices
+
+
+@dataclass(frozen=True)
+class StoredSession:
+    """A session as a tool of its agent sees it, read from the store."""
+
+    id: str
+    transcript: Transcript
+
+
+async def recall(args: argparse.Namespace, services: AppServices, workspace: OpenWorkspace) -> int:
+    """Print what the agent would be answered. Raises HelixError."""
+    session = await _read_session(args.from_session, workspace)
+    tools = services.tools.create_session_tools(workspace.store, session)
+    arguments = {
+        "hash": args.handle,
+        "pattern": args.pattern,
+        "start_line": args.start_line,
+        "end_line": args.end_line,
+        "context": args.context,
+        "max_tokens": args.max_tokens,
+    }
+    result = await tools.run(ToolCall("cli", RECALL_TOOL, json.dumps(arguments)))
+    text = result.model_text or result.content.decode("utf-8", "replace")
+    if args.json:
+        print_out(json.dumps({"recalled": result.recalled, "text": text}, indent=1))
+    else:
+        print_out(text.removesuffix("\n"))
+    return 0
+
+
+async def _read_session(prefix: str, workspace: OpenWorkspace) -> StoredSession | None:
+    if not prefix:
+        return None
+    session = await resolve_session(prefix, workspace)
+    log = await workspace.store.events(session)
+    return StoredSession(session, await asyncio.to_thread(Transcript, log))

@@ -1,0 +1,44 @@
+"""The table of contents of an index: one line for each output and large argument, without the words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from helix_desktop.context.summaries.index_lines import IndexLine
+from helix_desktop.domain.events.session import ToolAnswered
+from helix_desktop.domain.text_format import ellipsize, format_bytes
+from helix_desktop.domain.tool_call_target import tool_kind
+from helix_desktop.domain.unicode_safety import escape_hidden_name
+from helix_desktop.tools.cache.origins import SHORT_DIGITS, Origins
+
+_COMMAND_CAP = 80  # characters
+
+
+def table_rows(lines: Sequence[IndexLine], session: str, origins: Origins) -> list[str]:
+    """Return the rows: earlier indexes first, then entry number, hash and description of each content."""
+    earlier = [f"{line.digest[:SHORT_DIGITS]} {line.label}" for line in lines if line.digest and not line.seq]
+    of_caller = origins.is_of_caller(session)
+    rows = [_row(line, origins if of_caller else None) for line in lines if line.digest and line.seq]
+    return [f"{row}\n" for row in (*earlier, *rows)]
+
+
+def _row(line: IndexLine, origins: Origins | None) -> str:
+    label, change = line.label, ""
+    if origins is not None and origins.transcript is not None:
+        item = origins.transcript.item(line.seq)
+        if item is not None and isinstance(item.event, ToolAnswered) and item.event.digest == line.digest:
+            label = _description(item.event)
+        change = origins.of_event(line.seq, line.digest).change
+    text = f"e{line.seq} {line.digest[:SHORT_DIGITS]} {escape_hidden_name(label)}"
+    return f"{text}, {change}" if change else text
+
+
+def _description(answer: ToolAnswered) -> str:
+    """Return tool, whole target, exit code, size and what an output holds."""
+    target = " ".join(answer.target.split())
+    if tool_kind(answer.name) == "command":
+        target = ellipsize(target, _COMMAND_CAP)
+    exit_text = f"exit {answer.exit_code}" if answer.exit_code else "" if answer.ok else "failed"
+    holds = answer.about or (f'"{answer.first_line}"' if answer.first_line else "")
+    parts = (f"{answer.name} {target}".strip(), exit_text, format_bytes(answer.size), holds)
+    return ", ".join(part for part in parts if part)

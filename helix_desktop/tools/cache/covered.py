@@ -1,0 +1,110 @@
+"""What an index covers, however deep; and the words, calls and outputs of some events of a session."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.summaries.index_entry import index_text
+from helix_desktop.context.summaries.index_lines import IndexLine, parse_index
+from helix_desktop.domain.digest import RECALL_TOOL
+from helix_desktop.domain.errors import StoreError
+from helix_desktop.domain.events.session import ToolAnswered
+from helix_desktop.domain.store.content_reader import ContentReader
+
+
+@dataclass(frozen=True)
+class CoveredEntry:
+    """One content, message or call that is covered, and the session it is of; empty: not known."""
+
+    line: IndexLine
+    session: str
+
+    @property
+    def seq(self) -> int:
+        """Return its event."""
+        return self.line.seq
+
+    @property
+    def digest(self) -> str:
+        """Return the digest of a content; empty for words and calls."""
+        return self.line.digest
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """What an index covers, newest first; `unreadable` counts the earlier indexes that were not read."""
+
+    entries: tuple[CoveredEntry, ...]
+    unreadable: int = 0
+
+
+def always() -> bool:
+    """Return True: nothing limits the time."""
+    return True
+
+
+async def read_index(contents: ContentReader, digest: str) -> tuple[list[IndexLine], str]:
+    """Return the lines of one index, and the session that stored it. Raises StoreError."""
+    data, entry = await contents.get(digest), await contents.entry(digest)
+    text = data.decode("utf-8", "surrogatepass")
+    return await asyncio.to_thread(parse_index, text), entry.session
+
+
+async def read_coverage(
+    contents: ContentReader, digest: str, may_go_on: Callable[[], bool] = always
+) -> Coverage:
+    """Return everything that an index leads to, through earlier ones too. Raises StoreError for the first."""
+    found: dict[tuple[str, int, str, str], CoveredEntry] = {}
+    waiting, visited, unreadable = [digest], {digest}, 0
+    for name in waiting:
+        if name != digest and not may_go_on():
+            unreadable += 1
+            continue
+        try:
+            lines, session = await read_index(contents, name)
+        except StoreError:
+            if name == digest:
+                raise
+            unreadable += 1
+            continue
+        for line in lines:
+            if not line.seq:
+                waiting += [line.digest] if line.digest not in visited else []
+                visited.add(line.digest)
+            else:
+                found.setdefault((session, line.seq, line.digest, line.text), CoveredEntry(line, session))
+    return Coverage(_newest_first(_without_recalls(found.values())), unreadable)
+
+
+def entries_between(transcript: Transcript, session: str, first: int, last: int) -> list[CoveredEntry]:
+    """Return the words, calls and contents of the events `first` to `last` of a session, in their order."""
+    items = transcript.between(first - 1, last)
+    text, _ = index_text(items)
+    lines = parse_index(text)
+    lines += [
+        IndexLine(item.seq, item.event.name, text=item.event.text)
+        for item in items
+        if isinstance(item.event, ToolAnswered) and not item.event.digest
+    ]
+    return [CoveredEntry(line, session) for line in sorted(lines, key=lambda line: line.seq)]
+
+
+def _without_recalls(entries: Collection[CoveredEntry]) -> list[CoveredEntry]:
+    """Return the entries without recalls of what another entry is the origin of."""
+    origins = {entry.digest for entry in entries if not _is_recall(entry)}
+    return [entry for entry in entries if not (_is_recall(entry) and entry.digest in origins)]
+
+
+def _is_recall(entry: CoveredEntry) -> bool:
+    return bool(entry.digest) and entry.line.label.startswith(RECALL_TOOL)
+
+
+def _newest_first(entries: Collection[CoveredEntry]) -> tuple[CoveredEntry, ...]:
+    """Return entries by session in the order of their indexes, in each the newest first."""
+    ranks: dict[str, int] = {}
+    for entry in entries:
+        ranks.setdefault(entry.session, len(ranks))
+    return tuple(sorted(entries, key=lambda entry: (ranks[entry.session], -entry.seq)))

@@ -1,0 +1,123 @@
+"""Find the lines of several texts that match a pattern: in time linear in them, whatever the pattern.
+
+A pattern of plain characters and dots is looked for here; any other by ripgrep, in all texts at once. A text
+is read in pieces, because one call into the interpreter's functions holds up all other threads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+from helix_desktop.tools.process.ripgrep import Ripgrep
+
+_PIECE = 1024 * 1024  # bytes
+_SPECIAL = frozenset("^$*+?()[]{}|")
+_ANY = rb"(?:[^\n\x80-\xff]|[\xc0-\xff][\x80-\xbf]*)"  # one character of UTF-8
+_ROW = re.compile(rb"\d+:(\d+):(\d+):")
+_MAX_LINES = 1_000  # matching lines counted in one text
+
+
+@dataclass(frozen=True)
+class LineMatch:
+    """A matching line: its number from 1, its begin and end in the text, and where the match begins."""
+
+    number: int
+    start: int
+    end: int
+    match_at: int
+
+
+@dataclass(frozen=True)
+class PlainPattern:
+    """A pattern of plain characters and dots; `literal` is the longest part of it without a dot."""
+
+    regex: re.Pattern[bytes]
+    literal: bytes
+
+    def find(self, text: bytes) -> Iterator[LineMatch]:
+        """Yield the matching lines."""
+        number, counted, position = 1, 0, 0
+        while (found := _find(text, self.literal, position)) >= 0:
+            start = text.rfind(b"\n", position, found) + 1 or position
+            end = text.find(b"\n", found)
+            end = len(text) if end < 0 else end
+            number += text.count(b"\n", counted, start)
+            counted, position = start, end + 1
+            if match := self.regex.search(text, start, end):
+                yield LineMatch(number, start, end, match.start())
+
+
+def plain_pattern(pattern: str) -> PlainPattern | None:
+    """Return a pattern that needs no ripgrep; None if it is not made of plain characters and dots."""
+    parts: list[str] = [""]
+    signs = iter(pattern)
+    for sign in signs:
+        if sign == "\\":
+            escaped = next(signs, "")
+            if not escaped or escaped.isalnum() or not escaped.isascii():
+                return None
+            parts[-1] += escaped
+        elif sign == ".":
+            parts.append("")
+        elif sign in _SPECIAL or sign == "\n":
+            return None
+        else:
+            parts[-1] += sign
+    literals = [part.encode("utf-8", "surrogatepass") for part in parts]
+    longest = max(literals, key=len)
+    return PlainPattern(re.compile(_ANY.join(map(re.escape, literals))), longest) if longest else None
+
+
+async def match_lines(
+    texts: Sequence[bytes], pattern: str, plain: PlainPattern | None, ripgrep: Ripgrep
+) -> list[list[LineMatch]]:
+    """Return the matching lines of each text, at most 1,000. Raises ToolError if the pattern is invalid."""
+    if plain is not None:
+        return await asyncio.to_thread(_match_plain, texts, plain)
+    joined = b"\n".join((*texts, b""))
+    options = ["--column", "--byte-offset", "--text", f"--regexp={pattern}", "--", "-"]
+    result = await ripgrep.run(options, ".", joined)
+    return await asyncio.to_thread(_match_rows, result.output, joined, texts)
+
+
+def _match_plain(texts: Sequence[bytes], plain: PlainPattern) -> list[list[LineMatch]]:
+    return [[match for match, _ in zip(plain.find(text), range(_MAX_LINES), strict=False)] for text in texts]
+
+
+def _match_rows(output: bytes, joined: bytes, texts: Sequence[bytes]) -> list[list[LineMatch]]:
+    """Return the matches in ripgrep's rows `line:column:offset:text` on texts joined by line ends."""
+    starts = [0, *accumulate(len(text) + 1 for text in texts)]
+    found: list[list[LineMatch]] = [[] for _ in texts]
+    newest = [(1, 0)] * len(texts)  # number and start of the last matching line, to count on from
+    for row in output.split(b"\n"):
+        match = _ROW.match(row)
+        if match is None:
+            break  # the end, or the gap where the middle of the output was dropped
+        offset = int(match[2])
+        index = bisect_right(starts, offset) - 1
+        if index >= len(texts) or len(found[index]) >= _MAX_LINES:
+            continue
+        start = offset - starts[index]
+        if start and start == len(texts[index]):
+            continue  # the empty line behind a last line end
+        number, counted = newest[index]
+        number += joined.count(b"\n", starts[index] + counted, offset)
+        newest[index] = number, start
+        end = joined.find(b"\n", offset) - starts[index]
+        found[index].append(LineMatch(number, start, end, min(start + int(match[1]) - 1, end)))
+    return found
+
+
+def _find(text: bytes, literal: bytes, position: int) -> int:
+    """Return where a literal occurs next, looked for piece by piece; -1 if it does not."""
+    while position < len(text):
+        found = text.find(literal, position, position + _PIECE + len(literal))
+        if found >= 0:
+            return found
+        position += _PIECE
+    return -1

@@ -1,0 +1,152 @@
+"""Where a recalled content arose: its event, turn, time and session, and whether it has changed since."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.log.window_layout import LogItem
+from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.domain.store.content_reader import ContentReader
+from helix_desktop.domain.store.entries import CacheEntry
+from helix_desktop.domain.text_format import ellipsize, utc_minute
+from helix_desktop.domain.tool_call_target import tool_kind
+from helix_desktop.domain.unicode_safety import escape_hidden_name
+
+SHORT_DIGITS = 12  # hex digits by which an answer names a content
+_TITLE_CAP, _COMMAND_CAP = 40, 80  # characters
+
+
+class CallingSession(Protocol):
+    """The session whose agent calls a tool."""
+
+    @property
+    def id(self) -> str:
+        """Return its id."""
+        ...
+
+    @property
+    def transcript(self) -> Transcript:
+        """Return its log as the engine reads it, now."""
+        ...
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a content arose, as far as it is known.
+
+    `seq` and `turn` are of the calling session, 0 elsewhere. `session` names it: `this session`, or another
+    by its title. `changed_by` is the event since which the content is out of date; 0: none is known.
+    """
+
+    seq: int = 0
+    turn: int = 0
+    at_ms: int = 0
+    session: str = ""
+    changed_by: int = 0
+
+    @property
+    def place(self) -> str:
+        """Return event, time and session as one phrase; empty if nothing is known."""
+        time = f"{self.time} UTC" if self.time else ""
+        return ", ".join(part for part in (self.event, time, self.session) if part)
+
+    @property
+    def time(self) -> str:
+        """Return when it arose, in UTC, with the year if it was not in the calling session; may be empty."""
+        return utc_minute(self.at_ms, with_year=not self.seq) if self.at_ms else ""
+
+    @property
+    def event(self) -> str:
+        """Return the number of the event; empty if it is not of the calling session."""
+        return f"e{self.seq}" if self.seq else ""
+
+    @property
+    def change(self) -> str:
+        """Return since which event the content is out of date; empty if none is known."""
+        return f"changed since (e{self.changed_by})" if self.changed_by else ""
+
+
+class Origins:
+    """Where contents arose, as the calling session's log and the store tell it. For one call of a tool."""
+
+    def __init__(self, contents: ContentReader, session: CallingSession | None) -> None:
+        """Without a calling session only what the store tells is known."""
+        self._contents, self._session = contents, session
+        self._seqs: dict[str, int] | None = None
+        self._titles: dict[str, str] | None = None
+
+    @property
+    def transcript(self) -> Transcript | None:
+        """Return the calling session's log; None without one."""
+        return self._session.transcript if self._session is not None else None
+
+    def is_of_caller(self, session: str) -> bool:
+        """Return True if a session of this id makes the call."""
+        return self._session is not None and session == self._session.id
+
+    def seq_of(self, digest: str) -> int:
+        """Return the newest event of the calling session in which a content arose; 0 if it did not there."""
+        return self._by_digest().get(digest, 0)
+
+    def digests(self, prefix: str) -> list[str]:
+        """Return the contents that arose in the calling session and begin with these hex digits."""
+        return [digest for digest in self._by_digest() if digest.startswith(prefix)]
+
+    def _by_digest(self) -> dict[str, int]:
+        if self._seqs is None:
+            items = self.transcript.items if self.transcript is not None else ()
+            self._seqs = {digest: item.seq for item in items for digest in _new_digests(item) if digest}
+        return self._seqs
+
+    def of_event(self, seq: int, digest: str = "") -> Origin:
+        """Return where an event of the calling session stands, with a content that arose in it, if any."""
+        item = self.transcript.item(seq) if self.transcript is not None else None
+        if item is None or self.transcript is None:
+            return Origin()
+        changed_by = self.transcript.stale_digests.get(digest, 0)
+        return Origin(seq, item.turn, item.at_ms, "this session", changed_by)
+
+    async def of_content(self, entry: CacheEntry) -> Origin:
+        """Return where a content arose: in the calling session if it did there, else where it was stored."""
+        if seq := self.seq_of(entry.digest):
+            return self.of_event(seq, entry.digest)
+        return Origin(at_ms=entry.created, session=await self._title_of(entry.session))
+
+    async def _title_of(self, session: str) -> str:
+        if not session:
+            return ""
+        if self.is_of_caller(session):
+            return "this session"
+        if self._titles is None:
+            self._titles = {summary.id: summary.title for summary in await self._contents.sessions()}
+        title = escape_hidden_name(self._titles.get(session, ""))
+        return f"session “{ellipsize(title, _TITLE_CAP)}”" if title else ""
+
+
+def heading(entry: CacheEntry, origin: Origin) -> str:
+    """Return the line that a recalled content begins with: what it is and where it arose."""
+    parts = (content_name(entry), origin.place, origin.change)
+    return " · ".join((f"Recalled {entry.digest[:SHORT_DIGITS]}", *filter(None, parts)))
+
+
+def content_name(entry: CacheEntry) -> str:
+    """Return tool and target of a content on one line; a path is never cut, a long command is."""
+    target = " ".join(entry.target.split())
+    if tool_kind(entry.tool) == "command":
+        target = ellipsize(target, _COMMAND_CAP)
+    return escape_hidden_name(f"{entry.tool} {target}".strip()) or entry.kind
+
+
+def _new_digests(item: LogItem) -> Iterator[str]:
+    """Yield the contents that came up with a message; a recalled one came up earlier."""
+    match item.event:
+        case ToolAnswered(digest=digest, recalled="", images=images):
+            yield digest
+            yield from (image.digest for image in images)
+        case AssistantSpoke(short=short):
+            yield from (digest for call in short for digest in call.digests)
+        case UserSpoke(attachments=attachments):
+            yield from (attachment.digest for attachment in attachments)

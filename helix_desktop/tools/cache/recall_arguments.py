@@ -1,0 +1,24 @@
+"""The arguments of recall_cached_content."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+
+from helix_desktop.tools.arguments import Arguments, Line
+
+
+class RecallArguments(Arguments, frozen=True):
+    """A hash or entry numbers, and what of it: lines count from 1, start_char in start_line from 0.
+
+    `max_tokens` and `context`, the lines around a match, depend on what is recalled if they are left out.
+    """
+
+    hash: str
+    start_line: Line | None = None
+    end_line: Line | None = None
+    pattern: str = ""
+    max_tokens: Annotated[int, msgspec.Meta(ge=100, le=16_000)] | None = None
+    start_char: Annotated[int, msgspec.Meta(ge=0)] = 0
+    context: Annotated[int, msgspec.Meta(ge=0, le=20)] | None = None

@@ -1,0 +1,237 @@
+"""Recall of what an index covers, and of entries by their numbers: a table, a search, words and outputs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from helix_desktop.domain.errors import StoreError, ToolError
+from helix_desktop.domain.store.content_reader import ContentReader
+from helix_desktop.domain.store.entries import CacheEntry
+from helix_desktop.domain.text_format import pluralize
+from helix_desktop.domain.tools import CountTokens, ToolResult
+from helix_desktop.domain.unicode_safety import escape_hidden_name
+from helix_desktop.tools.cache.contents_table import table_rows
+from helix_desktop.tools.cache.covered import (
+    Coverage,
+    CoveredEntry,
+    entries_between,
+    read_coverage,
+    read_index,
+)
+from helix_desktop.tools.cache.entry_search import EntrySearch, EntrySearcher
+from helix_desktop.tools.cache.handles import EntryRange
+from helix_desktop.tools.cache.hit_groups import HitGroup, group_hits, render_groups
+from helix_desktop.tools.cache.origins import SHORT_DIGITS, CallingSession, Origin, Origins
+from helix_desktop.tools.cache.paging import Paginator, split_lines
+from helix_desktop.tools.cache.recall_arguments import RecallArguments
+from helix_desktop.tools.process.ripgrep import Ripgrep
+
+_MAX_BYTES = 4 * 1024 * 1024  # bytes of outputs that are read for a range of entries
+_MAX_QUOTE = 80  # characters of a pattern that are quoted
+
+
+@dataclass(frozen=True)
+class RecallLimits:
+    """The limits of one call: seconds of a search, tokens of its answer, of a table, and of entries."""
+
+    max_seconds: float = 2.0
+    search_tokens: int = 1_000
+    table_tokens: int = 2_000
+    entry_tokens: int = 3_000  # below what an output may have before its form is asked for
+
+
+class CoverageRecall:
+    """Recalls what indexes and ranges of entries lead to."""
+
+    def __init__(
+        self,
+        contents: ContentReader,
+        count_tokens: CountTokens,
+        ripgrep: Ripgrep,
+        limits: RecallLimits,
+        clock: Callable[[], float],
+    ) -> None:
+        self._contents, self._count_tokens, self._ripgrep = contents, count_tokens, ripgrep
+        self._limits, self._clock = limits, clock
+
+    async def recall_index(self, entry: CacheEntry, args: RecallArguments, origins: Origins) -> ToolResult:
+        """Return the table of contents of an index, or the lines in all that it covers. Raises ToolError."""
+        text = (
+            await self._search_index(entry, args, origins)
+            if args.pattern
+            else await self._table(entry, args, origins)
+        )
+        data = await self._contents.get(entry.digest)
+        about = f"index, {args.pattern!r}" if args.pattern else "index"
+        return ToolResult(data, target=escape_hidden_name(about), model_text=text, recalled=entry.digest)
+
+    async def _search_index(self, entry: CacheEntry, args: RecallArguments, origins: Origins) -> str:
+        may_go_on = self._time_limit()
+        coverage = await read_coverage(self._contents, entry.digest, may_go_on)
+        name = f"Recalled {entry.digest[:SHORT_DIGITS]} · index{_span(coverage.entries)}"
+        return await self._search(name, coverage, args, origins, may_go_on)
+
+    async def _search(
+        self,
+        name: str,
+        coverage: Coverage,
+        args: RecallArguments,
+        origins: Origins,
+        may_go_on: Callable[[], bool],
+    ) -> str:
+        searcher = EntrySearcher(self._contents, self._ripgrep, may_go_on)
+        search = await searcher.search(coverage.entries, args.pattern, args.context or 0)
+        quote = repr(args.pattern[:_MAX_QUOTE])
+        notes = _notes(search, coverage)
+        if not search.hits:
+            end = "" if notes else " search_cached_content looks everywhere else."
+            return "\n".join([f"{name} · {quote} is nowhere in it.{end}", *notes])
+        groups = group_hits(search.hits)
+        lines = sum(hit.count or 1 for hit in search.hits)
+        places = pluralize(len(search.hits), "place")
+        head = "\n".join(
+            [f"{name} · {pluralize(lines, 'line')} for {quote} in {places}, newest first", *notes]
+        )
+        (head_tokens,) = await self._count_tokens([f"{head}\n"])
+        budget = max(1, (args.max_tokens or self._limits.search_tokens) - head_tokens)
+        body = await render_groups(
+            groups, await self._origins_of(groups, origins), budget, self._count_tokens
+        )
+        return f"{head}\n{body}"
+
+    async def _origins_of(self, groups: Sequence[HitGroup], origins: Origins) -> list[Origin]:
+        return [await self._origin_of(group.hit.entry, origins) for group in groups]
+
+    async def _origin_of(self, entry: CoveredEntry, origins: Origins) -> Origin:
+        if origins.is_of_caller(entry.session):
+            return origins.of_event(entry.seq, entry.digest)
+        if not entry.digest:
+            return Origin()
+        try:
+            return Origin(at_ms=(await self._contents.entry(entry.digest)).created)
+        except StoreError:
+            return Origin()
+
+    async def _table(self, entry: CacheEntry, args: RecallArguments, origins: Origins) -> str:
+        lines, session = await read_index(self._contents, entry.digest)
+        rows = table_rows(lines, session, origins)
+        covered = [CoveredEntry(line, session) for line in lines if line.seq]
+        span = _span(covered)
+        origin = await origins.of_content(entry)
+        parts = (f"Recalled {entry.digest[:SHORT_DIGITS]}", f"index{span}", origin.session)
+        head = " · ".join(part for part in parts if part)
+        example = f"{entry.digest[:SHORT_DIGITS]} e{covered[0].seq}" if covered else ""
+        how = (
+            f'Words and outputs of entries: hash="{example}"; a pattern searches all of it.'
+            if covered
+            else ""
+        )
+        return await self._paged(f"{head} · {pluralize(len(rows), 'content')}. {how}".strip(), rows, args,
+                                 self._limits.table_tokens)  # fmt: skip
+
+    async def entries(
+        self, handle: EntryRange, index: str, session: CallingSession | None
+    ) -> list[CoveredEntry]:
+        """Return the entries of a range, in their order. Raises ToolError if there are none."""
+        if index:
+            coverage = await read_coverage(self._contents, index)
+            found = [entry for entry in coverage.entries if handle.first <= entry.seq <= handle.last]
+            entries = sorted(found, key=lambda entry: entry.seq)
+            where = f"what {index[:SHORT_DIGITS]} covers"
+        elif session is None:
+            raise ToolError(
+                f"{handle.text} names entries of a session, and this call comes from none.",
+                fix=f'Write the hash of an index before it: "<hash> {handle.text}".',
+            )
+        else:
+            entries = entries_between(session.transcript, session.id, handle.first, handle.last)
+            where = f"this session, which has entries up to e{session.transcript.last_seq}"
+        if not entries:
+            raise ToolError(
+                f"{handle.text} names no words and no output in {where}.",
+                fix="Copy the numbers from a note, a handover or a table of contents.",
+            )
+        return entries
+
+    async def recall_entries(
+        self, entries: Sequence[CoveredEntry], handle: EntryRange, args: RecallArguments, origins: Origins
+    ) -> ToolResult:
+        """Return the words, calls and outputs of entries, or the lines in them that match a pattern."""
+        name = " · ".join(("Recalled", f"{handle.index[:SHORT_DIGITS]} {handle.text}".strip()))
+        if args.pattern:
+            newest_first = Coverage(tuple(sorted(entries, key=lambda entry: -entry.seq)))
+            text = await self._search(name, newest_first, args, origins, self._time_limit())
+        else:
+            lines, left_out = await self._entry_lines(entries, origins)
+            if left_out:
+                name = f"{name} · only up to e{left_out - 1}: the rest is too large for one call"
+            text = await self._paged(f"{name} ·", lines, args, self._limits.entry_tokens)
+        return ToolResult(text.encode("utf-8", "replace"), target=handle.text)
+
+    async def _entry_lines(self, entries: Sequence[CoveredEntry], origins: Origins) -> tuple[list[str], int]:
+        """Return the lines of entries, and the first event that was left out for its size; 0: none was."""
+        lines: list[str] = []
+        size = 0
+        for entry in entries:
+            if size > _MAX_BYTES:
+                return lines, entry.seq
+            text = entry.line.text
+            if entry.digest:
+                try:
+                    text = (await self._contents.get(entry.digest)).decode("utf-8", "replace")
+                except StoreError as error:
+                    text = f"({error.what})"
+            size += len(text)
+            body = await asyncio.to_thread(split_lines, text)
+            lines += [f"{await self._entry_head(entry, origins)}\n", *body]
+            if not text.endswith("\n"):
+                lines[-1] += "\n"
+        return lines, 0
+
+    async def _entry_head(self, entry: CoveredEntry, origins: Origins) -> str:
+        origin = await self._origin_of(entry, origins)
+        name = f"{entry.digest[:SHORT_DIGITS]} {escape_hidden_name(entry.line.label)}".strip()
+        return f"[{', '.join(part for part in (f'e{entry.seq} {name}', origin.time, origin.change) if part)}]"
+
+    async def _paged(self, head: str, lines: Sequence[str], args: RecallArguments, max_tokens: int) -> str:
+        """Return a page of lines from `start_line` on, with what to ask for next."""
+        first, last = args.start_line or 1, min(args.end_line or len(lines), len(lines))
+        if not lines:
+            return head
+        if first > len(lines) or last < first:
+            raise ToolError(
+                f"There are no lines {first} to {args.end_line or 'the end'}.",
+                f"There are {len(lines):,} lines.",
+            )
+        pages = Paginator(lines[:last], args.max_tokens or max_tokens, self._count_tokens)
+        page = await pages.page_at(first, args.start_char)
+        if page.is_only and first == 1:
+            return f"{head.removesuffix(' ·')}\n{page.text}"
+        char = f", start_char={page.next_char}" if page.next_char else ""
+        following = f"; next: start_line={page.next_line}{char}" if page.next_line else ""
+        return f"{head} lines {page.first}-{page.last} of {len(lines):,}{following}.\n{page.text}"
+
+    def _time_limit(self) -> Callable[[], bool]:
+        deadline = self._clock() + self._limits.max_seconds
+        return lambda: self._clock() < deadline
+
+
+def _span(entries: Sequence[CoveredEntry]) -> str:
+    seqs = [entry.seq for entry in entries]
+    return f" of e{min(seqs)}-e{max(seqs)}" if seqs else ""
+
+
+def _notes(search: EntrySearch, coverage: Coverage) -> list[str]:
+    """Return what keeps a search from being complete, as lines."""
+    notes = []
+    if search.skipped or coverage.unreadable:
+        missing = search.skipped + coverage.unreadable
+        notes.append(
+            f"Partial: the time is over. The newest {search.searched:,} were searched, {missing:,} were not; "
+            "words without signs of a regular expression are searched faster."
+        )
+    if search.unreadable:
+        notes.append(f"{search.unreadable:,} can't be read any more.")
+    return notes

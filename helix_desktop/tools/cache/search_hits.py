@@ -1,0 +1,159 @@
+"""The hits of a search: ranked, equal lines as one, and as text with all that a recall needs."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+
+from helix_desktop.domain.search_query import normalize
+from helix_desktop.domain.store.entries import CacheEntry, ContentHit
+from helix_desktop.domain.text_format import format_bytes, pluralize
+from helix_desktop.domain.text_search import MatchingLine
+from helix_desktop.domain.tools import CountTokens
+from helix_desktop.domain.unicode_safety import escape_hidden_name
+from helix_desktop.tools.cache.origins import SHORT_DIGITS, Origin, Origins
+
+_MAX_NAME = 100  # characters of a hit's tool and target
+_MAX_EQUAL = 5  # contents with the same lines that are named
+_MAX_LINES = 3  # lines of one hit
+
+
+class Hit(msgspec.Struct, frozen=True):
+    """A content, or a message of the calling session, with words of a query.
+
+    `entry` is None for a message, which `seq` and `speaker` name. `terms` are the words in each of its best
+    `lines`, `count` how many of its lines have one, `equal` the hits with the same lines.
+    """
+
+    at_ms: int
+    lines: tuple[MatchingLine, ...]
+    terms: tuple[frozenset[str], ...]
+    count: int
+    entry: CacheEntry | None = None
+    seq: int = 0
+    speaker: str = ""
+    equal: tuple[Hit, ...] = ()
+
+    @property
+    def key(self) -> object:
+        """Return what is the same for the same content or message."""
+        return self.entry.digest if self.entry is not None else (self.seq, self.speaker)
+
+
+def hit_of_content(hit: ContentHit, terms: Sequence[str]) -> Hit:
+    """Return a stored content's hit."""
+    return Hit(
+        hit.entry.created, hit.matches.best, terms_in(hit.matches.best, terms), hit.matches.lines, hit.entry
+    )
+
+
+def terms_in(lines: Iterable[MatchingLine], terms: Sequence[str]) -> tuple[frozenset[str], ...]:
+    """Return the words in each line's excerpt."""
+    texts = [normalize(line.excerpt) for line in lines]
+    return tuple(frozenset(term for term in terms if term in text) for text in texts)
+
+
+def rank(hits: Sequence[Hit], terms: Sequence[str]) -> list[Hit]:
+    """Return hits by the rarity of the words on their best line, then newest first."""
+    counts = Counter(term for hit in hits for term in set[str]().union(*hit.terms))
+    weights = {term: 1 / (1 + counts[term]) for term in terms}
+
+    def best_line(hit: Hit) -> float:
+        return max((sum(weights[term] for term in sorted(found)) for found in hit.terms), default=0.0)
+
+    return sorted(hits, key=lambda hit: (-best_line(hit), -hit.at_ms, -hit.seq))
+
+
+def rank_partial(hits_by_term: Mapping[str, Sequence[Hit]]) -> list[Hit]:
+    """Return the hits of single words, each content once, with the rarest and most words first."""
+    total = len({hit.key for hits in hits_by_term.values() for hit in hits})
+    weights = {term: math.log(1 + total / len(hits)) for term, hits in hits_by_term.items() if hits}
+    found: dict[object, list[tuple[float, Hit]]] = {}
+    for term, hits in hits_by_term.items():
+        for hit in hits:
+            found.setdefault(hit.key, []).append((weights[term], hit))
+    joined = [(sum(weight for weight, _ in parts), _join(parts)) for parts in found.values()]
+    return [hit for _, hit in sorted(joined, key=lambda pair: (-pair[0], -pair[1].at_ms, -pair[1].seq))]
+
+
+def _join(parts: Sequence[tuple[float, Hit]]) -> Hit:
+    """Return one hit of several words of a content: the lines of the rarest word first."""
+    by_rarity = [hit for _, hit in sorted(parts, key=lambda part: -part[0])]
+    lines: dict[int, tuple[MatchingLine, frozenset[str]]] = {}
+    for hit in by_rarity:
+        for line, terms in zip(hit.lines, hit.terms, strict=True):
+            if line.line not in lines and len(lines) < _MAX_LINES:
+                lines[line.line] = (line, terms)
+    ordered = [lines[number] for number in sorted(lines)]
+    return msgspec.structs.replace(
+        by_rarity[0],
+        lines=tuple(line for line, _ in ordered),
+        terms=tuple(terms for _, terms in ordered),
+        count=max(hit.count for hit in by_rarity),
+    )
+
+
+def merge_equal(hits: Iterable[Hit]) -> list[Hit]:
+    """Return the hits in their order; one whose lines another before it has too is part of that one."""
+    merged: dict[object, Hit] = {}
+    for hit in hits:
+        key: object = tuple(" ".join(line.excerpt.split()) for line in hit.lines) or hit.key
+        first = merged.get(key)
+        merged[key] = hit if first is None else msgspec.structs.replace(first, equal=(*first.equal, hit))
+    return list(merged.values())
+
+
+async def fit_hits(
+    hits: Sequence[Hit], origins: Origins, max_tokens: int, count_tokens: CountTokens
+) -> list[str]:
+    """Return the hits that fit as texts; the first is shortened to fit."""
+    texts: list[str] = []
+    for hit in hits:
+        lines = await _hit_lines(hit, origins)
+        counts = await count_tokens([f"{line}\n" for line in lines])
+        if texts and sum(counts) > max_tokens:
+            break
+        while len(counts) > 1 and sum(counts) > max_tokens:
+            counts = counts[:-1]
+        texts.append("\n".join(lines[: len(counts)]))
+        max_tokens -= sum(counts)
+    return texts
+
+
+async def _hit_lines(hit: Hit, origins: Origins) -> list[str]:
+    """Return the lines of a hit: hash, name and where it arose, then the best lines with numbers."""
+    match_text = pluralize(hit.count, "matching line") if hit.count else "found in its name only"
+    if hit.entry is None:
+        head = [f"e{hit.seq} {hit.speaker}", *_place(origins.of_event(hit.seq))]
+    else:
+        name = escape_hidden_name(" ".join(part for part in (hit.entry.tool, hit.entry.target) if part))
+        short_name = name if len(name) <= _MAX_NAME else f"{name[:_MAX_NAME]}…"
+        origin = await origins.of_content(hit.entry)
+        label = " ".join(part for part in (hit.entry.digest[:SHORT_DIGITS], short_name) if part)
+        head = [label, format_bytes(hit.entry.size), *filter(None, [origin.event]), *_place(origin)]
+    equal = (
+        f" (the same in {', '.join(map(_handle, hit.equal[:_MAX_EQUAL]))}{_more(hit)})" if hit.equal else ""
+    )
+    return [f"{', '.join(head)}: {match_text}{equal}", *map(_line, hit.lines)]
+
+
+def _place(origin: Origin) -> list[str]:
+    """Return turn, time and session, and whether the content changed, as far as known."""
+    turn = f"turn {origin.turn}" if origin.turn else ""
+    return [part for part in (turn, origin.time, origin.session, origin.change) if part]
+
+
+def _handle(hit: Hit) -> str:
+    return hit.entry.digest[:SHORT_DIGITS] if hit.entry is not None else f"e{hit.seq}"
+
+
+def _more(hit: Hit) -> str:
+    return f" and {len(hit.equal) - _MAX_EQUAL} more" if len(hit.equal) > _MAX_EQUAL else ""
+
+
+def _line(match: MatchingLine) -> str:
+    position = f"{match.line}, start_char={match.char}" if match.char else f"{match.line}"
+    return f"  {position}: {match.excerpt}"

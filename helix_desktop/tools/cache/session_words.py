@@ -1,0 +1,47 @@
+"""The words of user and agent in the calling session, which the log has and the store's search does not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.domain.events.session import AssistantSpoke, UserSpoke
+from helix_desktop.domain.search_query import normalize
+from helix_desktop.domain.text_search import find_matches
+from helix_desktop.tools.cache.search_hits import Hit, terms_in
+
+_MAX_HITS = 50
+
+
+def newest_searchable_seq(transcript: Transcript) -> int:
+    """Return the last event before the step that searches: its own words hold what it looks for."""
+    for item in reversed(transcript.items):
+        if isinstance(item.event, AssistantSpoke):
+            return item.seq - 1
+    return transcript.last_seq
+
+
+def find_words(transcript: Transcript, upto: int, terms: Sequence[str], min_terms: int) -> list[Hit]:
+    """Return the newest messages up to event `upto` with at least `min_terms` of the normalized words."""
+    hits: list[Hit] = []
+    for item in reversed(transcript.between(0, upto)):
+        if len(hits) >= _MAX_HITS:
+            break
+        match item.event:
+            case UserSpoke(text=text):
+                speaker = "user"
+            case AssistantSpoke(text=text):
+                speaker = "agent"
+            case _:
+                continue
+        folded = normalize(text)
+        present = [term for term in terms if term in folded]
+        if len(present) < max(1, min_terms):
+            continue
+        summary = find_matches(present, text.encode("utf-8", "replace"), "", lambda: True)
+        if summary is not None:
+            terms_found = terms_in(summary.best, present)
+            hits.append(
+                Hit(item.at_ms, summary.best, terms_found, summary.lines, seq=item.seq, speaker=speaker)
+            )
+    return hits

@@ -1,0 +1,291 @@
+"""Recall of an index: a pattern finds all it covers in one call; without one, a table of contents."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.summaries.index_entry import index_text
+from helix_desktop.context.summaries.index_lines import IndexLine, parse_index
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.errors import ToolError
+from helix_desktop.domain.events.session import (
+    AssistantSpoke,
+    Event,
+    RecordedEvent,
+    SessionStarted,
+    ToolAnswered,
+    UserSpoke,
+)
+from helix_desktop.domain.messages import ToolCall
+from helix_desktop.domain.store.commit import Commit
+from helix_desktop.domain.store.entries import Content, SessionSummary
+from helix_desktop.store.memory.store import MemoryStore
+from helix_desktop.tools.cache.line_matches import match_lines, plain_pattern
+from helix_desktop.tools.cache.recall import RecallCachedContent
+from helix_desktop.tools.cache.recall_arguments import RecallArguments
+from helix_desktop.tools.cache.recall_covered import RecallLimits
+from helix_desktop.tools.process.ripgrep import Ripgrep, find_ripgrep
+from helix_desktop.tools.registry import ToolRegistry
+from helix_desktop.tools.workspace_tools import create_cache_tools
+from tests.support.tool_rig import DESCRIPTIONS_DIR, estimate_tokens, make_call
+
+AT = 1_763_735_520_000  # 2025-11-21 14:32 UTC, in milliseconds since 1970
+SESSION = "5" * 32
+FILE = b"import os\n\ndef read_gauge(name):\n    return name\n"
+NEWER = FILE + b"\n# read_gauge is tested\nprint(read_gauge('x'))\n"
+
+
+@dataclass
+class SessionRig:
+    """A session whose log and contents lie in a store in memory; it calls the tools."""
+
+    store: MemoryStore
+    transcript: Transcript
+    id: str = SESSION
+
+    @classmethod
+    async def create(cls, title: str = "Tides") -> SessionRig:
+        """Start the session."""
+        transcript = Transcript()
+        rig = cls(MemoryStore(lambda: AT + transcript.last_seq * 60_000), transcript)
+        await rig.add(SessionStarted(title))
+        return rig
+
+    async def add(self, *events: Event, contents: tuple[Content, ...] = ()) -> int:
+        """Record events a minute after the last one; return the seq of the last."""
+        recorded = []
+        for event in events:
+            seq = self.transcript.last_seq + 1
+            recorded.append(RecordedEvent(seq, AT + seq * 60_000, event))
+            self.transcript.apply(recorded[-1])
+        await self.store.commit(Commit(self.id, recorded, contents))
+        return self.transcript.last_seq
+
+    async def say(self, text: str) -> int:
+        """Record a message of the user."""
+        return await self.add(UserSpoke(text, 5))
+
+    async def use_tool(self, target: str, output: bytes, tool: str = "read_file", words: str = "") -> int:
+        """Record a call and its output; return the output's seq."""
+        call = ToolCall(f"c{self.transcript.last_seq}", tool, f'{{"path": "{target}"}}')
+        digest = digest_of(output)
+        answer = ToolAnswered(call.id, tool, output.decode(), digest, len(output), 9, 9, target)
+        await self.add(AssistantSpoke(words, "m", 5, (call,)))
+        return await self.add(answer, contents=(Content(digest, output, tool, target),))
+
+    async def make_index(self, first: int, last: int, *previous: str) -> str:
+        """Store an index of some events and earlier indexes; return its digest."""
+        text, _ = index_text(self.transcript.between(first - 1, last), previous)
+        content = Content(digest_of(text.encode()), text.encode(), "fold", f"e{first}-e{last}", kind="index")
+        await self.store.commit(Commit(self.id, contents=(content,)))
+        return content.digest
+
+    def tools(self, is_caller: bool = True) -> ToolRegistry:
+        """The cache's tools as this session calls them, or nobody."""
+        return create_cache_tools(self.store, DESCRIPTIONS_DIR, estimate_tokens, self if is_caller else None)
+
+    async def recall(self, handle: str, is_caller: bool = True, **arguments: Any) -> str:
+        """The text of a recall."""
+        call = make_call("recall_cached_content", hash=handle, **arguments)
+        result = await self.tools(is_caller).run(call)
+        return result.model_text or result.content.decode()
+
+
+async def test_a_pattern_on_an_index_finds_what_older_indexes_cover_in_one_call() -> None:
+    rig = await SessionRig.create()
+    read = await rig.use_tool("src/gauge.py", FILE)
+    oldest = await rig.make_index(1, read)
+    await rig.say("Rename read_gauge, please.\nread_gauge is a bad name.")
+    middle = await rig.make_index(read + 1, rig.transcript.last_seq, oldest)
+    newest = await rig.use_tool("src/gauge.py", NEWER, words="I look at it.")
+    recall = ToolAnswered(
+        "r", "recall_cached_content", "", digest_of(NEWER), 1, 1, 1, recalled=digest_of(NEWER)
+    )
+    last = await rig.add(AssistantSpoke("", "m", 1, (ToolCall("r", recall.name, "{}"),)), recall)
+    index = await rig.make_index(newest - 1, last, middle)
+    assert await rig.recall(index[:12], pattern="read_gauge") == (
+        f"Recalled {index[:12]} · index of e2-e7 · 6 lines for 'read_gauge' in 3 places, newest first\n"
+        f"{digest_of(NEWER)[:12]} e6 read_file src/gauge.py, 96 B, 21 Nov 14:38: "
+        f"(the same in {digest_of(FILE)[:12]} e3)\n"
+        "3:def read_gauge(name):\n"
+        "6:# read_gauge is tested\n"
+        "7:print(read_gauge('x'))\n"
+        "e4 user, 21 Nov 14:36:\n"
+        "1:Rename read_gauge, please.\n"
+        "2:read_gauge is a bad name."
+    )
+    in_name = await rig.recall(index[:12], pattern=r"gauge\.py")
+    assert f"{digest_of(NEWER)[:12]} e6 read_file src/gauge.py, 96 B, 21 Nov 14:38\n" in in_name
+    assert 'e5 call: read_file {"path": "src/gauge.py"}' in in_name
+    nothing = await rig.recall(index, pattern="zebra")
+    assert nothing.endswith("· 'zebra' is nowhere in it. search_cached_content looks everywhere else.")
+    around = await rig.recall(index, pattern="import os", context=1)
+    assert "\n1:import os\n2-" in around
+    with pytest.raises(ToolError, match="regex parse error"):
+        await rig.recall(index, pattern="(")
+
+
+async def test_a_search_of_an_index_has_at_most_a_thousand_tokens_and_names_the_rest() -> None:
+    rig = await SessionRig.create()
+    last = 0
+    for number in range(60):
+        lines = "".join(f"needle {number} {line} {'x' * 60}\n" for line in range(20))
+        last = await rig.use_tool(f"log_{number}.txt", lines.encode())
+    index = await rig.make_index(1, last)
+    text = await rig.recall(index, pattern="needle")
+    (tokens,) = await estimate_tokens([text])
+    assert 500 < tokens <= 1_000
+    assert " 1,200 lines for 'needle' in 60 places" in text
+    assert "\n1:needle 59 0 " in text, "the newest content first"
+    assert re.search(r"Also in [0-9a-f]{12} e\d+ \(20\), .* and \d+ more\.$", text)
+    (few,) = await estimate_tokens([await rig.recall(index, pattern="needle", max_tokens=200)])
+    assert few <= 200
+
+
+async def test_a_search_that_takes_too_long_ends_and_says_so() -> None:
+    rig = await SessionRig.create()
+    last = [await rig.use_tool(f"{name}.txt", f"needle {name}\n".encode()) for name in "abc"][-1]
+    index = await rig.make_index(1, last)
+    tool = RecallCachedContent(
+        rig.store, estimate_tokens, Ripgrep(None, {}), rig, RecallLimits(max_seconds=0.0), lambda: 0.0
+    )
+    text = (await tool.run("c", RecallArguments(index, pattern="needle"))).model_text
+    assert "\nPartial: the time is over. The newest 1 were searched, " in text
+    assert "1:needle c" in text
+
+
+async def test_an_index_without_a_pattern_is_a_table_of_contents_without_words() -> None:
+    rig = await SessionRig.create()
+    await rig.say("Look at the gauge.")
+    command = "python -m pytest tests/unit/gauge --maxfail=1 " + "-k slow " * 20
+    await rig.use_tool(command, b"2 failed\n", tool="run_command", words="I run the tests.")
+    oldest = await rig.make_index(1, 4)
+    last = await rig.use_tool("deep/" * 30 + "gauge.py", FILE)
+    index = await rig.make_index(5, last, oldest)
+    assert await rig.recall(index) == (
+        f"Recalled {index[:12]} · index of e5-e6 · this session · 2 contents. "
+        f'Words and outputs of entries: hash="{index[:12]} e5"; a pattern searches all of it.\n'
+        f"{oldest[:12]} the index of everything before this one\n"
+        f"e6 {digest_of(FILE)[:12]} read_file {'deep/' * 30}gauge.py, 49 B\n"
+    )
+    older = await rig.recall(oldest)
+    assert f"\ne4 {digest_of(b'2 failed' + bytes([10]))[:12]} run_command {command[:79]}…, 9 B\n" in older
+    assert "Look at" not in older
+    page = await rig.recall(index, start_line=2)
+    assert " lines 2-2 of 2.\ne6 " in page
+
+
+async def test_entries_are_recalled_by_the_numbers_that_stand_in_notes() -> None:
+    rig = await SessionRig.create()
+    await rig.say("Look at the gauge.\nAnd tell me.")
+    last = await rig.use_tool("gauge.py", FILE, words="I look.")
+    text = await rig.recall("e2-e4")
+    assert text == (
+        "Recalled · e2-e4\n"
+        "[e2 user, 21 Nov 14:34]\nLook at the gauge.\nAnd tell me.\n"
+        "[e3 agent, 21 Nov 14:35]\nI look.\n"
+        '[e3 call, 21 Nov 14:35]\nread_file {"path": "gauge.py"}\n'
+        f"[e4 {digest_of(FILE)[:12]} read_file gauge.py, 49 B, 21 Nov 14:36]\n{FILE.decode()}"
+    )
+    output = await rig.recall(f"e{last}", start_line=3, end_line=3)
+    head = f"Recalled {digest_of(FILE)[:12]} · read_file gauge.py · e4, 21 Nov 14:36 UTC, this session"
+    assert output == f"{head} · lines 3-3 of 4, page 1 of 1.\n3:def read_gauge(name):\n"
+    assert "[e2" not in await rig.recall("e2-e4", pattern="read_gauge")
+    index = await rig.make_index(2, last)
+    assert await rig.recall(f"{index[:12]} e2", is_caller=False) == (
+        f"Recalled · {index[:12]} e2\n[e2 user]\nLook at the gauge.\nAnd tell me.\n"
+    )
+    for wrong, why in (("e99", "names no words"), ("e4-e2", "ends before"), ("e1", "names no words")):
+        with pytest.raises(ToolError, match=why):
+            await rig.recall(wrong)
+    with pytest.raises(ToolError, match="this call comes from none"):
+        await rig.recall("e2", is_caller=False)
+
+
+async def test_every_recall_says_what_it_is_and_no_more_than_is_known() -> None:
+    rig = await SessionRig.create()
+    seq = await rig.use_tool("gauge.py", FILE)
+    short = digest_of(FILE)[:12]
+    mine = f"Recalled {short} · read_file gauge.py · e{seq}, 21 Nov 14:35 UTC, this session\n"
+    assert await rig.recall(short) == mine + FILE.decode()
+    edit = await rig.use_tool("gauge.py", b"Edited.", tool="edit_file")
+    assert (await rig.recall(short)).startswith(f"{mine[:-1]} · changed since (e{edit})\n")
+    summary = SessionSummary(SESSION, "The \u202egauge", AT, AT, 1, 1, 1, "m", 1)
+    await rig.store.commit(Commit(SESSION, summary=summary))
+    other = SessionRig(rig.store, Transcript(), "6" * 32)
+    theirs = f"Recalled {short} · read_file gauge.py · 21 Nov 2025 14:35 UTC, session “The \\u202egauge”\n"
+    assert await other.recall(short) == theirs + FILE.decode()
+    assert await other.recall(short, is_caller=False) == theirs + FILE.decode()
+
+
+async def test_search_finds_words_that_are_in_the_log_alone_and_counts_equal_lines_once() -> None:
+    rig = await SessionRig.create()
+    await rig.say("The harbour closes at nine.")
+    first = await rig.use_tool("a.txt", b"one\nthe tide table\n")
+    second = await rig.use_tool("b.txt", b"the tide table\nfour\n", words="The harbour has a tide table.")
+    await rig.add(AssistantSpoke("I search for harbour.", "m", 5))
+
+    async def search(query: str) -> str:
+        result = await rig.tools().run(make_call("search_cached_content", query=query))
+        return result.content.decode()
+
+    text = await search("harbour")
+    assert text.startswith(
+        "2 hits for 'harbour':\n"
+        "e5 agent, turn 1, 21 Nov 14:37, this session: 1 matching line\n"
+        "  1: The harbour has a tide table.\n"
+        "e2 user, turn 1, 21 Nov 14:34, this session: 1 matching line\n"
+    )
+    edit = await rig.use_tool("b.txt", b"Edited.", tool="edit_file")
+    text = await search("tide table")
+    a, b = (digest_of(data)[:12] for data in (b"one\nthe tide table\n", b"the tide table\nfour\n"))
+    assert (
+        f"\n{b} read_file b.txt, 20 B, e{second}, turn 1, 21 Nov 14:38, this session, changed since (e{edit})"
+        in text
+    )
+    assert f"(the same in {a})\n" in text
+    assert text.count("the tide table") == 1
+    assert first
+
+
+@given(st.lists(st.text(st.sampled_from("ab|e1: \n\r\x0c\u2028\u00e9"), min_size=1), min_size=1, max_size=5))
+def test_an_index_is_read_as_it_was_written(texts: list[str]) -> None:
+    transcript = Transcript([RecordedEvent(1, AT, SessionStarted("s"))])
+    for seq, text in enumerate(texts, 2):
+        event = UserSpoke(text, 1) if seq % 2 else AssistantSpoke(text, "m", 1)
+        transcript.apply(RecordedEvent(seq, AT, event))
+    written, _ = index_text(transcript.items, ["a" * 64])
+    expected = [IndexLine(0, "the index of everything before this one", "a" * 64)]
+    expected += [
+        IndexLine(seq, "user" if seq % 2 else "agent", text=text)
+        for seq, text in enumerate(texts, 2)
+        if seq % 2 or text.strip()
+    ]
+    assert parse_index(written) == expected
+
+
+@settings(max_examples=40)
+@given(
+    st.lists(st.text(st.sampled_from("ab.\\(\n\u00e9"), max_size=12), min_size=1, max_size=4),
+    st.text(st.sampled_from("ab."), min_size=1, max_size=3).filter(lambda text: text.strip(".")),
+)
+async def test_plain_patterns_match_as_regular_expressions_do(texts: list[str], pattern: str) -> None:
+    ripgrep, plain = Ripgrep(find_ripgrep(), {}), plain_pattern(pattern)
+    assert plain is not None
+    encoded = [text.encode() for text in texts]
+    own = await match_lines(encoded, pattern, plain, ripgrep)
+    assert own == await match_lines(encoded, pattern, None, ripgrep)
+    lines = [[n for n, line in enumerate(text.split("\n"), 1) if re.search(pattern, line)] for text in texts]
+    assert [[match.number for match in matches] for matches in own] == lines
+
+
+def test_only_plain_patterns_do_without_ripgrep() -> None:
+    assert all(plain_pattern(text) for text in ("src/app.py", r"app\.py", "#12", re.escape("a-b c(d)"), "é."))
+    assert not any(plain_pattern(text) for text in ("a+", "^a", "a|b", r"\d", "[ab]", "...", "a\\"))
