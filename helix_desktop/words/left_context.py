@@ -1,4 +1,4 @@
-"""The three words for what left the context, explained in tooltips: cached, noted, summarized."""
+"""What left the context, explained in tooltips: cached, noted, summarized; and what is out of date in it."""
 
 from __future__ import annotations
 
@@ -20,3 +20,13 @@ def explain_noted() -> str:
 def explain_summarized() -> str:
     """Say what became of messages that are summarized."""
     return tr("Summarized: replaced by a handover. Undo puts the messages back into the context.")
+
+
+def changed_since(seq: int) -> str:
+    """Say in two words, and with the event, that the file of a content has changed."""
+    return tr("Changed since (e{event})", event=str(seq))
+
+
+def explain_changed(seq: int) -> str:
+    """Say that the file of a content has changed, and what the content shows."""
+    return tr("Changed since (e{event}): this is the file as it was then.", event=str(seq))

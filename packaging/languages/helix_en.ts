@@ -2366,6 +2366,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/chat/items/tool_card.py" />
+            <source>changed since</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/items/tool_card.py" />
             <location filename="../../helix_desktop/ui/chat/rows/row_texts.py" />
             <source>choosing how to keep it</source>
             <translation type="unfinished" />
@@ -4774,6 +4779,16 @@
         <message>
             <location filename="../../helix_desktop/words/left_context.py" />
             <source>Cached: replaced by a marker. The agent can recall it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/left_context.py" />
+            <source>Changed since (e{event})</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/left_context.py" />
+            <source>Changed since (e{event}): this is the file as it was then.</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -54,7 +54,10 @@ _FOLD_NAMES: dict[FoldKind, UserText] = {
 
 
 class WindowItem(msgspec.Struct, frozen=True):
-    """A row of the inspector: a part of the request, its event (0: none), its tokens, and why it is there."""
+    """A row of the inspector: a part of the request, its event (0: none), its tokens, and why it is there.
+
+    `changed_since` is the event that changed the file which an output shows (0: none).
+    """
 
     seq: int
     kind: WindowItemKind
@@ -62,6 +65,7 @@ class WindowItem(msgspec.Struct, frozen=True):
     tokens: int
     state: WindowItemState
     why: UserText
+    changed_since: int = 0
 
 
 def break_down_window(window: Window, transcript: Transcript, frame: PromptFrame) -> tuple[WindowItem, ...]:
@@ -145,7 +149,8 @@ def _message_item(item: LogItem, tokens: int, transcript: Transcript) -> WindowI
             state: WindowItemState = "arguments_cached" if masked else "full"
             return WindowItem(item.seq, "assistant", name, tokens, state, _step_text(item))
         case ToolAnswered() as answer:
-            return _output_item(item, answer, tokens, masked, transcript)
+            row = _output_item(item, answer, tokens, masked, transcript)
+            return msgspec.structs.replace(row, changed_since=transcript.stale_digests.get(answer.digest, 0))
 
 
 def _output_item(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import ceil
 
 from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QRect, QRectF, Qt
@@ -10,7 +11,7 @@ from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem
 
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.ui.cache.columns import COLUMNS, CellStyle
-from helix_desktop.ui.cache.rows import CacheState
+from helix_desktop.ui.cache.rows import CacheRow, CacheState
 from helix_desktop.ui.cache.state_labels import STATE_LABELS
 from helix_desktop.ui.cache.table_model import CacheTableModel
 from helix_desktop.ui.design.pill import Tone, paint_pill, tone_colors
@@ -21,7 +22,7 @@ from helix_desktop.words.translation import translate
 
 PAD = 12  # pixels left and right of a cell's text
 EDGE = 18  # pixels left of the first column's
-_PIN = 12  # pixels of the pin behind a state
+_ICON = 12  # pixels of an icon behind a state
 _PILL_PAD = 17  # pixels of a pill beside its text
 _MAX_CACHED_TEXTS = 8_000
 _VCENTER = Qt.AlignmentFlag.AlignVCenter
@@ -79,7 +80,7 @@ class CacheDelegate(QStyledItemDelegate):
         self._pill_metrics = QFontMetricsF(self._pill_font)
         self._pill_colors = {state: tone_colors(theme, tone) for state, tone in STATE_TONES.items()}
         self._pill_height = scaled(20)
-        self._pin_color = theme.accent
+        self._pin_color, self._changed_color = theme.accent, theme.muted
         self._placeholder_color = QColor(theme.hover)
         self._elided.clear()
 
@@ -100,13 +101,19 @@ class CacheDelegate(QStyledItemDelegate):
             top = rect.top() + (rect.height() - self._pill_height) / 2
             box = QRectF(rect.left() + EDGE + 0.5, top, width, self._pill_height)
             paint_pill(painter, box, text, self._pill_colors[row.state], self._pill_font)
-            if row.is_pinned:
-                place = QRect(int(box.right()) + 4, rect.center().y() - _PIN // 2, _PIN, _PIN)
-                painter.drawPixmap(
-                    place, pixmap("pin", self._pin_color, _PIN, painter.device().devicePixelRatioF())
-                )
+            place = QRect(int(box.right()) + 4, rect.center().y() - _ICON // 2, _ICON, _ICON)
+            for name, color in self._icons(row):
+                painter.drawPixmap(place, pixmap(name, color, _ICON, painter.device().devicePixelRatioF()))
+                place.translate(_ICON + 2, 0)
         else:
             self._text(painter, rect, text, column.style)
+
+    def _icons(self, row: CacheRow) -> Iterator[tuple[str, str]]:
+        """Yield the icons behind a state, with their colors; the state's tooltip says what they mean."""
+        if row.is_pinned:
+            yield "pin", self._pin_color
+        if row.changed_since:
+            yield "diff", self._changed_color
 
     def _text(self, painter: QPainter, rect: QRect, text: str, style: CellStyle) -> None:
         font, _, color = self._styles[style]

@@ -17,6 +17,7 @@ from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
+from helix_desktop.words.left_context import changed_since
 from helix_desktop.words.numbers import format_size, format_tokens
 from helix_desktop.words.times import format_relative_time
 from helix_desktop.words.translation import Translator
@@ -193,6 +194,7 @@ class Preview(Themed, QWidget):
         self._tool.set_text(tool_name(row) or tr("Output"))
         self._sha.set_text(f"sha256 {row.digest}")
         parts = (
+            changed_since(row.changed_since) if row.changed_since else "",
             format_size(row.size),
             tr("{tokens} tokens", tokens=format_tokens(row.tokens)),
             tr.plural(row.recalls, "recalled once", "recalled %n times") if row.recalls else "",

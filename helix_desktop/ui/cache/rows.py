@@ -46,6 +46,7 @@ class CacheRow:
     references: int
     created_at_ms: int
     last_used_at_ms: int
+    changed_since: int = 0  # the event of the session that changed its file (0: none)
     is_pinned: bool = False  # pinned in the store: no clean-up takes it
     hit: str = ""  # the best line that holds the words searched for, behind its number
 

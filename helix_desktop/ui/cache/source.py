@@ -80,6 +80,7 @@ class WorkspaceCacheSource:
     ) -> None:
         self._workspace, self._transcript, self._clock = workspace, transcript, clock
         self._states: dict[str, tuple[CacheState, int]] = {}
+        self._stale_digests: dict[str, int] = {}
         self._hits: dict[str, ContentHit] = {}
         self._terms: tuple[str, ...] = ()
         self.damaged: set[str] = set()
@@ -137,6 +138,7 @@ class WorkspaceCacheSource:
     async def _read_window(self) -> None:
         transcript = self._transcript()
         self._states = await asyncio.to_thread(content_states, transcript) if transcript else {}
+        self._stale_digests = dict(transcript.stale_digests) if transcript else {}
 
     async def _by_hash(self, text: str, filters: EntryFilter) -> list[CacheEntry]:
         if not (len(text) >= MIN_PREFIX // 2 and is_digest_prefix(text)):
@@ -220,6 +222,7 @@ class WorkspaceCacheSource:
             references=entry.references,
             created_at_ms=entry.created,
             last_used_at_ms=entry.last_used,
+            changed_since=self._stale_digests.get(entry.digest, 0),
             is_pinned=entry.pinned,
             hit=self._hit(entry.digest),
         )

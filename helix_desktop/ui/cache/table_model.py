@@ -18,6 +18,7 @@ from helix_desktop.ui.cache.row_pages import RowPages
 from helix_desktop.ui.cache.rows import DIGEST_BYTES, CacheRow, CacheSort, CacheSource
 from helix_desktop.ui.cache.state_labels import STATE_TIPS
 from helix_desktop.ui.design.async_actions import StartCoroutine
+from helix_desktop.words.left_context import explain_changed
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Cache")
@@ -134,7 +135,8 @@ def _tip(row: CacheRow, key: ColumnKey) -> str:
     """Return what a cell has no room for."""
     match key:
         case "state":
-            return translate(STATE_TIPS[row.state])
+            changed = explain_changed(row.changed_since) if row.changed_since else ""
+            return "\n".join(filter(None, (translate(STATE_TIPS[row.state]), changed)))
         case "target":
             return row.target
         case "line":

@@ -66,7 +66,10 @@ def inspector_state(
     What the provider counts differently is a row of its own, so that all rows add up to what the gauge shows.
     """
     rows = tuple(
-        WindowRow(row.seq, _kind(row), translate(row.name), row.tokens, row.state, translate(row.why))
+        WindowRow(
+            *(row.seq, _kind(row), translate(row.name), row.tokens, row.state, translate(row.why)),
+            changed_since=row.changed_since,
+        )
         for row in contents
     )
     entries = sum(row.tokens for row in rows if row.kind not in _FIXED)

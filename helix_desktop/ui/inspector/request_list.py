@@ -109,7 +109,9 @@ class RequestModel(QAbstractListModel):
         if role == ROW_ROLE:
             return row
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
-            return " · ".join(filter(None, (row.name, row.exact_tokens_text, row.state_text, row.why)))
+            return " · ".join(
+                filter(None, (row.name, row.exact_tokens_text, row.state_text, row.reason_text))
+            )
         if role == Qt.ItemDataRole.ToolTipRole:
             return row.tooltip
         return None
@@ -205,7 +207,7 @@ class RequestDelegate(QStyledItemDelegate):
         room = right - rect.left() - _TEXT_X
         painter.setFont(self._small)
         painter.setPen(QColor(self._theme.muted))
-        why = self._small_metrics.elidedText(row.why, Qt.TextElideMode.ElideRight, room)
+        why = self._small_metrics.elidedText(row.reason_text, Qt.TextElideMode.ElideRight, room)
         line = QRectF(rect.left() + _TEXT_X, top, room, self._small_metrics.height() + 3)
         painter.drawText(line, _VCENTER, why)
 

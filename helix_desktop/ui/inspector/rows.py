@@ -6,7 +6,13 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from helix_desktop.context.window.window_breakdown import WindowItemState
-from helix_desktop.words.left_context import explain_cached, explain_noted, explain_summarized
+from helix_desktop.words.left_context import (
+    changed_since,
+    explain_cached,
+    explain_changed,
+    explain_noted,
+    explain_summarized,
+)
 from helix_desktop.words.numbers import format_integer, format_token_difference, format_tokens
 from helix_desktop.words.translation import Translator
 
@@ -52,6 +58,7 @@ class WindowRow:
     tokens: int
     state: WindowItemState | None = None
     why: str = ""
+    changed_since: int = 0  # the event that changed the file which an output shows (0: none)
 
     @property
     def tokens_text(self) -> str:
@@ -75,8 +82,15 @@ class WindowRow:
 
     @property
     def tooltip(self) -> str:
-        """Return its name, why it is there, and what its state means."""
-        return "\n".join(filter(None, (self.name, self.why, _explain_state(self.state))))
+        """Return its name, why it is there, what its state means, and whether its file has changed."""
+        changed = explain_changed(self.changed_since) if self.changed_since else ""
+        return "\n".join(filter(None, (self.name, self.why, _explain_state(self.state), changed)))
+
+    @property
+    def reason_text(self) -> str:
+        """Return why it is there, and whether its file has changed since."""
+        changed = changed_since(self.changed_since) if self.changed_since else ""
+        return " · ".join(filter(None, (self.why, changed)))
 
 
 def _state_text(state: WindowItemState) -> str:

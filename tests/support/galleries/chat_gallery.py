@@ -221,7 +221,7 @@ def _output_form_rows(head: str) -> list[Row]:
         ),
         ToolRow(row_key("s4"), "read_file", "docs/DESIGN.md", "ok", head, head,
                 90, 9_000, 2_400, 3, None,
-                DIGEST, "pinned", 37),
+                DIGEST, "pinned", 37, changed_since=212),
         ToolRow(row_key("s5"), "read_file", "src/helix/stream.py", "ok", head, head,
                 90, 9_000, 2_400, 3, None,
                 DIGEST, "observed", 39),

@@ -15,6 +15,7 @@ from helix_desktop.ui.chat.markdown.text_layout import TextLayout
 from helix_desktop.ui.chat.rows.row_types import Badge, FormChooser, HeadAndTail, ToolRow
 from helix_desktop.ui.chat.style import MEDIUM, SMALL, ChatStyle
 from helix_desktop.ui.design.safe_text import clean_output, escape_invisible
+from helix_desktop.words.left_context import explain_changed
 from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.translation import Translator, translate
 
@@ -45,6 +46,10 @@ def window_state_text(row: ToolRow) -> str:
     """Return where the output and the arguments of a call are now, in sentences."""
     cached = _ARGUMENTS_CACHED if row.arguments_cached else ""
     return translate(join_sentences(_BADGE_SENTENCES.get(row.badge, ""), cached))
+
+
+def _changed_text(row: ToolRow) -> str:
+    return explain_changed(row.changed_since) if row.changed_since else ""
 
 
 def form_choice_text(row: ToolRow) -> str:
@@ -88,7 +93,8 @@ class ToolBody:
     def __init__(self, row: ToolRow, style: ChatStyle, tools: ItemTools) -> None:
         self._row, self._style = row, style
         self._intro = _intro_layout(
-            translate(join_sentences(window_state_text(row), form_choice_text(row))), tools
+            translate(join_sentences(_changed_text(row), window_state_text(row), form_choice_text(row))),
+            tools,
         )
         self._sections = [_OutputSection(*content, tools) for content in _section_contents(row)]
         self._background_rect = QRectF()

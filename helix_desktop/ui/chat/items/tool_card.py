@@ -29,6 +29,7 @@ from helix_desktop.ui.chat.rows.row_texts import FORM_TEXTS, STATE_TEXTS, badge_
 from helix_desktop.ui.chat.rows.row_types import Badge, ToolRow, ToolState
 from helix_desktop.ui.chat.style import SEMIBOLD, SMALL, UI
 from helix_desktop.ui.design.safe_text import escape_invisible
+from helix_desktop.words.left_context import explain_changed
 from helix_desktop.words.numbers import format_size, format_tokens
 from helix_desktop.words.times import format_duration
 from helix_desktop.words.translation import Translator, translate
@@ -43,7 +44,7 @@ _MIN_TITLE_WIDTH = (
 )
 _MENU_WIDTH, _ARROW_WIDTH = 30.0, 36.0  # widths of the two places at the right end
 _HASH_DIGITS = 6
-_CACHE_CHIP = "cache"
+_CACHE_CHIP, _CHANGED_CHIP = "cache", "changed"
 
 _ICONS = (
     ("mcp__", "server"),
@@ -95,7 +96,7 @@ class _PlacedChip(NamedTuple):
 
     text: str
     style: ChipStyle
-    opens_cache: bool = False
+    area: str = ""  # the name of its area, if a click opens the output in the cache
     tip: str = ""
     rect: QRectF = QRectF()
 
@@ -256,7 +257,7 @@ class ToolCard(RowItem):
             style = styles.get(row.badge, soft)._replace(icon=_BADGE_ICONS[row.badge])
             digits = "" if row.badge == "pinned" else row.digest[:_HASH_DIGITS]
             text = f"{badge_text(row.badge)} {digits}".strip()
-            chips.append(_PlacedChip(text, style, bool(row.digest), window_state_text(row)))
+            chips.append(_PlacedChip(text, style, _CACHE_CHIP if row.digest else "", window_state_text(row)))
         if row.is_choosing_form:
             chips.append(_PlacedChip(tr("choosing how to keep it"), plain._replace(icon="loader-circle")))
         if row.form != "full":
@@ -266,6 +267,9 @@ class ToolCard(RowItem):
         if row.arguments_cached:
             braces = soft._replace(icon="braces")
             chips.append(_PlacedChip(tr("arguments cached"), braces, tip=window_state_text(row)))
+        if row.changed_since:
+            tip, style = explain_changed(row.changed_since), plain._replace(icon="diff")
+            chips.append(_PlacedChip(tr("changed since"), style, _CHANGED_CHIP, tip))
         return chips
 
     def _place_chip(self, right: float, middle: float, chip: _PlacedChip) -> float:
@@ -273,11 +277,11 @@ class ToolCard(RowItem):
         wide, tall = chip_width(style, chip.text, chip.style), style.px(CHIP_HEIGHT)
         rect = QRectF(right - wide, middle - tall / 2, wide, tall)
         self._placed_chips.append(chip._replace(rect=rect))
-        if chip.opens_cache:
+        if chip.area:
             tip = "\n".join(filter(None, (chip.tip, tr("Open in cache: {output}", output=self._tool.digest))))
             label = tr("Open in cache: {output}", output=chip.text)
             action, radius = OpenCacheEntry(self._tool.digest), rect.height() / 2
-            self.hit_areas.append(HitArea(_CACHE_CHIP, action, label, rect, radius=radius, tip=tip))
+            self.hit_areas.append(HitArea(chip.area, action, label, rect, radius=radius, tip=tip))
         return right - wide - style.px(8)
 
     def _state_style(self) -> ChipStyle:
@@ -329,7 +333,7 @@ class ToolCard(RowItem):
         for item in self._placed_chips:
             turn = state.tick * 30.0 if item.style.icon == "loader-circle" else 0.0
             style = item.style
-            if item.opens_cache and state.hovered == _CACHE_CHIP:
+            if item.area and state.hovered == item.area:
                 style = style._replace(border=theme.accent)
             paint_chip(painter, chat_style, item.rect, item.text, style, turn)
         self._paint_ends(painter, state)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.domain.events.files import FilesChanged
 from helix_desktop.domain.events.rewrite import (
     FoldMade,
     FormChosen,
@@ -63,9 +64,12 @@ class ChatRows:
     def apply(self, recorded: RecordedEvent, transcript: Transcript) -> list[Row]:
         """Return the rows that this event adds or changes; `after` is the transcript with it applied."""
         rows = self.add(recorded, transcript)
-        return (
-            [*rows, *self.tools.updated_badges(transcript)] if isinstance(recorded.event, _REWRITES) else rows
-        )
+        match recorded.event:
+            case ToolAnswered() | FilesChanged() | TurnRetried():
+                return [*rows, *self.tools.updated_staleness(transcript)]
+            case event if isinstance(event, _REWRITES):
+                return [*rows, *self.tools.updated_badges(transcript)]
+        return rows
 
     def add(self, recorded: RecordedEvent, transcript: Transcript) -> list[Row]:
         """Like `apply`, but leave the badges of previous rows: for reading a complete log."""

@@ -19,6 +19,7 @@ from helix_desktop.ui.chat.rows.row_types import (
     ToolState,
     UserRow,
 )
+from helix_desktop.words.left_context import changed_since
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Chat")
@@ -111,6 +112,8 @@ def tool_summary(row: ToolRow) -> list[str]:
         words.append(translate(FORM_TEXTS[row.form]))
     if row.arguments_cached:
         words.append(tr("arguments cached"))
+    if row.changed_since:
+        words.append(changed_since(row.changed_since))
     if row.subagent_status is not None:
         words.append(tr("subagent: {state}", state=row.subagent_status.phase_text))
     return [*words, badge_text(row.badge)] if row.badge else words

@@ -92,6 +92,7 @@ class ToolRow:
     `is_choosing_form` says that its form is being chosen, `form_cost` its cost, `form_note` why it is not
     what was requested; `arguments` are the digests of large arguments, `original` is read from the cache
     on demand; `subagent_session` is the session of the subagent that does it, `subagent_status` its status.
+    `changed_since` is the event that changed the file which the output shows (0: none did).
     `running_output` is a running call's output so far; `todo` the list it wrote, `is_newest` if no later
     call wrote one.
     """
@@ -124,6 +125,7 @@ class ToolRow:
     running_output: RunningOutput | None = None
     todo: tuple[TodoItem, ...] = ()
     is_newest: bool = False
+    changed_since: int = 0
 
     @property
     def shown_lines(self) -> HeadAndTail:

@@ -45,6 +45,8 @@ class ToolRows:
         self._key_by_answer: dict[int, RowKey] = {}
         self._newest_todo_key = RowKey()  # key of the newest list
         self._recalled: set[int] = set()
+        self._keys_by_digest: dict[str, list[RowKey]] = {}  # outputs, by content
+        self._stale_digests: dict[str, int] = {}  # as the rows say
         self._masked_calls: dict[
             int, list[RowKey]
         ] = {}  # calls whose arguments can stand as markers, by their step
@@ -95,8 +97,10 @@ class ToolRows:
             subagent_status=_subagent_status(answer),
             running_output=None,
         )
+        if answer.digest:
+            self._keys_by_digest.setdefault(answer.digest, []).append(row.key)
         row = _with_shown_form(row, answer, transcript)
-        return self._put(self._with_badge(row, MessageStates(transcript)))
+        return self._put(self._with_badge(row, MessageStates(transcript), transcript))
 
     def on_subagent_started(self, event: SubagentStarted) -> ToolRow | None:
         """Return the row of a call that has its subagent now; None when no such call is known."""
@@ -144,6 +148,20 @@ class ToolRows:
         self._rows[row.key] = row
         return row
 
+    def updated_staleness(self, transcript: Transcript) -> list[ToolRow]:
+        """Return the rows whose file changed, or is again as it was, since they were asked for last."""
+        now, before = transcript.stale_digests, self._stale_digests
+        if now == before:
+            return []
+        digests = [digest for digest in {**before, **now} if now.get(digest) != before.get(digest)]
+        self._stale_digests = dict(now)
+        rows = [
+            replace(self._rows[key], changed_since=now.get(digest, 0))
+            for digest in digests
+            for key in self._keys_by_digest.get(digest, ())
+        ]
+        return [self._put(row) for row in rows if row != self._rows[row.key]]
+
     def updated_badges(self, transcript: Transcript) -> list[ToolRow]:
         """Return the rows that stand elsewhere, or in another form, since the window was rewritten."""
         standings = MessageStates(transcript)
@@ -164,13 +182,13 @@ class ToolRows:
         assert isinstance(item.event, ToolAnswered)
         if _output_form(seq, item.event, transcript) != (row.form, row.instructions, row.chosen_by):
             row = _with_shown_form(row, item.event, transcript)
-        return self._with_badge(row, standings)
+        return self._with_badge(row, standings, transcript)
 
-    def _with_badge(self, row: ToolRow, standings: MessageStates) -> ToolRow:
+    def _with_badge(self, row: ToolRow, standings: MessageStates, transcript: Transcript) -> ToolRow:
         badge: Badge = standings.state_of(row.answer_seq) if row.digest else ""
         if badge == "in_window" and row.answer_seq in self._recalled:
             badge = "recalled"
-        return replace(row, badge=badge)
+        return replace(row, badge=badge, changed_since=transcript.stale_digests.get(row.digest, 0))
 
 
 def _subagent_status(answer: ToolAnswered) -> SubagentStatus | None:

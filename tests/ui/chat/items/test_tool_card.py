@@ -13,7 +13,15 @@ from PySide6.QtWidgets import QMenu
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.config.paths import resources_dir
-from helix_desktop.ui.chat.actions import Pin, ReadOriginal, Recall, SessionAction, ShowInTimeline, Undo
+from helix_desktop.ui.chat.actions import (
+    OpenCacheEntry,
+    Pin,
+    ReadOriginal,
+    Recall,
+    SessionAction,
+    ShowInTimeline,
+    Undo,
+)
 from helix_desktop.ui.chat.items.item import RowItem
 from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_types import Badge, DividerRow, HeadAndTail, OriginalOutput, ToolRow
@@ -104,6 +112,20 @@ def test_an_open_card_states_where_its_output_is(view: ChatView, badge: Badge, w
     assert sentence.endswith(".")
     assert output == "head line\ntail line"
     assert widget(view).accessibleName().endswith(f" and {word}")
+
+
+def test_a_card_says_that_its_file_has_changed(qtbot: QtBot, view: ChatView) -> None:
+    """In a chip, which opens the output as it was, in the open card and to screen readers."""
+    view.chat_viewport.model.reset([replace(CARD, changed_since=212)])
+    assert "Changed since (e212)" in widget(view).accessibleName()
+    with qtbot.waitSignal(view.action_triggered) as signal:
+        press(view, "changed")
+    assert signal.args == [OpenCacheEntry(DIGEST)]
+    area = sheet(view).hit_area("changed")
+    assert area is not None
+    assert "Changed since (e212)" in area.tip
+    press(view, "open:card")
+    assert words(view).startswith("Changed since (e212): this is the file as it was then.")
 
 
 def test_every_state_has_its_own_sentence(view: ChatView) -> None:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,9 +10,6 @@ from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.files import FilesChanged
 from helix_desktop.domain.events.session import (
     AssistantSpoke,
-    Event,
-    MaskedCall,
-    RecordedEvent,
     ToolAnswered,
     TurnEnded,
     TurnRetried,
@@ -23,60 +17,11 @@ from helix_desktop.domain.events.session import (
 )
 from helix_desktop.domain.files.version import ChangedFile
 from helix_desktop.domain.messages import ToolCall
-
-
-class Log:
-    """A log that is written call by call; the transcript is applied event by event."""
-
-    def __init__(self) -> None:
-        self.events: list[RecordedEvent] = []
-        self.transcript = Transcript()
-        self.add(UserSpoke("go", 1))
-
-    def add(self, event: Event) -> int:
-        """Record an event; return its seq."""
-        recorded = RecordedEvent(len(self.events) + 1, 0, event)
-        self.events.append(recorded)
-        self.transcript = self.transcript.fork()
-        self.transcript.apply(recorded)
-        return recorded.seq
-
-    def call(self, tool: str, output: str = "", ok: bool = True, whole: bool = True, **args: object) -> int:
-        """Record a step with one call and its output; return the output's seq."""
-        return self.calls((tool, args), output=output, ok=ok, whole=whole)
-
-    def calls(
-        self, *calls: tuple[str, Mapping[str, object]], output: str = "", ok: bool = True, whole: bool = True
-    ) -> int:
-        """Record a step with these calls and their outputs; return the last output's seq.
-
-        Arguments over 40 characters can be markers.
-        """
-        made = [ToolCall(f"c{n}", tool, json.dumps(args)) for n, (tool, args) in enumerate(calls)]
-        short = tuple(
-            MaskedCall(call.id, "{}", (digest_of(call.arguments.encode()),), (1,))
-            for call in made
-            if len(call.arguments) > 40
-        )
-        seq = self.add(AssistantSpoke("", "m", 1, tuple(made), short=short, short_tokens=1 if short else 0))
-        for call in made:
-            text = output or f"output {seq} {call.id}"
-            seq = self.add(
-                ToolAnswered(
-                    call.id, call.name, text, digest_of(text.encode()), len(text), 1, 1,
-                    first_line=text.split("\n")[0], ok=ok, whole=whole, form="full" if whole else "preview",
-                )
-            )  # fmt: skip
-        return seq
-
-    @property
-    def superseded(self) -> dict[int, int]:
-        """What is superseded now, by what."""
-        return dict(self.transcript.superseded)
+from tests.support.call_log import CallLog
 
 
 def test_a_read_is_stale_once_its_file_is_edited_or_found_changed() -> None:
-    log = Log()
+    log = CallLog()
     read, other = log.call("read_file", path="src/a.py"), log.call("read_file", path="src/b.py")
     edit = log.call("edit_file", path="./src/a.py", old_text="x", new_text="y")
     assert log.superseded[read] == edit
@@ -87,7 +32,7 @@ def test_a_read_is_stale_once_its_file_is_edited_or_found_changed() -> None:
     assert again not in log.superseded
 
 
-def digest(log: Log, seq: int) -> str:
+def digest(log: CallLog, seq: int) -> str:
     """Return the digest of the output recorded as `seq`."""
     event = log.events[seq - 1].event
     assert isinstance(event, ToolAnswered)
@@ -96,7 +41,7 @@ def digest(log: Log, seq: int) -> str:
 
 def test_a_content_that_came_back_is_not_stale() -> None:
     """An edit that is taken back: what was read first is what stands there again."""
-    log = Log()
+    log = CallLog()
     log.call("Read", "v1", file_path="/w/a.py")
     edit = log.call("Edit", file_path="/w/a.py", old_string="1", new_string="2")
     assert log.transcript.stale_digests == {digest_of(b"v1"): edit}
@@ -106,7 +51,7 @@ def test_a_content_that_came_back_is_not_stale() -> None:
 
 
 def test_a_failed_edit_changes_nothing() -> None:
-    log = Log()
+    log = CallLog()
     read = log.call("Read", file_path="/w/a.py")
     log.call("Edit", ok=False, file_path="/w/a.py", old_string="x", new_string="y")
     log.call("Edit", "<tool_use_error>Not read yet.", file_path="/w/a.py", old_string="x", new_string="y")
@@ -114,7 +59,7 @@ def test_a_failed_edit_changes_nothing() -> None:
 
 
 def test_an_absolute_path_and_a_relative_one_can_be_the_same_file() -> None:
-    log = Log()
+    log = CallLog()
     read = log.call("read_file", path="src/a.py")
     same_name = log.call("read_file", path="a.py")
     edit = log.call("mcp__files__edit_file", path="/home/u/project/src/a.py", edits=[])
@@ -123,7 +68,7 @@ def test_an_absolute_path_and_a_relative_one_can_be_the_same_file() -> None:
 
 
 def test_a_read_of_the_same_lines_or_of_all_takes_the_place_of_the_earlier() -> None:
-    log = Log()
+    log = CallLog()
     some = log.call("Read", file_path="/w/a.py", offset=10, limit=20)
     inside = log.call("Read", file_path="/w/a.py", offset=12, limit=5)
     beyond = log.call("str_replace_editor", command="view", path="/w/a.py", view_range=[25, 40])
@@ -134,7 +79,7 @@ def test_a_read_of_the_same_lines_or_of_all_takes_the_place_of_the_earlier() -> 
 
 
 def test_arguments_of_edits_go_once_something_else_says_what_stands_there() -> None:
-    log = Log()
+    log = CallLog()
     first = log.call("edit_file", path="a.py", old_text="x", new_text="def first(): return 1")
     elsewhere = log.call("edit_file", path="a.py", old_text="y", new_text="def elsewhere(): return 1")
     assert first - 1 not in log.superseded
@@ -149,7 +94,7 @@ def test_arguments_of_edits_go_once_something_else_says_what_stands_there() -> N
 
 def test_arguments_of_a_step_go_only_together() -> None:
     """They become markers together: two edits of which one was read again are still needed."""
-    log = Log()
+    log = CallLog()
     edits = [
         ("Edit", {"file_path": f"/w/{name}.py", "old_string": "", "new_string": "n" * 40}) for name in "ab"
     ]
@@ -161,7 +106,7 @@ def test_arguments_of_a_step_go_only_together() -> None:
 
 
 def test_a_file_written_whole_is_known_by_the_arguments() -> None:
-    log = Log()
+    log = CallLog()
     edit = log.call("Edit", file_path="/w/a.py", old_string="x", new_string="y" * 40)
     write = log.call("Write", file_path="/w/a.py", content="content " * 8)
     assert log.superseded[edit - 1] == write
@@ -172,7 +117,7 @@ def test_a_file_written_whole_is_known_by_the_arguments() -> None:
 
 
 def test_lists_repetitions_runs_and_probes() -> None:
-    log = Log()
+    log = CallLog()
     todo = log.call("TodoWrite", "the first list", todos=["one thing to do", "another thing to do"])
     plan = log.call("todo_write", "the second list", todos=["one thing to do", "another thing to do"])
     assert log.superseded == {todo: plan, todo - 1: plan}
@@ -190,7 +135,7 @@ def test_lists_repetitions_runs_and_probes() -> None:
 
 
 def test_the_running_turn_works_on_what_it_edits_and_tests() -> None:
-    log = Log()
+    log = CallLog()
     before = log.call("read_file", path="a.py")
     log.call("edit_file", path="b.py", old_text="x", new_text="y")
     log.add(TurnEnded("done"))
@@ -209,7 +154,7 @@ def test_the_running_turn_works_on_what_it_edits_and_tests() -> None:
 
 
 def test_a_recalled_file_is_stale_with_it() -> None:
-    log = Log()
+    log = CallLog()
     read = log.call("read_file", "v1", path="a.py")
     step = AssistantSpoke("", "m", 1, (ToolCall("r", "recall_cached_content", "{}"),))
     log.add(step)
@@ -232,7 +177,7 @@ ACTIONS = st.tuples(
 @given(st.lists(ACTIONS, max_size=25))
 def test_staleness_is_a_function_of_the_log(actions: list[tuple[str, str, int, bool]]) -> None:
     """Event by event, on copies, and from scratch give the same; a retry gives what was before."""
-    log = Log()
+    log = CallLog()
     for tool, path, number, ok in actions:
         before = (log.superseded, dict(log.transcript.stale_digests), log.transcript.in_work)
         match tool:

@@ -1,0 +1,68 @@
+"""A log of calls as any agent makes them, applied event by event."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.events.session import (
+    AssistantSpoke,
+    Event,
+    MaskedCall,
+    RecordedEvent,
+    ToolAnswered,
+    UserSpoke,
+)
+from helix_desktop.domain.messages import ToolCall
+
+
+class CallLog:
+    """A log that is written call by call; the transcript is applied event by event."""
+
+    def __init__(self) -> None:
+        self.events: list[RecordedEvent] = []
+        self.transcript = Transcript()
+        self.add(UserSpoke("go", 1))
+
+    def add(self, event: Event) -> int:
+        """Record an event; return its seq."""
+        recorded = RecordedEvent(len(self.events) + 1, 0, event)
+        self.events.append(recorded)
+        self.transcript = self.transcript.fork()
+        self.transcript.apply(recorded)
+        return recorded.seq
+
+    def call(self, tool: str, output: str = "", ok: bool = True, whole: bool = True, **args: object) -> int:
+        """Record a step with one call and its output; return the output's seq."""
+        return self.calls((tool, args), output=output, ok=ok, whole=whole)
+
+    def calls(
+        self, *calls: tuple[str, Mapping[str, object]], output: str = "", ok: bool = True, whole: bool = True
+    ) -> int:
+        """Record a step with these calls and their outputs; return the last output's seq.
+
+        Arguments over 40 characters can be markers.
+        """
+        made = [ToolCall(f"c{n}", tool, json.dumps(args)) for n, (tool, args) in enumerate(calls)]
+        short = tuple(
+            MaskedCall(call.id, "{}", (digest_of(call.arguments.encode()),), (1,))
+            for call in made
+            if len(call.arguments) > 40
+        )
+        seq = self.add(AssistantSpoke("", "m", 1, tuple(made), short=short, short_tokens=1 if short else 0))
+        for call in made:
+            text = output or f"output {seq} {call.id}"
+            seq = self.add(
+                ToolAnswered(
+                    call.id, call.name, text, digest_of(text.encode()), len(text), 1, 1,
+                    first_line=text.split("\n")[0], ok=ok, whole=whole, form="full" if whole else "preview",
+                )
+            )  # fmt: skip
+        return seq
+
+    @property
+    def superseded(self) -> dict[int, int]:
+        """What is superseded now, by what."""
+        return dict(self.transcript.superseded)

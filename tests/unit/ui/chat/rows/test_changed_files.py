@@ -1,0 +1,44 @@
+"""What the chat and the inspector say of files that changed after they were read."""
+
+from __future__ import annotations
+
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.window.window import PromptFrame, project
+from helix_desktop.context.window.window_breakdown import break_down_window
+from helix_desktop.domain.events.files import FilesChanged
+from helix_desktop.domain.files.version import ChangedFile
+from helix_desktop.domain.messages import ModelInfo
+from helix_desktop.ui.chat.row_key import RowKey
+from helix_desktop.ui.chat.rows.from_events import ChatRows, rows_from_log
+from helix_desktop.ui.chat.rows.row_types import Row, ToolRow
+from tests.support.call_log import CallLog
+
+
+def test_a_card_says_at_once_that_its_file_changed_and_that_it_is_as_it_was() -> None:
+    """Step by step as from the whole log, and as the inspector says it."""
+    log = CallLog()
+    log.call("read_file", "v1", path="a.py")
+    log.call("read_file", "other", path="b.py")
+    edit = log.call("edit_file", path="a.py", old_text="1", new_text="2")
+    log.call("read_file", "v2", path="a.py")
+    changed = log.add(FilesChanged((ChangedFile("a.py"), ChangedFile("b.py"))))
+    assert changes_on_cards(log) == [edit, changed, 0, changed]
+    log.call("read_file", "v1", path="a.py")
+    assert changes_on_cards(log) == [0, changed, 0, changed, 0]
+
+
+def changes_on_cards(log: CallLog) -> list[int]:
+    """Return the change that each card names, in order; all ways to it must agree."""
+    rows, transcript = ChatRows(), Transcript()
+    current: dict[RowKey, Row] = {}
+    for recorded in log.events:
+        transcript.apply(recorded)
+        current |= {row.key: row for row in rows.apply(recorded, transcript)}
+    assert list(current.values()) == rows_from_log(log.events)[1]
+    changes = [row.changed_since for row in current.values() if isinstance(row, ToolRow)]
+    frame = PromptFrame(ModelInfo("m", "m", 10_000), "")
+    window = project(transcript, PROFILES["balanced"], frame)
+    items = break_down_window(window, transcript, frame)
+    assert changes == [item.changed_since for item in items if item.kind == "output"]
+    return changes
