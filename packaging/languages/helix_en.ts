@@ -6104,6 +6104,27 @@
             <source>Cached</source>
             <translation type="unfinished" />
         </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <source>Caches old outputs in about %n model calls · {tokens} tokens</source>
+            <translation>
+                <numerusform>Caches old outputs in about %n model call · {tokens} tokens</numerusform>
+                <numerusform>Caches old outputs in about %n model calls · {tokens} tokens</numerusform>
+            </translation>
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <source>Caches old outputs with the next request · {tokens} tokens</source>
+            <translation type="unfinished" />
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <source>Caching or noting doesn't pay off within the next %n model calls.</source>
+            <translation>
+                <numerusform>Caching or noting doesn't pay off within the next %n model call.</numerusform>
+                <numerusform>Caching or noting doesn't pay off within the next %n model calls.</numerusform>
+            </translation>
+        </message>
         <message>
             <location filename="../../helix_desktop/context/window/window_breakdown.py" />
             <source>Calls {tools}</source>
@@ -6117,6 +6138,11 @@
         <message>
             <location filename="../../helix_desktop/context/window/window_breakdown.py" />
             <source>Chosen by you</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <source>Compaction starts at {share} of the context window; now it is {used} full.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -6210,6 +6236,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <source>It comes sooner after a pause of {time}, when the provider's cache has expired.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/inspector/view.py" />
             <source>Kept out of context</source>
             <translation type="unfinished" />
@@ -6252,6 +6283,19 @@
             <source>Noted steps</source>
             <translation type="unfinished" />
         </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <source>Notes old steps in about %n model calls · {tokens} tokens</source>
+            <translation>
+                <numerusform>Notes old steps in about %n model call · {tokens} tokens</numerusform>
+                <numerusform>Notes old steps in about %n model calls · {tokens} tokens</numerusform>
+            </translation>
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <source>Notes old steps with the next request · {tokens} tokens</source>
+            <translation type="unfinished" />
+        </message>
         <message>
             <location filename="../../helix_desktop/ui/inspector/view.py" />
             <source>Nothing to send yet. The next request appears here.</source>
@@ -6261,6 +6305,11 @@
             <location filename="../../helix_desktop/context/window/window_breakdown.py" />
             <location filename="../../helix_desktop/ui/inspector/from_window.py" />
             <source>Observations</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <source>Observations are written when unobserved messages fill {share}; now they fill {used}.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -6307,6 +6356,11 @@
         <message>
             <location filename="../../helix_desktop/ui/inspector/provider_cache_card.py" />
             <source>Read</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <source>Ready to be cached: {tokens} tokens.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -6409,6 +6463,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <source>The next change resends {resent} tokens once, and every later request has {saved} tokens less.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/inspector/from_window.py" />
             <source>The provider counts tokens differently. The total uses its count; each row uses Helix's own.</source>
             <translation type="unfinished" />
@@ -6431,6 +6490,11 @@
         <message>
             <location filename="../../helix_desktop/ui/inspector/request_list.py" />
             <source>Unpin</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/view.py" />
+            <source>What comes next</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -61,6 +61,11 @@ def unobserved_range(transcript: Transcript) -> EventRange | None:
     return _range_before_turn(transcript, raw, MIN_MESSAGES)
 
 
+def unobserved_tokens(transcript: Transcript) -> int:
+    """Return the tokens in the window that count toward the next observations."""
+    return sum(transcript.entry_tokens(entry) for entry in _unobserved(transcript, _undone_upto(transcript)))
+
+
 def observable_range(transcript: Transcript) -> EventRange | None:
     """Return the raw history that can be observed by hand, whatever its size, also what was taken back."""
     return _range_before_turn(transcript, _unobserved(transcript, 0), 1)

@@ -181,7 +181,8 @@ class ProviderCacheState:
 class InspectorState:
     """The next request in numbers and in order; tokens everywhere, `threshold` a part of 1.
 
-    `ratio` says how the provider's count relates to ours, `pending_text` what is prepared, not yet in place.
+    `ratio` says how the provider's count relates to ours, `pending_text` what is prepared, not yet in place,
+    `next_text` which change comes next and when, `due_texts` all that comes, with what it takes and saves.
     """
 
     used: int
@@ -196,6 +197,8 @@ class InspectorState:
     levels: tuple[Level, ...] = ()
     ratio: str = ""
     pending_text: str = ""
+    next_text: str = ""
+    due_texts: tuple[str, ...] = ()
     is_managed: bool = True
 
     @property

@@ -11,6 +11,7 @@ from helix_desktop.ui.design.cards import Card, EmptyState, KeyValue
 from helix_desktop.ui.design.labels import IconLabel, SelectableText, TextLine
 from helix_desktop.ui.design.layout.beside import BesideOrBelow
 from helix_desktop.ui.design.layout.boxes import line
+from helix_desktop.ui.design.layout.disclosure import Disclosure, DisclosureHead
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.pill import Pill, Tone
 from helix_desktop.ui.design.style.theme import LIGHT
@@ -166,14 +167,16 @@ class Inspector(Themed, QWidget):
         foot.addWidget(IconLabel("history", px=14), 0, Qt.AlignmentFlag.AlignTop)
         foot.addWidget(self.until, 1)
         card.body.addLayout(foot)
-        self._pending_row = QWidget()
-        waits = QHBoxLayout(self._pending_row)
-        waits.setContentsMargins(0, 2, 0, 0)
-        waits.setSpacing(8)
-        self.pending = SelectableText("", 12, "muted")
-        waits.addWidget(IconLabel("eye", px=14, color_token="seg_observations"), 0, Qt.AlignmentFlag.AlignTop)
-        waits.addWidget(self.pending, 1)
+        self._next_row, self.next = _icon_row("layers", "faint")
+        card.body.addWidget(self._next_row)
+        self._pending_row, self.pending = _icon_row("eye", "seg_observations")
         card.body.addWidget(self._pending_row)
+        self._due_texts = SelectableText("", 12, "muted")
+        self._due_texts.setContentsMargins(20, 0, 0, 4)
+        self.due = Disclosure(DisclosureHead(tr("What comes next"), "", "muted"), lambda: self._due_texts)
+        self._due_texts.setParent(self.due)
+        self._due_texts.hide()
+        card.body.addWidget(self.due)
         return card
 
     def _cache_card(self) -> Card:
@@ -246,6 +249,10 @@ class Inspector(Themed, QWidget):
         self.until.setText(due if state.is_managed else tr("Context management is off"))
         self.pending.setText(state.pending_text)
         self._pending_row.setVisible(bool(state.pending_text))
+        self.next.setText(state.next_text)
+        self._next_row.setVisible(bool(state.next_text))
+        self._due_texts.setText("\n".join(state.due_texts))
+        self.due.setVisible(bool(state.due_texts))
 
     def _show_legend(self, segments: tuple[Segment, ...]) -> None:
         visible = [
@@ -279,6 +286,17 @@ class Inspector(Themed, QWidget):
         if current.isValid() and self.requests.hasFocus():
             centre = self.requests.mapTo(self._page, self.requests.visualRect(current).center())
             self._scroll.ensureVisible(centre.x(), centre.y(), 0, 60)
+
+
+def _icon_row(icon: str, color_token: str) -> tuple[QWidget, SelectableText]:
+    """Return a row with an icon, and its text."""
+    widget, words = QWidget(), SelectableText("", 12, "muted")
+    row = QHBoxLayout(widget)
+    row.setContentsMargins(0, 2, 0, 0)
+    row.setSpacing(8)
+    row.addWidget(IconLabel(icon, px=14, color_token=color_token), 0, Qt.AlignmentFlag.AlignTop)
+    row.addWidget(words, 1)
+    return widget, words
 
 
 def _explain(kind: SegmentKind) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
@@ -16,6 +17,8 @@ from helix_desktop.agent.session_updates import (
     TurnChanged,
     Update,
 )
+from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.rewrites.forecast import NOTHING_DUE, Forecast, make_forecast
 from helix_desktop.ui.cache.presenter import CachePresenter
 from helix_desktop.ui.chat.presenter import ChatPresenter
 from helix_desktop.ui.inspector.from_cache_uses import provider_cache_state
@@ -75,6 +78,8 @@ class SessionController(QObject):
         self.budget = BudgetController(window, async_actions)
         self._refresh_timer = QTimer(self, singleShot=True, interval=_COALESCE_MS)
         self._refresh_timer.timeout.connect(lambda: async_actions.start(self.refresh(), "refresh"))
+        self._forecast = NOTHING_DUE
+        self._forecast_for: tuple[str, int, ContextPolicy] | None = None
         self._stale_pages: set[str] = set()
         self.composer.image_stored.connect(self.schedule_refresh)
         self.next_messages.changed.connect(self.schedule_refresh)
@@ -155,12 +160,15 @@ class SessionController(QObject):
         self._window.top_bar.show_gauge(gauge_state(gauge, conversation.window.policy))
         self.next_messages.refresh()
         totals = await workspace.store.totals()
+        forecast = await self._make_forecast(conversation)
         if conversation is not self.conversation:
             return
         _, gauge = conversation.window.measure()  # something may have come while the store was asked
         transcript = conversation.session.transcript
         self.views.inspector.set_state(
-            inspector_state(conversation.window.rows(), gauge, transcript, conversation.window.policy, totals)
+            inspector_state(
+                conversation.window.rows(), gauge, transcript, conversation.window.policy, totals, forecast
+            )
         )
         self.views.inspector.provider_cache.show_state(
             provider_cache_state(
@@ -169,6 +177,15 @@ class SessionController(QObject):
         )
         self._stale_pages = {"cache", "timeline"}
         self._refresh_page(self._window.page())
+
+    async def _make_forecast(self, conversation: Conversation) -> Forecast:
+        """Return what falls due next in the context; made again only when something changed."""
+        transcript, policy = conversation.session.transcript, conversation.window.policy
+        made_for = (conversation.session.id, transcript.last_seq, policy)
+        if made_for != self._forecast_for:
+            self._forecast = await asyncio.to_thread(make_forecast, transcript.fork(), policy)
+            self._forecast_for = made_for
+        return self._forecast
 
     def reveal(self, seq: int) -> None:
         """Show the timeline with the card of an event in sight; one that is not made yet as soon as it is."""

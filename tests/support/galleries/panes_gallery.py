@@ -216,7 +216,9 @@ async def inspector(scope: TaskScope, theme: Theme) -> QWidget:
 
 async def inspector_near(scope: TaskScope, theme: Theme) -> QWidget:
     """Beyond the threshold, estimated, in a wider dock."""
-    return make_inspector(theme, samples.inspector_state(3_000, 20_900, True), 380, 1_100)
+    pane = make_inspector(theme, samples.inspector_state(3_000, 20_900, True), 380, 1_100)
+    pane.due.head.setChecked(True)
+    return pane
 
 
 async def inspector_page(scope: TaskScope, theme: Theme) -> QWidget:

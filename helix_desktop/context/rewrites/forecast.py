@@ -1,0 +1,122 @@
+"""What falls due next, and when: the engine is asked ahead, as if average model calls followed."""
+
+from __future__ import annotations
+
+import msgspec
+
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.rewrites import fold, planner, sweep
+from helix_desktop.context.rewrites.fold import FoldPlan
+from helix_desktop.context.rewrites.sweep import SweepPlan
+from helix_desktop.context.summaries import observation
+from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent, ToolAnswered
+from helix_desktop.domain.messages import ToolCall
+
+MAX_CALLS = 24  # model calls to look ahead
+_SAMPLED_CALLS = 10  # newest model calls that an average one is made of
+_CALL = ToolCall("forecast", "forecast", "{}")
+_DIGEST = "0" * 64
+
+
+class NextRewrite(msgspec.Struct, frozen=True):
+    """The next rewrite without a model, in about `calls` model calls; 0: with the next request.
+
+    Every later request has `saved` tokens less; once, `resent` tokens are sent again uncached. `is_fold`:
+    steps are noted, else outputs are cached.
+    """
+
+    calls: int
+    saved: int
+    resent: int
+    is_fold: bool
+
+
+class Forecast(msgspec.Struct, frozen=True):
+    """What falls due next; tokens by our count.
+
+    `ripe` can leave the context now, `next` is the next rewrite: None if there is none within MAX_CALLS.
+    `unobserved` counts toward observations, `growth` is what a model call adds on average.
+    """
+
+    ripe: int = 0
+    next: NextRewrite | None = None
+    unobserved: int = 0
+    growth: int = 0
+
+
+NOTHING_DUE = Forecast()
+
+
+class _AverageCall(msgspec.Struct, frozen=True):
+    """The tokens of an average model call: its answer, its tool outputs, and their markers."""
+
+    answer: int
+    outputs: int
+    markers: int
+
+
+def make_forecast(transcript: Transcript, policy: ContextPolicy) -> Forecast:
+    """Return what falls due next. Its time grows with the window: call it off the UI thread."""
+    if not (policy.enabled and transcript.items):
+        return NOTHING_DUE
+    average = _average_call(transcript)
+    ready = sweep.sweep_with_rewrite(transcript, policy)
+    return Forecast(
+        ready.saved if ready is not None else 0,
+        _next_rewrite(transcript, policy, average),
+        observation.unobserved_tokens(transcript),
+        average.answer + average.outputs,
+    )
+
+
+def _average_call(transcript: Transcript) -> _AverageCall:
+    first = max(1, transcript.steps - _SAMPLED_CALLS + 1)
+    newest = []
+    for item in reversed(transcript.items):
+        if item.step < first:
+            break
+        newest.append(item)
+    calls = max(1, transcript.steps - first + 1)
+    outputs = [item for item in newest if isinstance(item.event, ToolAnswered)]
+    answers = [item for item in newest if isinstance(item.event, AssistantSpoke)]
+    tokens = sum(item.tokens for item in outputs)
+    return _AverageCall(
+        sum(item.tokens for item in answers) // calls,
+        tokens // calls,
+        (tokens - sum(max(0, item.saving) for item in outputs)) // calls,
+    )
+
+
+def _next_rewrite(transcript: Transcript, policy: ContextPolicy, average: _AverageCall) -> NextRewrite | None:
+    ahead = transcript.fork()
+    for calls in range(MAX_CALLS + 1):
+        ready = sweep.sweep_with_rewrite(ahead, policy)
+        sweeps = ready is not None and planner.sweep_pays_off(ahead, policy, ready, is_cold=False)
+        folds = fold.due_folds(ahead, policy, ready, ready.masked[0] if ready and sweeps else 0)
+        if folds or sweeps:
+            return _as_rewrite(ahead, folds, ready, calls)
+        _add_call(ahead, average)
+    return None
+
+
+def _as_rewrite(
+    transcript: Transcript, folds: list[FoldPlan], ready: SweepPlan | None, calls: int
+) -> NextRewrite:
+    masked = ready.masked if ready is not None else ()
+    outside = tuple(seq for seq in masked if not any(plan.after < seq <= plan.upto for plan in folds))
+    saved = sum(plan.gain for plan in folds) + sweep.tokens_saved(transcript, outside)
+    first = min([*(plan.after + 1 for plan in folds), *outside])
+    items = transcript.between(first - 1, transcript.last_seq)
+    resent = sweep.tokens_resent(transcript, items[0].seq) - saved if items else 0
+    return NextRewrite(calls, saved, max(0, resent), bool(folds))
+
+
+def _add_call(transcript: Transcript, average: _AverageCall) -> None:
+    at, model = transcript.last_event_at_ms, transcript.last_model
+    answer = AssistantSpoke("", model, average.answer, (_CALL,))
+    output = ToolAnswered(
+        _CALL.id, _CALL.name, "", _DIGEST, 0, average.outputs, min(average.markers, average.outputs)
+    )
+    for event in (answer, output):
+        transcript.apply(RecordedEvent(transcript.last_seq + 1, at, event))

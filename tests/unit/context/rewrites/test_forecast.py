@@ -1,0 +1,80 @@
+"""What is forecast of the next rewrite, against what the engine then does."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from hypothesis import given
+
+from helix_desktop.context.policy import PROFILES, ContextPolicy
+from helix_desktop.context.rewrites.forecast import MAX_CALLS, NOTHING_DUE, Forecast, make_forecast
+from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
+from tests.support.histories import SessionSimulator, histories
+
+_OFF_BY = 2  # model calls that a forecast of a few calls ahead may be wrong
+
+
+def play(policy: ContextPolicy, steps: int, size: int) -> tuple[list[Forecast], list[tuple[int, bool]]]:
+    """Return the forecast before each call, and the calls that a rewrite preceded, with whether it folded."""
+    simulator = SessionSimulator(policy)
+    simulator.send_message("Begin.")
+    predictions, rewritten = [], []
+    for step in range(steps):
+        predictions.append(make_forecast(simulator.transcript, policy))
+        before = len(simulator.log)
+        simulator.step(f"Step {step}.", 1)
+        rewrites = [entry.event for entry in simulator.log[before:]]
+        if any(isinstance(event, SweepMade | FoldMade) for event in rewrites):
+            rewritten.append((step, any(isinstance(event, FoldMade) for event in rewrites)))
+        simulator.answer_call(0, f"{step} line of output\n" * (size // 20))
+    return predictions, rewritten
+
+
+@pytest.mark.parametrize("profile", ["balanced", "lean", "classic"])
+@pytest.mark.parametrize("size", [2_000, 6_000])
+def test_predictions_come_true(profile: str, size: int) -> None:
+    """A rewrite due with the next request is done with it, and only then; ahead it is about right."""
+    predictions, rewritten = play(PROFILES[profile], 70, size)
+    due_now = [
+        (step, forecast.next.is_fold)
+        for step, forecast in enumerate(predictions)
+        if forecast.next is not None and not forecast.next.calls
+    ]
+    assert due_now == rewritten
+    assert rewritten
+    ahead = [(step, predictions[step - 4].next) for step, _ in rewritten[1:] if step >= 4]
+    last = {step for step, _ in rewritten}
+    for step, prediction in ahead:
+        if not last & set(range(step - 4, step)):  # no other rewrite came between
+            assert prediction is not None
+            assert abs(prediction.calls - 4) <= _OFF_BY
+
+
+def test_it_says_what_a_rewrite_saves_and_costs() -> None:
+    """In the tokens that the window has then."""
+    predictions, _ = play(PROFILES["balanced"], 40, 6_000)
+    due = [forecast.next for forecast in predictions if forecast.next is not None]
+    assert due
+    assert all(rewrite.saved > 0 and 0 <= rewrite.calls <= MAX_CALLS for rewrite in due)
+    assert any(rewrite.resent > 0 for rewrite in due)
+    assert predictions[-1].growth > 0
+    assert predictions[-1].unobserved > 0
+
+
+def test_nothing_is_due_where_nothing_is_managed() -> None:
+    """With the policy off, and before the first message."""
+    off = PROFILES["off"]
+    simulator = SessionSimulator(PROFILES["balanced"])
+    assert make_forecast(simulator.transcript, PROFILES["balanced"]) == NOTHING_DUE
+    simulator.send_message("Begin.")
+    assert make_forecast(simulator.transcript, off) == NOTHING_DUE
+
+
+@given(histories())
+def test_looking_ahead_changes_nothing(simulator: SessionSimulator) -> None:
+    """It is asked of a copy, whatever happened before."""
+    before = simulator.window().request
+    policy = msgspec.structs.replace(simulator.policy)
+    assert make_forecast(simulator.transcript, policy) == make_forecast(simulator.transcript, policy)
+    simulator.reload()
+    assert simulator.window().request == before
