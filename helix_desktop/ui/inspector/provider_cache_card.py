@@ -9,7 +9,7 @@ from helix_desktop.ui.design.labels import SelectableText, TextLine
 from helix_desktop.ui.design.layout.boxes import line
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.themed import retint
-from helix_desktop.ui.inspector.rows import ProviderCacheState
+from helix_desktop.ui.inspector.rows import ProviderCacheRow, ProviderCacheState
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Inspector")
@@ -21,6 +21,7 @@ class ProviderCacheCard(Card):
     def __init__(self) -> None:
         super().__init__((16, 12, 16, 13), 7)
         self._state: ProviderCacheState | None = None
+        self._lines: list[_RequestLine] = []
         head = QHBoxLayout()
         self._share = Pill("", "ok")
         self._share.setToolTip(tr("Share of the input tokens that were read from the provider cache."))
@@ -59,17 +60,13 @@ class ProviderCacheCard(Card):
         ):
             self._figures[key].set_value(names[key], value)
             self._figures[key].setVisible(bool(value))
-        while (old := self._rows.takeAt(0)) is not None:
-            if (widget := old.widget()) is not None:
-                widget.deleteLater()
-        for row in state.rows:
-            self._add(SelectableText(row.text, 12, "text"))
-            if row.reason:
-                self._add(SelectableText(row.reason, 12, "muted"))
-
-    def _add(self, words: QWidget) -> None:
-        self._rows.addWidget(words)
-        retint(words, self._theme)
+        for old in self._lines:
+            self._rows.removeWidget(old)
+            old.deleteLater()
+        self._lines = [_RequestLine(row) for row in state.rows]
+        for request in self._lines:
+            self._rows.addWidget(request)
+        retint(self, self._theme)
 
     def figures(self) -> list[KeyValue]:
         """Return the figures that are shown."""
@@ -77,6 +74,17 @@ class ProviderCacheCard(Card):
 
     def texts(self) -> list[str]:
         """Return the lines on requests, newest first."""
-        items = (self._rows.itemAt(at) for at in range(self._rows.count()))
-        widgets = (item.widget() for item in items if item is not None)
-        return [widget.text() for widget in widgets if isinstance(widget, SelectableText)]
+        return [words.text() for request in self._lines for words in request.findChildren(SelectableText)]
+
+
+class _RequestLine(QWidget):
+    """What one request read, and below it why not more."""
+
+    def __init__(self, row: ProviderCacheRow) -> None:
+        super().__init__()
+        body = QVBoxLayout(self)
+        body.setContentsMargins(0, 0, 0, 0)
+        body.setSpacing(1)
+        body.addWidget(SelectableText(row.text, 12))
+        if row.reason:
+            body.addWidget(SelectableText(row.reason, 12, "muted"))

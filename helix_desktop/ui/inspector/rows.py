@@ -183,6 +183,7 @@ class InspectorState:
 
     `ratio` says how the provider's count relates to ours, `pending_text` what is prepared, not yet in place,
     `next_text` which change comes next and when, `due_texts` all that comes, with what it takes and saves.
+    `provider_cache` is None before the first request whose tokens were reported.
     """
 
     used: int
@@ -200,6 +201,7 @@ class InspectorState:
     next_text: str = ""
     due_texts: tuple[str, ...] = ()
     is_managed: bool = True
+    provider_cache: ProviderCacheState | None = None
 
     @property
     def until_handover(self) -> int:

@@ -79,6 +79,7 @@ class Inspector(Themed, QWidget):
         self._show_window(state)
         self._show_legend(state.segments)
         self._show_cache(state.cache)
+        self.provider_cache.show_state(state.provider_cache)
         count = sum(row.kind != "difference" for row in state.rows)
         self._count.set_text(tr.plural(count, "%n item", "%n items"))
         self.requests.show_rows(state.rows)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
@@ -165,16 +166,10 @@ class SessionController(QObject):
             return
         _, gauge = conversation.window.measure()  # something may have come while the store was asked
         transcript = conversation.session.transcript
-        self.views.inspector.set_state(
-            inspector_state(
-                conversation.window.rows(), gauge, transcript, conversation.window.policy, totals, forecast
-            )
-        )
-        self.views.inspector.provider_cache.show_state(
-            provider_cache_state(
-                conversation.session.log, conversation.budget.spent, conversation.window.policy
-            )
-        )
+        policy = conversation.window.policy
+        state = inspector_state(conversation.window.rows(), gauge, transcript, policy, totals, forecast)
+        cache = provider_cache_state(conversation.session.log, conversation.budget.spent, policy)
+        self.views.inspector.set_state(replace(state, provider_cache=cache))
         self._stale_pages = {"cache", "timeline"}
         self._refresh_page(self._window.page())
 

@@ -23,6 +23,8 @@ from helix_desktop.ui.inspector.from_window import policy_levels
 from helix_desktop.ui.inspector.rows import (
     CacheStats,
     InspectorState,
+    ProviderCacheRow,
+    ProviderCacheState,
     RowKind,
     Saving,
     Segment,
@@ -372,6 +374,26 @@ def window_rows(count: int) -> tuple[WindowRow, ...]:
     return head + tuple(rest)
 
 
+PROVIDER_CACHE = ProviderCacheState(
+    "83 %", "412k", "61.2k", "23.4k", "≈ $0.41",
+    (
+        ProviderCacheRow(248, "e248 · 13.9k read · 640 written · 60 new"),
+        ProviderCacheRow(
+            244, "e244 · 4.1k read · 9.7k written · 200 new",
+            "Outputs were cached (e240). Steps were noted (e241).",
+        ),
+        ProviderCacheRow(
+            238, "e238 · 0 read · 21.3k written · 80 new",
+            "7 min since the request before; the provider cache lasts 5 min.",
+        ),
+        ProviderCacheRow(
+            233, "e233 · 0 read · 20.8k new", "The provider reported a miss although nothing changed."
+        ),
+        ProviderCacheRow(229, "e229 · 20.1k read · 510 new"),
+    ),
+)  # fmt: skip
+
+
 def inspector_state(count: int = 42, used: int = 14_600, is_estimated: bool = False) -> InspectorState:
     """A window of 24k tokens, partly full."""
     parts = (
@@ -404,4 +426,5 @@ def inspector_state(count: int = 42, used: int = 14_600, is_estimated: bool = Fa
             "The next change resends 12k tokens once, and every later request has 8.2k tokens less.",
             "Compaction starts at 85 % of the context window; now it is 61 % full.",
         ),
+        provider_cache=PROVIDER_CACHE,
     )  # fmt: skip
