@@ -113,7 +113,8 @@ class Examiner:
         """Yield each result; a condition that doesn't fit the model's window has none. Raises ModelError."""
         window = await asyncio.to_thread(replay_window, part.path, self._policy, self._model.info.window)
         history = await asyncio.to_thread(replay_history, part.path)
-        tools = create_cache_tools(window.contents, resources_dir() / "prompts" / "tools", self._tokens.count)
+        descriptions = resources_dir() / "prompts" / "tools"
+        tools = create_cache_tools(window.contents, descriptions, self._tokens.count, window.session)
         for condition in CONDITIONS:
             messages = history if condition == "whole_history" else window
             for question in part.questions:

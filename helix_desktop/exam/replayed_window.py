@@ -16,6 +16,7 @@ from helix_desktop.exam.scoring import normalize
 from helix_desktop.replay.measure import with_turn_ends
 from helix_desktop.replay.recording import as_message, read_messages
 from helix_desktop.replay.replayer import Replayer
+from helix_desktop.tools.cache.origins import CallingSession
 
 _UNLIMITED_WINDOW = 1_000_000_000  # tokens: nothing is left out
 _PLACEHOLDER = "?"
@@ -23,10 +24,14 @@ _PLACEHOLDER = "?"
 
 @dataclass(frozen=True)
 class ReplayedWindow:
-    """The messages before the next user message, without a system prompt, and what can be recalled."""
+    """The messages before the next user message, without a system prompt, and what can be recalled.
+
+    `session` is the replayed one, whose log the recall tools read.
+    """
 
     messages: tuple[Message, ...]
     contents: ContentReader
+    session: CallingSession
 
     @cached_property
     def normalized_text(self) -> str:
@@ -61,7 +66,7 @@ def replay_window(path: Path, policy: str | ContextPolicy, window: int) -> Repla
         # A request ends with the user's message; each question takes the place of this one.
         replayer.feed({"role": "user", "content": _PLACEHOLDER})
         messages = [as_message(message) for message in replayer.request()]
-        return ReplayedWindow(_without_system(messages[:-1]), replayer.contents)
+        return ReplayedWindow(_without_system(messages[:-1]), replayer.contents, replayer.session)
 
 
 def replay_history(path: Path) -> ReplayedWindow:

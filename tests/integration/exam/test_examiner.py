@@ -122,6 +122,9 @@ async def test_a_model_that_recalls_finds_what_left_the_window(part: ExamPart, h
     assert first["messages"][0]["role"] == "system"
     assert "[CACHED]" in first["messages"][0]["content"]
     assert "On which port" in first["messages"][-1]["content"]
+    # The tools know the session, as they do for the agent in it.
+    answered = [str(message["content"]) for message in requests[2]["messages"] if message["role"] == "tool"]
+    assert "this session" in answered[-1]
     assert port["recall"].input_tokens < port["whole_history"].input_tokens * port["recall"].requests
 
 
