@@ -15,7 +15,7 @@ from helix_desktop.agent.ports import (
     WorkspacePermissions,
 )
 from helix_desktop.agent.session import Session
-from helix_desktop.agent.subagents.delegate_tool import NonDelegatingTools
+from helix_desktop.agent.subagents.delegate_tool import SubagentTools
 from helix_desktop.agent.tool_calls.approvals import InteractiveApprover
 from helix_desktop.agent.tool_calls.session_tools import SessionTools
 from helix_desktop.agent.trust import IsTrusted, TrustGatedTools
@@ -74,7 +74,7 @@ class SessionServices:
     def for_subagents(self) -> SessionServices:
         """Return a copy without the delegate tool, whose system prompt includes the prompt `subagent`."""
         services = copy(self)
-        services.tools, services.delegate_spec = NonDelegatingTools(self.tools), None
+        services.tools, services.delegate_spec = SubagentTools(self.tools), None
         system_prompts = [self.prompts[name] for name in ("system", "subagent") if name in self.prompts]
         services.prompts = {**self.prompts, "system": "\n\n".join(system_prompts)}
         return services

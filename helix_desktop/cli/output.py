@@ -206,6 +206,8 @@ def _print_event(event: Event) -> None:
 
 
 def _answer_text(answer: ToolAnswered) -> str:
+    if answer.excerpt is not None:
+        return tr("shown: {output}, {digest}", output=answer.target, digest=answer.excerpt.digest[:12])
     call, size = f"{answer.name} {answer.target}".rstrip(), format_size(answer.size)
     if not answer.digest:
         return tr("{call}: {outcome}, {size}", call=call, outcome=_outcome_text(answer), size=size)

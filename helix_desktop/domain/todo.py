@@ -9,6 +9,8 @@ import msgspec
 
 TODO = "todo"
 """The tool's name."""
+_MAX_CHANGES = 3  # changes that are named; of more the whole list is easier to read
+_STATUS_MARKS = {"done": "x", "in_progress": ">", "pending": " "}
 TodoStatus = Literal["pending", "in_progress", "done"]
 
 
@@ -43,3 +45,34 @@ def current_item(items: Sequence[TodoItem]) -> str:
         if content:
             return content
     return ""
+
+
+def list_text(items: Sequence[TodoItem]) -> str:
+    """Return the whole list as the model reads it."""
+    lines = [f"[{_STATUS_MARKS[item.status]}] {_one_line(item)}" for item in items]
+    return "\n".join([f"Todo list, {progress_text(items)} done:", *lines])
+
+
+def changes_text(previous: Sequence[TodoItem], items: Sequence[TodoItem]) -> str:
+    """Return progress and changes since `previous` as one line for the model; empty if many things changed.
+
+    That an item was begun is no change of its own: the line says which one it is.
+    """
+    before = {_one_line(item): item.status for item in previous}
+    after = {_one_line(item): item.status for item in items}
+    changes = {
+        "done": [name for name, status in after.items() if status == "done" != before.get(name, "")],
+        "again open": [name for name, status in after.items() if before.get(name) == "done" != status],
+        "new": [name for name, status in after.items() if name not in before and status != "done"],
+        "dropped": [name for name in before if name not in after],
+    }
+    if sum(map(len, changes.values())) > _MAX_CHANGES:
+        return ""
+    parts = [f"{kind}: {', '.join(names)}" for kind, names in changes.items() if names]
+    current = " ".join(current_item(items).split())
+    parts += [f"now: {current}"] if current else []
+    return "; ".join([f"Todo: {progress_text(items)} done", *parts])
+
+
+def _one_line(item: TodoItem) -> str:
+    return " ".join(item.content.split())

@@ -24,6 +24,9 @@ RuleScope = Literal["workspace", "session"]
 RuleEffect = Literal["allow", "ask", "deny"]
 ANY = "*"
 
+SHOW_OUTPUT = "show_output"
+"""The name of the tool that puts stored content before the user."""
+
 OutputCallback = Callable[[str], None]
 """Receive chunks of a call's output while it runs, in order; some are dropped in a flood."""
 
@@ -47,6 +50,29 @@ class SubagentUsage(msgspec.Struct, frozen=True):
     cost: float = 0.0
 
 
+class Excerpt(msgspec.Struct, frozen=True):
+    """Stored content that the user sees in the chat: its lines from 1, both ends included, and their bytes.
+
+    `total_lines` counts those of the whole content. `tool` and `target` say where it came from, `caption` is
+    the agent's word on it. An `image` has no lines.
+    """
+
+    digest: str
+    start_line: int
+    end_line: int
+    size: int
+    total_lines: int = 0
+    tool: str = ""
+    target: str = ""
+    caption: str = ""
+    image: Image | None = None
+
+    @property
+    def lines(self) -> int:
+        """The number of its lines."""
+        return max(0, self.end_line - self.start_line + 1)
+
+
 class ToolResult(msgspec.Struct, frozen=True):
     """A tool's answer: the whole output in bytes, and what it was about.
 
@@ -55,7 +81,8 @@ class ToolResult(msgspec.Struct, frozen=True):
     `subagent` is the session of the subagent whose result this is, `delegated` what it took. `image` says
     that the content is one; `model_text` then describes it. `image_data` are the bytes of images that
     accompany a text. `stopped`: the user ended the call, and this is what there was. `files` are those that
-    the call read or wrote, as they were then.
+    the call read or wrote, as they were then. `excerpt` is what the user sees in place of
+    the output.
     """
 
     content: bytes
@@ -70,6 +97,7 @@ class ToolResult(msgspec.Struct, frozen=True):
     delegated: SubagentUsage | None = None
     stopped: bool = False
     files: tuple[FileVersion, ...] = ()
+    excerpt: Excerpt | None = None
 
 
 class PermissionRule(msgspec.Struct, frozen=True):

@@ -24,7 +24,7 @@ from helix_desktop.tools.shell.sandbox_detect import SandboxProvider
 from helix_desktop.tools.shell.scratch import temporary_base
 from helix_desktop.tools.workspace_tools import (
     ToolSetup,
-    create_cache_tools,
+    create_session_tools,
     create_workspace_tools,
     open_jail,
 )
@@ -67,8 +67,8 @@ class ToolService:
         return JailedFileChecker(open_jail(root, self._protected))
 
     def create_session_tools(self, contents: ContentReader, session: CallingSession | None) -> ToolRegistry:
-        """Return the tools on a workspace's cache as an agent's session calls them, or nobody's."""
-        return create_cache_tools(contents, resources_dir() / "prompts" / "tools", self._count, session)
+        """Return the tools of a workspace that know the session whose agent calls them, if any."""
+        return create_session_tools(contents, resources_dir() / "prompts" / "tools", self._count, session)
 
     def register(self, workspace_id: str, toolset: Toolset) -> None:
         """Register the tools of an open workspace, so that they follow its grants."""

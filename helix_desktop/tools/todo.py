@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import msgspec
 
 from helix_desktop.domain.errors import ToolError
-from helix_desktop.domain.todo import TodoItem, progress_text
+from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered
+from helix_desktop.domain.todo import TODO, TodoItem, changes_text, list_text, parse_items, progress_text
 from helix_desktop.domain.tools import OutputCallback, ToolResult, ignore_output
 from helix_desktop.tools.arguments import Arguments
+from helix_desktop.tools.cache.origins import CallingSession
 from helix_desktop.tools.tool import UnguardedTool
 
 _MAX_ITEMS = 50
 _MAX_LENGTH = 300  # characters of one item
-_STATUS_MARKS = {"done": "x", "in_progress": ">", "pending": " "}
 
 
 class TodoArguments(Arguments, frozen=True):
@@ -24,20 +26,39 @@ class TodoArguments(Arguments, frozen=True):
 
 
 class Todo(UnguardedTool[TodoArguments]):
-    """Returns the current list, so that the newest one is in the window."""
+    """Takes the current list: whole in the window when it is new, one line when little changed."""
 
-    name = "todo"
+    name = TODO
     arguments_type = TodoArguments
+
+    def __init__(self, session: CallingSession | None = None) -> None:
+        """Without the session that calls, each list is new."""
+        self._session = session
 
     async def run(
         self, call_id: str, args: TodoArguments, on_output: OutputCallback = ignore_output
     ) -> ToolResult:
-        """Return the list. Raises ToolError for items that are empty, too long, or in progress together."""
+        """Return what changed. Raises ToolError for an empty or too long item, and two in progress."""
         for item in args.items:
             if not item.content.strip() or len(item.content) > _MAX_LENGTH:
                 raise ToolError("An item is empty or over 300 characters.", fix="Say each in a few words.")
         if sum(item.status == "in_progress" for item in args.items) > 1:
             raise ToolError("More than one item is in progress.", fix="Begin the next when one is done.")
-        lines = [f"[{_STATUS_MARKS[item.status]}] {' '.join(item.content.split())}" for item in args.items]
-        text = "\n".join([f"Todo list, {progress_text(args.items)} done:", *lines])
-        return ToolResult(f"{text}\n".encode(), target=f"{progress_text(args.items)} done")
+        previous = self._previous_items(call_id)
+        text = changes_text(previous, args.items) if previous else ""
+        return ToolResult(
+            f"{text or list_text(args.items)}\n".encode(), target=f"{progress_text(args.items)} done"
+        )
+
+    def _previous_items(self, call_id: str) -> Sequence[TodoItem]:
+        """Return the session's list of before; empty if there is none."""
+        refused = {call_id}
+        for item in reversed(self._session.transcript.items if self._session is not None else ()):
+            match item.event:
+                case ToolAnswered(call_id=answered, ok=False):
+                    refused.add(answered)
+                case AssistantSpoke(calls=calls):
+                    for call in reversed(calls):
+                        if call.name == TODO and call.id not in refused:
+                            return parse_items(call.arguments)
+        return ()

@@ -15,6 +15,7 @@ from helix_desktop.tools.cache.list import ListCachedContent
 from helix_desktop.tools.cache.origins import CallingSession
 from helix_desktop.tools.cache.recall import RecallCachedContent
 from helix_desktop.tools.cache.search import SearchCachedContent
+from helix_desktop.tools.cache.show_output import ShowOutput
 from helix_desktop.tools.files.edit import EditFile, MultiEdit, WriteFile
 from helix_desktop.tools.files.find import FindFiles
 from helix_desktop.tools.files.jail import Jail
@@ -79,7 +80,16 @@ def create_workspace_tools(root: Path, contents: ContentReader, setup: ToolSetup
         fetcher, resolve = setup.web
         tools.append(FetchUrl(fetcher, resolve, grants))
     cache_tools = _create_cache_tools(contents, setup.count_tokens, ripgrep)
-    return ToolRegistry([*tools, *cache_tools], setup.descriptions)
+    return ToolRegistry([*tools, *cache_tools, ShowOutput(contents)], setup.descriptions)
+
+
+def create_session_tools(
+    contents: ContentReader, descriptions: Path, count_tokens: CountTokens, session: CallingSession | None
+) -> ToolRegistry:
+    """Return those tools of a workspace that know the session whose agent calls them."""
+    ripgrep = Ripgrep(find_ripgrep(), clean_environment(os.environ))
+    cache_tools = _create_cache_tools(contents, count_tokens, ripgrep, session)
+    return ToolRegistry([Todo(session), *cache_tools, ShowOutput(contents, session)], descriptions)
 
 
 def create_cache_tools(

@@ -1824,6 +1824,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/rows/excerpts.py" />
+            <source>Couldn't read the image.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/items/tool_body.py" />
             <source>Couldn't read the original.</source>
             <translation type="unfinished" />
@@ -1898,6 +1903,11 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/items/todo.py" />
             <source>Hide to-do list, {progress}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/items/excerpt_card.py" />
+            <source>Hide {title}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -1983,6 +1993,7 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/items/excerpt_card.py" />
             <location filename="../../helix_desktop/ui/chat/items/tool_body.py" />
             <location filename="../../helix_desktop/ui/chat/viewport/tool_menu.py" />
             <source>Open in cache</source>
@@ -2051,6 +2062,11 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/rows/turn_ends.py" />
             <source>Raise the budget to continue.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/items/excerpt_card.py" />
+            <source>Reading from the cache…</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2155,6 +2171,7 @@
             </translation>
         </message>
         <message numerus="yes">
+            <location filename="../../helix_desktop/ui/chat/items/excerpt_card.py" />
             <location filename="../../helix_desktop/ui/chat/items/tool_body.py" />
             <location filename="../../helix_desktop/ui/chat/items/user_message.py" />
             <source>Show all %n lines</source>
@@ -2186,6 +2203,16 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/items/todo.py" />
             <source>Show to-do list, {progress}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/items/excerpt_card.py" />
+            <source>Show {title}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/rows/row_texts.py" />
+            <source>Shown by the agent</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2522,6 +2549,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/rows/row_texts.py" />
+            <source>{output}, lines {first}–{last}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/page.py" />
             <location filename="../../helix_desktop/ui/chat/presenter.py" />
             <source>{place} of {total}</source>
@@ -2530,6 +2562,12 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/rows/subagent_status.py" />
             <source>{share} of context</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/rows/row_texts.py" />
+            <source>{title}: {output}</source>
+            <comment>an output that the agent shows</comment>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2572,6 +2610,7 @@
             <translation type="unfinished" />
         </message>
         <message numerus="yes">
+            <location filename="../../helix_desktop/ui/chat/items/excerpt_card.py" />
             <location filename="../../helix_desktop/ui/chat/items/tool_body.py" />
             <source>… %n more lines</source>
             <translation>
@@ -3944,6 +3983,11 @@
         <message>
             <location filename="../../helix_desktop/cli/cache/parser.py" />
             <source>show what would be moved, and why the rest stays</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/output.py" />
+            <source>shown: {output}, {digest}</source>
             <translation type="unfinished" />
         </message>
         <message>

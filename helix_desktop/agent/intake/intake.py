@@ -137,6 +137,7 @@ class Intake:
             images=(*([result.image] if result.image else []), *extra_images),
             outcome="stopped" if result.stopped else "ran",
             files=result.files,
+            excerpt=result.excerpt,
         )
         texts = (
             [window_text, output_marker(answer)]

@@ -66,7 +66,7 @@ class RunSettings:
         system, tools = self._services.prompts["system"], self._services.specs
         mcp_tools = [spec for spec in tools if spec.is_mcp]
         counts = await self._services.counter.count(
-            [system, _schemas_json(tools), *([_schemas_json(mcp_tools)] if mcp_tools else [])]
+            [system, schemas_json(tools), *([schemas_json(mcp_tools)] if mcp_tools else [])]
         )
         self.roles = roles
         self._frame = PromptFrame(
@@ -133,5 +133,6 @@ class SessionRunSettings:
         return self._own() if self._uses_own else self._shared()
 
 
-def _schemas_json(tools: Sequence[ToolSpec]) -> str:
+def schemas_json(tools: Sequence[ToolSpec]) -> str:
+    """Return the tools about as a request holds them, for counting."""
     return json.dumps([msgspec.to_builtins(spec) for spec in tools])

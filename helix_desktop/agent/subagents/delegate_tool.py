@@ -12,10 +12,14 @@ from helix_desktop.agent.subagents.runner import SubagentRunner
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.events.session import ModelRole
 from helix_desktop.domain.messages import ToolCall, ToolSpec
-from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResult, ignore_output
+from helix_desktop.domain.tools import SHOW_OUTPUT, ApprovalRequest, OutputCallback, ToolResult, ignore_output
 
 DELEGATE = "delegate"
 """The name of the tool that starts subagents; subagents do not have it."""
+_REFUSALS = {
+    DELEGATE: ("A subagent cannot start subagents.", "Do this part yourself."),
+    SHOW_OUTPUT: ("Nobody reads a subagent's chat.", "Name the hash in your answer."),
+}
 
 
 class DelegateArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -87,16 +91,16 @@ def _parse_arguments(text: str) -> DelegateArguments:
         ) from error
 
 
-class NonDelegatingTools:
-    """A workspace's tools without `delegate`, for subagents."""
+class SubagentTools:
+    """A workspace's tools without those that only an agent with a user before it has."""
 
     def __init__(self, tools: Tools) -> None:
         self._tools = tools
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
-        """All tool specs except the delegate tool's."""
-        return tuple(spec for spec in self._tools.specs if spec.name != DELEGATE)
+        """The tool specs sent to the model, in a stable order."""
+        return tuple(spec for spec in self._tools.specs if spec.name not in _REFUSALS)
 
     async def approval(self, call: ToolCall) -> ApprovalRequest | None:
         """Return the approval request of a call; None if it needs none. Raises ToolError."""
@@ -110,5 +114,6 @@ class NonDelegatingTools:
 
 
 def _refuse(call: ToolCall) -> None:
-    if call.name == DELEGATE:
-        raise ToolError("A subagent cannot start subagents.", fix="Do this part yourself.")
+    if call.name in _REFUSALS:
+        what, fix = _REFUSALS[call.name]
+        raise ToolError(what, fix=fix)

@@ -35,7 +35,7 @@ from helix_desktop.domain.messages import (
     TurnOutcome,
     Usage,
 )
-from helix_desktop.domain.tools import ApprovalDecision, PermissionMode, SubagentUsage
+from helix_desktop.domain.tools import ApprovalDecision, Excerpt, PermissionMode, SubagentUsage
 
 NEW_TITLE = "New session"
 
@@ -200,7 +200,7 @@ class ToolAnswered(EventBase, frozen=True, tag="tool-answered"):
     says in a few words what the output holds, for its marker; the marker names its digest by the first
     `handle_digits` of its hex digits.
     `identifiers` are the names of paths, symbols, errors and the like in it; `files` are those that the call
-    read or wrote, as they were then.
+    read or wrote, as they were then. `excerpt` is what the user sees in place of the output.
     """
 
     call_id: str
@@ -236,6 +236,7 @@ class ToolAnswered(EventBase, frozen=True, tag="tool-answered"):
     identifiers: tuple[str, ...] = ()
     files: tuple[FileVersion, ...] = ()
     intake_extended_s: int = 0
+    excerpt: Excerpt | None = None
 
 
 class OutputHeld(EventBase, frozen=True, tag="output-held"):
@@ -339,10 +340,10 @@ def digests_in(event: Event) -> tuple[str, ...]:
     """Return the content digests an event refers to, each once: never collected while the event exists."""
     digests: tuple[str, ...] = ()
     match event:
-        case ToolAnswered(digest=digest, recalled=recalled, images=images):
-            digests = (digest, recalled, *(image.digest for image in images))
+        case ToolAnswered() as answer:
+            digests = _answer_digests(answer)
         case OutputHeld(answer=answer):
-            digests = (answer.digest, answer.recalled, *(image.digest for image in answer.images))
+            digests = _answer_digests(answer)
         case AssistantSpoke(short=short):
             digests = tuple(digest for call in short for digest in call.digests)
         case HandoverMade(index=index) | FoldMade(index=index) | ObservationsMade(index=index):
@@ -351,3 +352,14 @@ def digests_in(event: Event) -> tuple[str, ...]:
             pictured = (attachment.image.digest for attachment in attachments if attachment.image is not None)
             digests = (*(attachment.digest for attachment in attachments), *pictured)
     return tuple(dict.fromkeys(digest for digest in digests if digest))
+
+
+def _answer_digests(answer: ToolAnswered) -> tuple[str, ...]:
+    excerpt = answer.excerpt
+    images = (*answer.images, *([excerpt.image] if excerpt is not None and excerpt.image is not None else []))
+    return (
+        answer.digest,
+        answer.recalled,
+        *(image.digest for image in images),
+        *([excerpt.digest] if excerpt is not None else []),
+    )

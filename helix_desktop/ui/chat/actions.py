@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 
 from helix_desktop.domain.error_remedies import Remedy
 from helix_desktop.domain.events.rewrite import Form
+from helix_desktop.domain.tools import Excerpt
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.words.action_labels import ActionName
 
@@ -55,6 +56,15 @@ class ReadOriginal:
 
     key: RowKey
     digest: str
+    in_full: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ReadExcerpt:
+    """Show in a card what the cache holds of an excerpt: its first lines, or all of it."""
+
+    key: RowKey
+    excerpt: Excerpt
     in_full: bool = False
 
 
@@ -176,7 +186,9 @@ ButtonAction: TypeAlias = ShowInChat | ShowInTimeline | Undo | Redo | RetrySumma
 """What the buttons of dividers and notices do."""
 MenuAction: TypeAlias = Pin | Unpin | ChooseForm | Recall | OpenCacheEntry | OpenSubagent | ShowRewriteOf
 """What the menu of a call does."""
-SessionAction: TypeAlias = ButtonAction | MenuAction | Decide | ReadOriginal | StopCall | ShowGuide
+SessionAction: TypeAlias = (
+    ButtonAction | MenuAction | Decide | ReadOriginal | ReadExcerpt | StopCall | ShowGuide
+)
 """What the session does, not the view."""
 RowAction: TypeAlias = SessionAction | ToggleFold | ChooseOffer | OpenMenu | CopyCode
 

@@ -32,6 +32,7 @@ from helix_desktop.ui.chat.rows.row_types import (
     ApprovalRow,
     AssistantRow,
     DividerRow,
+    ExcerptContent,
     NoticeRow,
     OriginalOutput,
     Row,
@@ -98,6 +99,10 @@ class ChatPresenter:
     def show_original(self, key: RowKey, original: OriginalOutput) -> None:
         """Let a tool's card show what the cache holds of its output."""
         self._put_row(self._rows.tools.with_original(key, original))
+
+    def show_excerpt(self, key: RowKey, content: ExcerptContent) -> None:
+        """Let a card show what the cache holds of its excerpt."""
+        self._put_row(self._rows.tools.with_excerpt_content(key, content))
 
     def _catch_up(self, conversation: Conversation) -> None:
         """Show what is under way and not recorded yet."""

@@ -14,13 +14,15 @@ from helix_desktop.ui.chat.actions import (
     ChooseForm,
     OpenSubagent,
     Pin,
+    ReadExcerpt,
     ReadOriginal,
     SessionAction,
     ShowRewriteOf,
     StopCall,
     Unpin,
 )
-from helix_desktop.ui.chat.rows.row_types import HeadAndTail, OriginalOutput
+from helix_desktop.ui.chat.rows.excerpts import excerpt_content
+from helix_desktop.ui.chat.rows.row_types import ExcerptContent, HeadAndTail, OriginalOutput
 from helix_desktop.ui.chat.rows.tool_rows import head_and_tail
 from helix_desktop.ui.design.dialogs import get_text
 from helix_desktop.ui.session.context import ControllerContext
@@ -52,6 +54,8 @@ class ToolCardController(QObject):
                 start(self._choose_form(conversation, action), "choose form")
             case ReadOriginal():
                 start(self._read_original(conversation, action), "read original")
+            case ReadExcerpt():
+                start(self._read_excerpt(conversation, action), "read excerpt")
             case StopCall(call_id=call_id):
                 conversation.running_calls.stop(call_id)
             case OpenSubagent(session_id=session_id):
@@ -91,6 +95,19 @@ class ToolCardController(QObject):
             original = OriginalOutput(problem=translate(error.what))
         if conversation is self._session_controller.conversation:  # the user may have gone on meanwhile
             self._session_controller.chat.show_original(request.key, original)
+
+    async def _read_excerpt(self, conversation: Conversation, request: ReadExcerpt) -> None:
+        """Show what the cache holds of an excerpt in its card."""
+        workspace = self._session_controller.workspace
+        if workspace is None:
+            return
+        try:
+            data = await workspace.store.get(request.excerpt.digest)
+            content = await asyncio.to_thread(excerpt_content, data, request.excerpt, request.in_full)
+        except HelixError as error:
+            content = ExcerptContent(problem=translate(error.what))
+        if conversation is self._session_controller.conversation:  # the user may have gone on meanwhile
+            self._session_controller.chat.show_excerpt(request.key, content)
 
 
 def _split_ends(data: bytes, in_full: bool) -> HeadAndTail:

@@ -12,7 +12,14 @@ from helix_desktop.ui.chat.items.item import ItemTools
 from helix_desktop.ui.chat.items.painting import HitArea, PaintState, button_width, paint_button, paint_line
 from helix_desktop.ui.chat.markdown.parser import Paragraph, Prose, Span
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout
-from helix_desktop.ui.chat.rows.row_types import Badge, FormChooser, HeadAndTail, ToolRow
+from helix_desktop.ui.chat.rows.row_types import (
+    MAX_BYTES,
+    MAX_LINES,
+    Badge,
+    FormChooser,
+    HeadAndTail,
+    ToolRow,
+)
 from helix_desktop.ui.chat.style import MEDIUM, SMALL, ChatStyle
 from helix_desktop.ui.design.safe_text import clean_output, escape_invisible
 from helix_desktop.words.left_context import explain_changed
@@ -21,8 +28,6 @@ from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Chat")
 text = TextContext("Chat")
-
-MAX_LINES, MAX_BYTES = 2_000, 256 * 1024  # that a card shows whole; larger ones open in the cache browser
 
 _BADGE_SENTENCES: dict[Badge, UserText] = {
     "cached": text("Replaced by a marker. The agent can recall it."),

@@ -48,6 +48,7 @@ _CACHE_CHIP, _CHANGED_CHIP = "cache", "changed"
 
 _ICONS = (
     ("mcp__", "server"),
+    ("show_output", "eye"),
     ("recall", "archive-restore"),
     ("search_cached", "text-search"),
     ("bash", "terminal"),

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from helix_desktop.domain.events.rewrite import Form
 from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.todo import TodoItem
+from helix_desktop.domain.tools import Excerpt
 from helix_desktop.domain.user_text import TextContext, UserText
 from helix_desktop.ui.chat.rows.row_types import (
     ApprovalRow,
@@ -20,6 +21,7 @@ from helix_desktop.ui.chat.rows.row_types import (
     UserRow,
 )
 from helix_desktop.words.left_context import changed_since
+from helix_desktop.words.numbers import format_integer
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Chat")
@@ -62,6 +64,20 @@ def todo_progress_text(items: Sequence[TodoItem]) -> str:
     return tr("{done} of {total} done", done=done, total=len(items))
 
 
+def excerpt_title(excerpt: Excerpt) -> str:
+    """Return what heads an excerpt: the agent's caption, if it gave one."""
+    return excerpt.caption or tr("Shown by the agent")
+
+
+def excerpt_source(excerpt: Excerpt) -> str:
+    """Return where an excerpt comes from: tool, target, and its lines if they are not all."""
+    name = " ".join(f"{display_name(excerpt.tool)} {excerpt.target}".split())
+    if excerpt.image is not None or excerpt.lines == excerpt.total_lines:
+        return name
+    first, last = format_integer(excerpt.start_line), format_integer(excerpt.end_line)
+    return tr("{output}, lines {first}–{last}", output=name, first=first, last=last)
+
+
 def divider_text(row: DividerRow) -> str:
     """Return what a divider says, and whether it was undone."""
     return f"{row.text} · {tr('undone')}" if row.is_undone else row.text
@@ -73,16 +89,23 @@ def source_text(row: Row) -> str:
         case UserRow() | AssistantRow():
             return row.text
         case ToolRow():
-            if row.todo:
-                return _join_lines(_todo_title(row), *(item.content for item in row.todo))
-            lines = row.original.head_and_tail if row.original is not None else row.shown_lines
-            return _join_lines(f"{row.tool} {row.target}".strip(), lines.head, lines.tail)
+            return _tool_source(row)
         case ApprovalRow():
             return _join_lines(row.summary, row.detail, *map(translate, row.offers))
         case DividerRow():
             return _join_lines(row.text, *row.details)
         case NoticeRow():
             return _join_lines(row.what, row.why, row.fix)
+
+
+def _tool_source(row: ToolRow) -> str:
+    if row.todo:
+        return _join_lines(_todo_title(row), *(item.content for item in row.todo))
+    if row.excerpt is not None:
+        content = row.excerpt_content.text if row.excerpt_content is not None else ""
+        return _join_lines(row.excerpt.caption, excerpt_source(row.excerpt), content)
+    lines = row.original.head_and_tail if row.original is not None else row.shown_lines
+    return _join_lines(f"{row.tool} {row.target}".strip(), lines.head, lines.tail)
 
 
 def accessible_name(row: Row) -> str:
@@ -122,6 +145,9 @@ def tool_summary(row: ToolRow) -> list[str]:
 def _tool_name(row: ToolRow) -> str:
     if row.todo:
         return _todo_title(row)
+    if row.excerpt is not None:
+        title, source = excerpt_title(row.excerpt), excerpt_source(row.excerpt)
+        return tr("{title}: {output}", "an output that the agent shows", title=title, output=source)
     call = f"{display_name(row.tool)} {row.target}".strip()
     return tr("Tool {call}: {states}", call=call, states=tuple(tool_summary(row)))
 

@@ -5,14 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from PySide6.QtGui import QImage
+
 from helix_desktop.context.window.message_states import MessageState
 from helix_desktop.domain.events.rewrite import Form
 from helix_desktop.domain.todo import TodoItem
-from helix_desktop.domain.tools import ApprovalKind
+from helix_desktop.domain.tools import ApprovalKind, Excerpt
 from helix_desktop.ui.chat.actions import ButtonAction
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.running_output import RunningOutput
 from helix_desktop.ui.chat.rows.subagent_status import SubagentStatus
+
+MAX_LINES, MAX_BYTES = 2_000, 256 * 1024  # that a card shows whole; larger ones open in the cache browser
 
 ToolState: TypeAlias = Literal[
     "waiting", "approval", "running", "ok", "failed", "denied", "interrupted", "stopped"
@@ -85,6 +89,20 @@ class OriginalOutput:
 
 
 @dataclass(frozen=True, slots=True)
+class ExcerptContent:
+    """What the cache holds of an excerpt, as its card shows it: text or an image, or why there is none.
+
+    `hidden_lines` follow after the text; `can_show_more` says that the card has room for them.
+    """
+
+    text: str = ""
+    hidden_lines: int = 0
+    can_show_more: bool = False
+    image: QImage | None = None
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ToolRow:
     """One tool call; `head` and `tail` are the first and last lines of an output of `lines` lines.
 
@@ -94,7 +112,8 @@ class ToolRow:
     on demand; `subagent_session` is the session of the subagent that does it, `subagent_status` its status.
     `changed_since` is the event that changed the file which the output shows (0: none did).
     `running_output` is a running call's output so far; `todo` the list it wrote, `is_newest` if no later
-    call wrote one.
+    call wrote one. `excerpt` is what the call puts before the user, `excerpt_content` is read from the cache
+    once its card is in sight.
     """
 
     key: RowKey
@@ -126,6 +145,8 @@ class ToolRow:
     todo: tuple[TodoItem, ...] = ()
     is_newest: bool = False
     changed_since: int = 0
+    excerpt: Excerpt | None = None
+    excerpt_content: ExcerptContent | None = None
 
     @property
     def shown_lines(self) -> HeadAndTail:

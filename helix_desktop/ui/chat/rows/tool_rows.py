@@ -13,10 +13,13 @@ from helix_desktop.domain.events.rewrite import Form, FormChosen
 from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent, SubagentStarted, ToolAnswered
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.todo import TODO, parse_items
+from helix_desktop.domain.tools import Excerpt
 from helix_desktop.domain.user_text import join_sentences
 from helix_desktop.ui.chat.row_key import RowKey
+from helix_desktop.ui.chat.rows.row_texts import excerpt_source
 from helix_desktop.ui.chat.rows.row_types import (
     Badge,
+    ExcerptContent,
     FormChooser,
     HeadAndTail,
     OriginalOutput,
@@ -79,6 +82,8 @@ class ToolRows:
         before = self._row_of(answer.call_id)
         if before is None:
             return None
+        if answer.excerpt is not None:
+            return self._put(_with_excerpt(before, answer.excerpt))
         self._key_by_answer[recorded.seq] = before.key
         if answer.recalled:
             self._recalled.add(recorded.seq)
@@ -140,6 +145,11 @@ class ToolRows:
         row = self._rows.get(key)
         return self._put(replace(row, original=original)) if row is not None else None
 
+    def with_excerpt_content(self, key: RowKey, content: ExcerptContent) -> ToolRow | None:
+        """Return the row of a key with what the cache holds of its excerpt; None if it is unknown."""
+        row = self._rows.get(key)
+        return self._put(replace(row, excerpt_content=content)) if row is not None else None
+
     def _row_of(self, call_id: str) -> ToolRow | None:
         key = self._key_by_call.get(call_id)
         return self._rows[key] if key is not None else None
@@ -189,6 +199,11 @@ class ToolRows:
         if badge == "in_window" and row.answer_seq in self._recalled:
             badge = "recalled"
         return replace(row, badge=badge, changed_since=transcript.stale_digests.get(row.digest, 0))
+
+
+def _with_excerpt(row: ToolRow, excerpt: Excerpt) -> ToolRow:
+    """Return the row of a call that put content before the user: it stands for that content."""
+    return replace(row, state="ok", digest=excerpt.digest, excerpt=excerpt, target=excerpt_source(excerpt))
 
 
 def _subagent_status(answer: ToolAnswered) -> SubagentStatus | None:

@@ -5,7 +5,15 @@ from __future__ import annotations
 from PySide6.QtCore import QObject, QRectF, QTimer, Signal
 from PySide6.QtGui import QGuiApplication
 
-from helix_desktop.ui.chat.actions import ChooseOffer, CopyCode, Fold, OpenMenu, ReadOriginal, ToggleFold
+from helix_desktop.ui.chat.actions import (
+    ChooseOffer,
+    CopyCode,
+    Fold,
+    OpenMenu,
+    ReadExcerpt,
+    ReadOriginal,
+    ToggleFold,
+)
 from helix_desktop.ui.chat.items.item import RowItem
 from helix_desktop.ui.chat.items.painting import HitArea, PaintState
 from helix_desktop.ui.chat.markdown.text_layout import TextMark
@@ -53,6 +61,8 @@ class RowInteractions(QObject):
         pool = chat_viewport.widget_pool
         pool.paint_state = self._paint_state
         pool.focus_stepped.connect(self._step_focus)
+        self._read_keys: set[RowKey] = set()  # of excerpts that are read, or being read
+        chat_viewport.layout_changed.connect(self._read_excerpts)
         for clicked in (mouse.clicked, pool.activated):
             clicked.connect(self._activate)
 
@@ -91,8 +101,17 @@ class RowInteractions(QObject):
         if isinstance(row, ToolRow) and needs_original(row) and items.is_open(row.key, fold):
             self.action_triggered.emit(ReadOriginal(row.key, row.digest))
 
+    def _read_excerpts(self) -> None:
+        """Have the excerpts in sight read that are not yet."""
+        for placed in self._chat_viewport.scroll_layout.placed:
+            row = self._chat_viewport.model.raw_row(placed.row_index)
+            if isinstance(row, ToolRow) and row.excerpt is not None and row.key not in self._read_keys:
+                self._read_keys.add(row.key)
+                self.action_triggered.emit(ReadExcerpt(row.key, row.excerpt))
+
     def reset(self) -> None:
         """Drop selection, search and click: the rows are others."""
+        self._read_keys.clear()
         self._selection.clear()
         self._finder.clear()
         self._mouse.last_index = -1

@@ -8,6 +8,7 @@ from helix_desktop.ui.chat.actions import Fold
 from helix_desktop.ui.chat.items.approval import ApprovalItem
 from helix_desktop.ui.chat.items.assistant_message import AssistantMessageItem
 from helix_desktop.ui.chat.items.dividers_and_notices import DividerItem, NoticeItem
+from helix_desktop.ui.chat.items.excerpt_card import ExcerptCard
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
 from helix_desktop.ui.chat.items.todo import TodoCard
 from helix_desktop.ui.chat.items.tool_card import ToolCard
@@ -171,11 +172,17 @@ def _make_item(row: Row, context: ItemContext, tools: ItemTools, markdown: LazyM
         case AssistantRow():
             return AssistantMessageItem(row, context, tools, markdown)
         case ToolRow():
-            kind = TodoCard if row.todo and row.state not in _FAILED else ToolCard
-            return kind(row, context, tools)
+            return _tool_item(row, context, tools)
         case ApprovalRow():
             return ApprovalItem(row, context, tools)
         case DividerRow():
             return DividerItem(row, context, tools)
         case NoticeRow():
             return NoticeItem(row, context, tools)
+
+
+def _tool_item(row: ToolRow, context: ItemContext, tools: ItemTools) -> RowItem:
+    if row.excerpt is not None:
+        return ExcerptCard(row, row.excerpt, context, tools)
+    kind = TodoCard if row.todo and row.state not in _FAILED else ToolCard
+    return kind(row, context, tools)

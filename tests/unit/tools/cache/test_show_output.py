@@ -1,0 +1,135 @@
+"""show_output: content goes to the user by its handle, the model gets one line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.errors import ToolError
+from helix_desktop.domain.events.session import (
+    AssistantSpoke,
+    Event,
+    RecordedEvent,
+    SessionStarted,
+    ToolAnswered,
+    digests_in,
+)
+from helix_desktop.domain.messages import ToolCall
+from helix_desktop.domain.tools import Excerpt, ToolResult
+from helix_desktop.tools.registry import ToolRegistry
+from helix_desktop.tools.workspace_tools import create_session_tools
+from tests.support.image_bytes import png
+from tests.support.tool_rig import DESCRIPTIONS_DIR, MemoryCache, estimate_tokens, make_call, make_tools
+
+FILE = "".join(f"line {number}\n" for number in range(1, 101)).encode()
+
+
+@dataclass
+class CallingRig:
+    """A session that calls tools, and the cache with its outputs."""
+
+    cache: MemoryCache = field(default_factory=MemoryCache)
+    transcript: Transcript = field(default_factory=Transcript)
+    id: str = "s"
+
+    def __post_init__(self) -> None:
+        """Start the session."""
+        self.record(SessionStarted("Tides"))
+
+    def record(self, event: Event) -> int:
+        """Apply the next event; return its seq."""
+        seq = self.transcript.last_seq + 1
+        self.transcript.apply(RecordedEvent(seq, seq, event))
+        return seq
+
+    def use_tool(self, data: bytes, target: str, tool: str = "read_file") -> int:
+        """Record a call and its output; return the output's seq."""
+        digest = self.cache.put(data, tool, target)
+        call = ToolCall(f"c{self.transcript.last_seq}", tool, "{}")
+        self.record(AssistantSpoke("", "m", 1, (call,)))
+        return self.record(ToolAnswered(call.id, tool, "", digest, len(data), 1, 1, target))
+
+    @property
+    def tools(self) -> ToolRegistry:
+        """The tools that know this session."""
+        return create_session_tools(self.cache, DESCRIPTIONS_DIR, estimate_tokens, self)
+
+    async def show(self, handle: str, **arguments: object) -> ToolResult:
+        """Call show_output."""
+        return await self.tools.run(make_call("show_output", hash=handle, **arguments))
+
+
+def excerpt_of(result: ToolResult) -> Excerpt:
+    """The excerpt of a result."""
+    assert result.excerpt is not None
+    return result.excerpt
+
+
+@pytest.mark.parametrize("spelling", ["digest", "prefix", "entry", "path", "call"])
+async def test_the_user_gets_the_lines_and_the_model_one_line(spelling: str) -> None:
+    """By hash, prefix, entry number, path, or tool and path: the same bytes, pinned by their digest."""
+    rig, digest = CallingRig(), digest_of(FILE)
+    seq = rig.use_tool(FILE, "src/app.py")
+    rig.use_tool(b"other\n", "src/other.py")
+    handles = {"digest": digest, "prefix": digest[:8], "entry": f"e{seq}", "path": "src/app.py"}
+    result = await rig.show(
+        handles.get(spelling, "read_file src/app.py"), start_line=10, end_line=40, caption="The\nparser"
+    )
+    assert result.content.decode() == "Shown to the user: read_file src/app.py, lines 10-40, 31 lines\n"
+    size = sum(map(len, FILE.splitlines(keepends=True)[9:40]))
+    expected = Excerpt(digest, 10, 40, size, 100, "read_file", "src/app.py", "The parser")
+    assert excerpt_of(result) == expected
+    answer = ToolAnswered("c", "show_output", "", "0" * 64, 1, 1, 1, excerpt=expected)
+    assert digest in digests_in(answer)  # never collected while the card names it
+
+
+async def test_all_of_a_content_and_an_image_are_named_as_what_they_are() -> None:
+    rig, image = CallingRig(), png(40, 30)
+    rig.use_tool(FILE, "src/app.py")
+    rig.use_tool(image, "shot.png")
+    whole = await rig.show("src/app.py", end_line=5_000)
+    assert whole.content == b"Shown to the user: read_file src/app.py, 100 lines\n"
+    assert (excerpt_of(whole).start_line, excerpt_of(whole).end_line) == (1, 100)
+    shot = await rig.show("shot.png")
+    assert shot.content.decode().startswith(
+        "Shown to the user: read_file shot.png, PNG image, 40 × 30 pixels"
+    )
+    assert excerpt_of(shot).image is not None
+    assert not shot.image  # the model is not sent its pixels again
+
+
+async def test_the_newest_output_of_a_path_is_shown() -> None:
+    rig = CallingRig()
+    rig.use_tool(FILE, "src/app.py")
+    rig.use_tool(b"newer\n", "src/app.py")
+    assert excerpt_of(await rig.show("src/app.py")).digest == digest_of(b"newer\n")
+
+
+@pytest.mark.parametrize(
+    ("handle", "arguments", "message"),
+    [
+        ("src/none.py", {}, "No output of this session is of 'src/none.py'"),
+        ("00000000", {}, "holds nothing under"),
+        ("e1", {}, "no output of this session"),
+        ("src/app.py", {"start_line": 101}, "100 lines"),
+        ("src/app.py", {"start_line": 9, "end_line": 8}, "no lines 9 to 8"),
+        ("empty.txt", {}, "empty"),
+    ],
+)
+async def test_what_cannot_be_shown_is_said(handle: str, arguments: dict[str, int], message: str) -> None:
+    rig = CallingRig()
+    rig.use_tool(FILE, "src/app.py")
+    rig.use_tool(b"", "empty.txt")
+    with pytest.raises(ToolError, match=message):
+        await rig.show(handle, **arguments)
+
+
+async def test_without_a_session_hashes_are_known(tmp_path: Path) -> None:
+    cache = MemoryCache()
+    digest = cache.put(FILE)
+    result = await make_tools(tmp_path, cache).run(make_call("show_output", hash=digest[:10]))
+    assert excerpt_of(result).lines == 100
