@@ -31,7 +31,6 @@ _REWRITES: dict[MissKind, UserText] = {
     "unpin": text("An output was unpinned"),
     "undo": text("A change was undone"),
     "redo": text("A change was redone"),
-    "retry": text("The last step was repeated"),
 }
 
 

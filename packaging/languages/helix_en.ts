@@ -7319,11 +7319,6 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/provider_cache.py" />
-            <source>The last step was repeated</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/words/provider_cache.py" />
             <source>The provider doesn't report its cache.</source>
             <translation type="unfinished" />
         </message>
@@ -10146,6 +10141,18 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/providers/model_rows.py" />
             <location filename="../../helix_desktop/ui/settings/providers/model_spec_form.py" />
+            <source>Cache write price</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/providers/model_rows.py" />
+            <location filename="../../helix_desktop/ui/settings/providers/model_spec_form.py" />
+            <source>Cache write price, 1 hour</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/providers/model_rows.py" />
+            <location filename="../../helix_desktop/ui/settings/providers/model_spec_form.py" />
             <source>Cached input price</source>
             <translation type="unfinished" />
         </message>
@@ -10972,7 +10979,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
-            <source>After a longer pause a quarter of the smallest batch is enough: the provider reads the whole request again anyway.</source>
+            <source>After a longer pause a quarter of the smallest batch is enough: the provider reads the whole request again anyway. Where Helix asked for a longer lifetime, that counts.</source>
             <translation type="unfinished" />
         </message>
         <message>

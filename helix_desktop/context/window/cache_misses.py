@@ -17,7 +17,7 @@ from helix_desktop.domain.events.rewrite import (
     Undone,
     Unpinned,
 )
-from helix_desktop.domain.events.session import AssistantSpoke, Event, RecordedEvent, TurnRetried
+from helix_desktop.domain.events.session import AssistantSpoke, Event, RecordedEvent
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
 from helix_desktop.domain.messages import RequestLayers, Usage
 
@@ -29,9 +29,7 @@ OpenAI: 1,024; Anthropic: 512 to 4,096 by model ("Prompt caching", November 2026
 
 _TOLERANCE = 0.1  # of what could be read: providers count and store in blocks
 
-_RewriteKind = Literal[
-    "sweep", "fold", "observations", "handover", "form", "pin", "unpin", "undo", "redo", "retry"
-]
+_RewriteKind = Literal["sweep", "fold", "observations", "handover", "form", "pin", "unpin", "undo", "redo"]
 _REWRITES: dict[type[Event], _RewriteKind] = {
     SweepMade: "sweep",
     FoldMade: "fold",
@@ -42,7 +40,6 @@ _REWRITES: dict[type[Event], _RewriteKind] = {
     Unpinned: "unpin",
     Undone: "undo",
     Redone: "redo",
-    TurnRetried: "retry",
 }
 MissKind = (
     Literal["first", "unreported", "model", "idle", "tools", "system", "notes", "small", "unexplained"]

@@ -126,6 +126,17 @@ async def test_openai_gets_a_key_and_its_longer_retention(case: DialectCase, htt
     assert not marked(bodies)
 
 
+async def test_gateways_are_asked_for_anthropics_cache(http: HttpClient) -> None:
+    """Anthropic's models store nothing unasked; a gateway that knows no such field is not asked again."""
+    claude = msgspec.structs.replace(INFO, name="anthropic/claude-x", price_in=2.0, price_cache_write=2.5)
+    refusal = api_error(400, "cache_control: Extra inputs are not permitted")
+    replies: list[Reply] = [text_reply("ok"), text_reply("ok"), refusal, text_reply("ok")]
+    bodies, lifetimes = await exchange(CHAT, http, replies, [HINTS, LONG, LONG], claude)
+    asked = [body.get("cache_control") for body in bodies]
+    assert asked == [{"type": "ephemeral"}, *[{"type": "ephemeral", "ttl": "1h"}] * 2, None]
+    assert lifetimes == [0, 3_600, 0]
+
+
 async def test_responses_gets_breakpoints_where_writes_are_paid(http: HttpClient) -> None:
     bodies, lifetimes = await exchange(RESPONSES, http, [text_reply("ok")], [LONG], PAID_WRITES)
     assert "prompt_cache_retention" not in bodies[0]

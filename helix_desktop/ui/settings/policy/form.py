@@ -136,7 +136,7 @@ def _cached_outputs(policy: ContextPolicy) -> PolicyGroup:
         field("sweep_fixed", tr("Fixed batch"), tokens),
         field("cache_ttl_s", tr("Provider cache expires after"), tr("seconds"),
               tr("After a longer pause a quarter of the smallest batch is enough: the provider reads the "
-                 "whole request again anyway.")),
+                 "whole request again anyway. Where Helix asked for a longer lifetime, that counts.")),
     ))  # fmt: skip
 
 

@@ -26,6 +26,8 @@ _NUMBERS = (
     ("reserve", text("Reserved for output"), text("tokens")),
     ("price_in", text("Input price"), text("$ / million")),
     ("price_cached", text("Cached input price"), text("$ / million")),
+    ("price_cache_write", text("Cache write price"), text("$ / million")),
+    ("price_cache_write_1h", text("Cache write price, 1 hour"), text("$ / million")),
     ("price_out", text("Output price"), text("$ / million")),
 )
 _ABILITIES = (("tools", text("Supports tools")), ("images", text("Supports images")))
