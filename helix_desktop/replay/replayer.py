@@ -250,7 +250,8 @@ class Replayer:
 
     @cached_property
     def _cache_tools(self) -> ToolRegistry:
-        return create_cache_tools(self._store, resources_dir() / "prompts" / "tools", self._counter.count)
+        descriptions = resources_dir() / "prompts" / "tools"
+        return create_cache_tools(self._store, descriptions, self._counter.count, self.session)
 
     @property
     def contents(self) -> ContentReader:

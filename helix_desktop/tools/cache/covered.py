@@ -13,6 +13,10 @@ from helix_desktop.domain.digest import RECALL_TOOL
 from helix_desktop.domain.errors import StoreError
 from helix_desktop.domain.events.session import ToolAnswered
 from helix_desktop.domain.store.content_reader import ContentReader
+from helix_desktop.tools.cache.origins import CallingSession
+from helix_desktop.tools.cache.session_words import newest_searchable_seq
+
+_CACHE_TOOLS = (RECALL_TOOL, "search_cached_content", "list_cached_content")
 
 
 @dataclass(frozen=True)
@@ -76,7 +80,7 @@ async def read_coverage(
                 visited.add(line.digest)
             else:
                 found.setdefault((session, line.seq, line.digest, line.text), CoveredEntry(line, session))
-    return Coverage(_newest_first(_without_recalls(found.values())), unreadable)
+    return Coverage(_newest_first(_without_questions(found.values())), unreadable)
 
 
 def entries_between(transcript: Transcript, session: str, first: int, last: int) -> list[CoveredEntry]:
@@ -92,14 +96,30 @@ def entries_between(transcript: Transcript, session: str, first: int, last: int)
     return [CoveredEntry(line, session) for line in sorted(lines, key=lambda line: line.seq)]
 
 
-def _without_recalls(entries: Collection[CoveredEntry]) -> list[CoveredEntry]:
-    """Return the entries without recalls of what another entry is the origin of."""
-    origins = {entry.digest for entry in entries if not _is_recall(entry)}
-    return [entry for entry in entries if not (_is_recall(entry) and entry.digest in origins)]
+def session_coverage(session: CallingSession) -> Coverage:
+    """Return everything in the log of a session before the step that asks, newest first."""
+    transcript = session.transcript
+    entries = entries_between(transcript, session.id, 1, newest_searchable_seq(transcript))
+    return Coverage(_newest_first(_without_questions(entries)))
 
 
-def _is_recall(entry: CoveredEntry) -> bool:
-    return bool(entry.digest) and entry.line.label.startswith(RECALL_TOOL)
+def _without_questions(entries: Collection[CoveredEntry]) -> list[CoveredEntry]:
+    """Return the entries without those of the cache's tools: questions, and answers that repeat others.
+
+    A recall stays where no other entry is the origin of what it recalled.
+    """
+    origins = {entry.digest for entry in entries if not _is_of_cache_tool(entry)}
+    return [
+        entry
+        for entry in entries
+        if not _is_of_cache_tool(entry)
+        or (entry.digest and entry.digest not in origins and entry.line.label.startswith(RECALL_TOOL))
+    ]
+
+
+def _is_of_cache_tool(entry: CoveredEntry) -> bool:
+    line = entry.line
+    return (line.text if line.label == "call" else line.label).startswith(_CACHE_TOOLS)
 
 
 def _newest_first(entries: Collection[CoveredEntry]) -> tuple[CoveredEntry, ...]:

@@ -11,7 +11,9 @@ from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.tools.cache.entry_search import EntryHit, Spot
 from helix_desktop.tools.cache.origins import SHORT_DIGITS, Origin
 
-_MAX_GROUPS = 40  # groups whose tokens are counted: more never fit
+MAX_GROUPS = 40
+"""Groups whose tokens are counted: more never fit."""
+
 _SPOTS = 3  # lines of one group, as long as others have none
 _FIRST_SHARE = 0.7  # of the tokens for the first line of each group, the rest for further lines
 _ELSEWHERE = 6  # other contents with the same lines, or left out, that are named
@@ -54,7 +56,7 @@ async def render_groups(
 
     `origins` tells where the hit of each group arose.
     """
-    blocks = [_block(group, origins[place]) for place, group in enumerate(groups[:_MAX_GROUPS])]
+    blocks = [_block(group, origins[place]) for place, group in enumerate(groups[:MAX_GROUPS])]
     counts = iter(await count_tokens([f"{line}\n" for block in blocks for lines in block for line in lines]))
     sizes = [[[next(counts) for _ in lines] for lines in block] for block in blocks]
     foot_tokens = 12 * min(len(groups), _ELSEWHERE + 1)

@@ -79,6 +79,11 @@ class Origins:
         self._titles: dict[str, str] | None = None
 
     @property
+    def session(self) -> CallingSession | None:
+        """Return the calling session, if there is one."""
+        return self._session
+
+    @property
     def transcript(self) -> Transcript | None:
         """Return the calling session's log; None without one."""
         return self._session.transcript if self._session is not None else None

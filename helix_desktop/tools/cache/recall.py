@@ -87,6 +87,9 @@ class RecallCachedContent(UnguardedTool[RecallArguments]):
         select_lines = self._matching_lines if args.pattern else self._page_of_lines
         try:
             model_text = await select_lines(lines, head, args) if lines else f"{head} · is empty (0 bytes)."
+            if not model_text:
+                nothing = f"{head} · no line matches {args.pattern!r}"
+                model_text = await self._covered.search_session(nothing, args, origins)
         finally:
             await asyncio.to_thread(release_lines, lines)
         return ToolResult(data, target=about, model_text=model_text, recalled=digest)
@@ -103,12 +106,14 @@ class RecallCachedContent(UnguardedTool[RecallArguments]):
         return f"{head} · {_where(page, len(lines), args)}\n{number_lines(page)}"
 
     async def _matching_lines(self, lines: list[str], head: str, args: RecallArguments) -> str:
+        """Return the matching lines; empty if the whole content has none."""
         first, last = _line_range(lines, args)
         query = f"{args.pattern!r} in lines {first}-{last}"
         context = _CONTEXT_LINES if args.context is None else args.context
         matches = await find_lines(self._ripgrep, _part(lines, first, last), first, args.pattern, context)
         if not matches.count:
-            return f"{head} · no line matches {query}."
+            is_all = not (args.start_line or args.end_line)
+            return "" if is_all else f"{head} · no line matches {query}."
         page = await Paginator(
             [row.text for row in matches.lines], args.max_tokens or PAGE_TOKENS, self._count_tokens
         ).page_at(1, 0)

@@ -19,10 +19,11 @@ from helix_desktop.tools.cache.covered import (
     entries_between,
     read_coverage,
     read_index,
+    session_coverage,
 )
 from helix_desktop.tools.cache.entry_search import EntrySearch, EntrySearcher
 from helix_desktop.tools.cache.handles import EntryRange
-from helix_desktop.tools.cache.hit_groups import HitGroup, group_hits, render_groups
+from helix_desktop.tools.cache.hit_groups import MAX_GROUPS, group_hits, render_groups
 from helix_desktop.tools.cache.origins import SHORT_DIGITS, CallingSession, Origin, Origins
 from helix_desktop.tools.cache.paging import Paginator, split_lines
 from helix_desktop.tools.cache.recall_arguments import RecallArguments
@@ -71,38 +72,43 @@ class CoverageRecall:
         may_go_on = self._time_limit()
         coverage = await read_coverage(self._contents, entry.digest, may_go_on)
         name = f"Recalled {entry.digest[:SHORT_DIGITS]} · index{_span(coverage.entries)}"
-        return await self._search(name, coverage, args, origins, may_go_on)
+        is_found, text = await self._search(f"{name} · ", coverage, args, origins, may_go_on)
+        return text if is_found else await self.search_session(text, args, origins)
+
+    async def search_session(self, nothing: str, args: RecallArguments, origins: Origins) -> str:
+        """Return the lines of everything in the calling session, after a search that found nothing.
+
+        `nothing` says where; without a calling session there is no more to say.
+        """
+        if origins.session is None:
+            return f"{nothing}. search_cached_content looks everywhere else."
+        coverage = await asyncio.to_thread(session_coverage, origins.session)
+        opening = f"{nothing}; elsewhere in this session: "
+        is_found, text = await self._search(opening, coverage, args, origins, self._time_limit())
+        return text if is_found else f"{nothing}, nor in this session."
 
     async def _search(
         self,
-        name: str,
+        opening: str,
         coverage: Coverage,
         args: RecallArguments,
         origins: Origins,
         may_go_on: Callable[[], bool],
-    ) -> str:
+    ) -> tuple[bool, str]:
+        """Return whether a pattern was found, and the answer."""
         searcher = EntrySearcher(self._contents, self._ripgrep, may_go_on)
         search = await searcher.search(coverage.entries, args.pattern, args.context or 0)
-        quote = repr(args.pattern[:_MAX_QUOTE])
-        notes = _notes(search, coverage)
+        quote, notes = repr(args.pattern[:_MAX_QUOTE]), _notes(search, coverage)
         if not search.hits:
-            end = "" if notes else " search_cached_content looks everywhere else."
-            return "\n".join([f"{name} · {quote} is nowhere in it.{end}", *notes])
+            return False, f"{opening}{' '.join((*notes, quote))} is nowhere in it"
         groups = group_hits(search.hits)
-        lines = sum(hit.count or 1 for hit in search.hits)
+        lines = pluralize(sum(hit.count or 1 for hit in search.hits), "line")
         places = pluralize(len(search.hits), "place")
-        head = "\n".join(
-            [f"{name} · {pluralize(lines, 'line')} for {quote} in {places}, newest first", *notes]
-        )
+        head = "\n".join([f"{opening}{lines} for {quote} in {places}, newest first", *notes])
         (head_tokens,) = await self._count_tokens([f"{head}\n"])
         budget = max(1, (args.max_tokens or self._limits.search_tokens) - head_tokens)
-        body = await render_groups(
-            groups, await self._origins_of(groups, origins), budget, self._count_tokens
-        )
-        return f"{head}\n{body}"
-
-    async def _origins_of(self, groups: Sequence[HitGroup], origins: Origins) -> list[Origin]:
-        return [await self._origin_of(group.hit.entry, origins) for group in groups]
+        group_origins = [await self._origin_of(group.hit.entry, origins) for group in groups[:MAX_GROUPS]]
+        return True, f"{head}\n{await render_groups(groups, group_origins, budget, self._count_tokens)}"
 
     async def _origin_of(self, entry: CoveredEntry, origins: Origins) -> Origin:
         if origins.is_of_caller(entry.session):
@@ -162,7 +168,7 @@ class CoverageRecall:
         name = " · ".join(("Recalled", f"{handle.index[:SHORT_DIGITS]} {handle.text}".strip()))
         if args.pattern:
             newest_first = Coverage(tuple(sorted(entries, key=lambda entry: -entry.seq)))
-            text = await self._search(name, newest_first, args, origins, self._time_limit())
+            _, text = await self._search(f"{name} · ", newest_first, args, origins, self._time_limit())
         else:
             lines, left_out = await self._entry_lines(entries, origins)
             if left_out:

@@ -14,8 +14,8 @@ _MAX_HITS = 50
 
 
 def newest_searchable_seq(transcript: Transcript) -> int:
-    """Return the last event before the step that searches: its own words hold what it looks for."""
-    for item in reversed(transcript.items):
+    """Return the last event before the step that searches, if any: its own words hold what it looks for."""
+    for item in reversed(transcript.items if transcript.open_calls else ()):
         if isinstance(item.event, AssistantSpoke):
             return item.seq - 1
     return transcript.last_seq

@@ -111,7 +111,7 @@ async def test_a_pattern_on_an_index_finds_what_older_indexes_cover_in_one_call(
     last = await rig.add(AssistantSpoke("", "m", 1, (ToolCall("r", recall.name, "{}"),)), recall)
     index = await rig.make_index(newest - 1, last, middle)
     assert await rig.recall(index[:12], pattern="read_gauge") == (
-        f"Recalled {index[:12]} · index of e2-e7 · 6 lines for 'read_gauge' in 3 places, newest first\n"
+        f"Recalled {index[:12]} · index of e2-e6 · 6 lines for 'read_gauge' in 3 places, newest first\n"
         f"{digest_of(NEWER)[:12]} e6 read_file src/gauge.py, 96 B, 21 Nov 14:38: "
         f"(the same in {digest_of(FILE)[:12]} e3)\n"
         "3:def read_gauge(name):\n"
@@ -125,7 +125,17 @@ async def test_a_pattern_on_an_index_finds_what_older_indexes_cover_in_one_call(
     assert f"{digest_of(NEWER)[:12]} e6 read_file src/gauge.py, 96 B, 21 Nov 14:38\n" in in_name
     assert 'e5 call: read_file {"path": "src/gauge.py"}' in in_name
     nothing = await rig.recall(index, pattern="zebra")
-    assert nothing.endswith("· 'zebra' is nowhere in it. search_cached_content looks everywhere else.")
+    assert nothing.endswith("· 'zebra' is nowhere in it, nor in this session.")
+    elsewhere = await rig.recall(oldest, pattern="bad name")
+    assert (
+        "· 'bad name' is nowhere in it; elsewhere in this session: 1 line for 'bad name' in 1 place,"
+        in elsewhere
+    )
+    assert elsewhere.endswith("\n2:read_gauge is a bad name.")
+    assert (
+        elsewhere.partition("elsewhere")[1:]
+        == (await rig.recall(digest_of(FILE), pattern="bad name")).partition("elsewhere")[1:]
+    )
     around = await rig.recall(index, pattern="import os", context=1)
     assert "\n1:import os\n2-" in around
     with pytest.raises(ToolError, match="regex parse error"):
@@ -230,7 +240,8 @@ async def test_search_finds_words_that_are_in_the_log_alone_and_counts_equal_lin
     await rig.say("The harbour closes at nine.")
     first = await rig.use_tool("a.txt", b"one\nthe tide table\n")
     second = await rig.use_tool("b.txt", b"the tide table\nfour\n", words="The harbour has a tide table.")
-    await rig.add(AssistantSpoke("I search for harbour.", "m", 5))
+    search_call = ToolCall("s", "search_cached_content", "{}")
+    await rig.add(AssistantSpoke("I search for harbour.", "m", 5, (search_call,)))
 
     async def search(query: str) -> str:
         result = await rig.tools().run(make_call("search_cached_content", query=query))
