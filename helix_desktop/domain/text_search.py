@@ -7,6 +7,7 @@ functions holds up all other threads until it is through.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -52,13 +53,16 @@ class TextChunk:
 
 @dataclass(frozen=True)
 class _Match:
-    """A line, or a piece of it from `char` on, its folded form, and how many words that holds."""
+    """A line, or a piece of it from `char` on, its folded form, and how many terms that holds.
+
+    `rank` counts the terms, then those of them that are whole words.
+    """
 
     number: int
     char: int
     text: str
     normalized: str
-    term_count: int
+    rank: tuple[int, int]
 
     def to_matching_line(self, terms: Sequence[str]) -> MatchingLine:
         """Return the line with its excerpt."""
@@ -69,12 +73,13 @@ class _Match:
 
 
 class _BestLines:
-    """The lines with the most terms, the first of them on a tie, and the count of all that match."""
+    """The lines with the most terms and whole words, the first on a tie; and the count of all that match."""
 
     def __init__(self, terms: Sequence[str]) -> None:
         self._terms = terms
         self._best_by_line: dict[int, _Match] = {}
-        self._min_term_count = 0  # words that a line needs more than, to be kept
+        self._words = [re.compile(rf"(?<!\w){re.escape(term)}(?!\w)") for term in terms]
+        self._min_rank = (0, 0)  # terms and whole words that a line needs more than, to be kept
         self._count = self._last_line = 0
 
     def add(self, chunk: TextChunk) -> None:
@@ -90,8 +95,10 @@ class _BestLines:
                 number = chunk.line + offset
                 self._count += number != self._last_line  # a line in several chunks counts once
                 self._last_line = number
-                if term_count > self._min_term_count:
-                    self._keep(_Match(number, 0 if offset else chunk.char, lines[offset], line, term_count))
+                if term_count >= max(1, self._min_rank[0]) and self._min_rank[1] < len(self._words):
+                    rank = (term_count, sum(word.search(line) is not None for word in self._words))
+                    if rank > self._min_rank:
+                        self._keep(_Match(number, 0 if offset else chunk.char, lines[offset], line, rank))
 
     def summary(self) -> MatchSummary:
         """Return the summary of all chunks."""
@@ -102,13 +109,13 @@ class _BestLines:
 
     def _keep(self, match: _Match) -> None:
         best = self._best_by_line
-        if match.number in best and best[match.number].term_count >= match.term_count:
+        if match.number in best and best[match.number].rank >= match.rank:
             return
         best[match.number] = match
         if len(best) > _SHOWN_LINES:
-            del best[min(best, key=lambda number: (best[number].term_count, -number))]
+            del best[min(best, key=lambda number: (best[number].rank, -number))]
         if len(best) == _SHOWN_LINES:
-            self._min_term_count = min(match.term_count for match in best.values())
+            self._min_rank = min(match.rank for match in best.values())
 
 
 def find_matches(

@@ -14,9 +14,7 @@ from helix_desktop.domain.errors import StoreError
 from helix_desktop.domain.events.session import ToolAnswered
 from helix_desktop.domain.store.content_reader import ContentReader
 from helix_desktop.tools.cache.origins import CallingSession
-from helix_desktop.tools.cache.session_words import newest_searchable_seq
-
-_CACHE_TOOLS = (RECALL_TOOL, "search_cached_content", "list_cached_content")
+from helix_desktop.tools.cache.session_words import CACHE_TOOLS, newest_searchable_seq
 
 
 @dataclass(frozen=True)
@@ -119,7 +117,7 @@ def _without_questions(entries: Collection[CoveredEntry]) -> list[CoveredEntry]:
 
 def _is_of_cache_tool(entry: CoveredEntry) -> bool:
     line = entry.line
-    return (line.text if line.label == "call" else line.label).startswith(_CACHE_TOOLS)
+    return (line.text if line.label == "call" else line.label).startswith(CACHE_TOOLS)
 
 
 def _newest_first(entries: Collection[CoveredEntry]) -> tuple[CoveredEntry, ...]:

@@ -11,7 +11,7 @@ from helix_desktop.domain.errors import StoreError
 from helix_desktop.domain.store.content_reader import ContentReader
 from helix_desktop.domain.unicode_safety import is_hidden
 from helix_desktop.tools.cache.covered import CoveredEntry
-from helix_desktop.tools.cache.line_matches import LineMatch, match_lines, plain_pattern
+from helix_desktop.tools.cache.line_matches import LineMatch, PlainPattern, match_lines, plain_pattern
 from helix_desktop.tools.process.ripgrep import Ripgrep
 
 _BATCH_BYTES, _BATCH_TEXTS = 2 * 1024 * 1024, 64  # matched at once
@@ -37,12 +37,14 @@ class Spot:
 class EntryHit:
     """A covered entry that matches: its best spots, and how many of its lines match.
 
-    Without spots only its description matches.
+    Without spots only its description matches. `has_words` is True if one of the spots has the pattern as
+    whole words, not as a part of longer ones.
     """
 
     entry: CoveredEntry
     spots: tuple[Spot, ...]
     count: int
+    has_words: bool = False
 
 
 @dataclass
@@ -103,25 +105,43 @@ class EntrySearcher:
     ) -> list[EntryHit]:
         names = [entry.line.label.encode("utf-8", "replace") if entry.digest else b"" for entry, _ in batch]
         bodies = [data for _, data in batch]
-        matches = await match_lines([*bodies, *names], pattern, plain_pattern(pattern), self._ripgrep)
+        plain = plain_pattern(pattern)
+        matches = await match_lines([*bodies, *names], pattern, plain, self._ripgrep)
         hits = []
         for (entry, data), lines, in_name in zip(
             batch, matches[: len(batch)], matches[len(batch) :], strict=True
         ):
             if lines:
-                spots = await asyncio.to_thread(_spots, data, lines, context)
-                hits.append(EntryHit(entry, spots, len(lines)))
+                hits.append(await asyncio.to_thread(_hit, entry, data, lines, plain, context))
             elif in_name:
                 hits.append(EntryHit(entry, (), 0))
         return hits
 
 
+def _hit(
+    entry: CoveredEntry,
+    data: bytes,
+    matches: Sequence[LineMatch],
+    plain: PlainPattern | None,
+    context: int,
+) -> EntryHit:
+    """Return a hit with its best lines: those with whole words, definitions of code, then the first ones."""
+
+    def has_words(match: LineMatch) -> bool:
+        return plain is None or plain.whole_words.search(data, match.start, match.end) is not None
+
+    def rank(match: LineMatch) -> tuple[bool, bool]:
+        return not has_words(match), not _DEFINITION.match(data, match.start, match.end)
+
+    best = sorted(matches, key=rank)[:_MAX_SPOTS]
+    return EntryHit(entry, _spots(data, best, context), len(matches), has_words(best[0]))
+
+
 def _spots(data: bytes, matches: Sequence[LineMatch], context: int) -> tuple[Spot, ...]:
-    """Return the best matching lines in their order: definitions of code, then the first ones."""
-    best = sorted(matches, key=lambda match: not _DEFINITION.match(data, match.start, match.end))[:_MAX_SPOTS]
+    """Return lines in their order, without those that stand in the context of another."""
     spots: list[Spot] = []
     covered_to = 0
-    for match in sorted(best, key=lambda match: match.number):
+    for match in sorted(matches, key=lambda match: match.number):
         if spots and match.number <= covered_to:
             continue  # it stands in the context of the line before
         rows = [*_rows_before(data, match, context, covered_to), _row(data, match)]

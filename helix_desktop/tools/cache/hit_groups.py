@@ -30,13 +30,13 @@ class HitGroup:
 
 
 def group_hits(hits: Sequence[EntryHit]) -> list[HitGroup]:
-    """Return the hits as groups in their order, those that match by their description only last.
+    """Return the hits as groups in their order: with whole words, with parts of words, by description only.
 
     Lines that a newer content has too are left out; a content that has no others joins the newer one.
     """
     groups: list[HitGroup] = []
     by_key: dict[bytes, HitGroup] = {}
-    for hit in hits:
+    for hit in sorted(hits, key=lambda hit: not hit.has_words):
         if not hit.spots or hit.entry.line.label == "call":
             continue
         new_spots = [spot for spot in hit.spots if spot.key not in by_key]

@@ -34,10 +34,14 @@ class LineMatch:
 
 @dataclass(frozen=True)
 class PlainPattern:
-    """A pattern of plain characters and dots; `literal` is the longest part of it without a dot."""
+    """A pattern of plain characters and dots; `literal` is the longest part of it without a dot.
+
+    `whole_words` matches it where it is no part of a longer word.
+    """
 
     regex: re.Pattern[bytes]
     literal: bytes
+    whole_words: re.Pattern[bytes]
 
     def find(self, text: bytes) -> Iterator[LineMatch]:
         """Yield the matching lines."""
@@ -70,7 +74,10 @@ def plain_pattern(pattern: str) -> PlainPattern | None:
             parts[-1] += sign
     literals = [part.encode("utf-8", "surrogatepass") for part in parts]
     longest = max(literals, key=len)
-    return PlainPattern(re.compile(_ANY.join(map(re.escape, literals))), longest) if longest else None
+    if not longest:
+        return None
+    joined = _ANY.join(map(re.escape, literals))
+    return PlainPattern(re.compile(joined), longest, re.compile(rb"(?<!\w)%b(?!\w)" % joined))
 
 
 async def match_lines(
