@@ -129,7 +129,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     `notify`: whether to notify the user of questions and of the ends of long turns while the window is
     inactive. `recent` are the ids of workspaces, last opened first. `fast`, `summary` and `long` name the
     models of roles, for workspaces that name none themselves; empty: the main model. `run_keys` names the
-    providers whose key was entered for one run only, because no keychain took it.
+    providers whose key was entered for one run only, because no keychain took it. `catalog_roles` were filled
+    from the catalog, `user_roles` were set by the user, who may have left them to the main model.
     """
 
     theme: Theme = "system"
@@ -143,6 +144,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     summary: str = ""
     long: str = ""
     run_keys: tuple[str, ...] = ()
+    catalog_roles: tuple[str, ...] = ()
+    user_roles: tuple[str, ...] = ()
 
     def provider(self, name: str) -> Provider | None:
         """Return the provider of that name; None if there is none."""

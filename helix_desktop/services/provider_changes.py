@@ -6,6 +6,7 @@ import re
 
 import msgspec
 
+from helix_desktop.config.role_suggestions import with_filled_roles
 from helix_desktop.config.settings import ModelEntry, Provider, Settings
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.local_server import LocalServer
@@ -28,6 +29,7 @@ class ProviderChanges:
     async def save(self, provider: Provider, previous_name: str, key: str) -> None:
         """Add a provider, or change the one of `previous_name`; an empty `key` leaves the saved one.
 
+        A new one fills the roles that have no model yet, where the catalog knows which of its models fit.
         What named a model of it names the changed provider's. Raises HelixError if the name is taken, or the
         settings cannot be written.
         """
@@ -47,7 +49,11 @@ class ProviderChanges:
         if key:
             await self._services.save_key(provider.name, key)
         changed = msgspec.structs.replace(settings, **labels, run_keys=self._services.settings.run_keys)
-        await self._services.save_settings(changed.with_provider(provider))
+        changed = changed.with_provider(provider)
+        await self._services.save_settings(changed if previous_name else self._with_roles(changed, provider))
+
+    def _with_roles(self, settings: Settings, provider: Provider) -> Settings:
+        return with_filled_roles(settings, provider, self._services.models.catalog)
 
     async def remove(self, name: str) -> None:
         """Remove a provider and its key; workspaces that used its models use the defaults."""
@@ -71,7 +77,8 @@ class ProviderChanges:
     async def add_server(self, server: LocalServer) -> Provider:
         """Add a server that was found, with all its models; the loaded one is its default."""
         provider = provider_from_server(server, self._services.settings)
-        await self._services.save_settings(self._services.settings.with_provider(provider))
+        settings = self._services.settings.with_provider(provider)
+        await self._services.save_settings(self._with_roles(settings, provider))
         return provider
 
     async def add_and_use_server(self, server: LocalServer) -> str:
@@ -79,7 +86,8 @@ class ProviderChanges:
         provider = provider_from_server(server, self._services.settings)
         label = f"{provider.name}/{provider.resolve_model_name()}"
         settings = self._services.settings.with_provider(provider)
-        await self._services.save_settings(msgspec.structs.replace(settings, model=label))
+        settings = msgspec.structs.replace(settings, model=label)
+        await self._services.save_settings(self._with_roles(settings, provider))
         return label
 
     async def _use_by_default(self, label: str) -> None:

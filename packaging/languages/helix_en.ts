@@ -10244,6 +10244,16 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/settings/providers/roles_card.py" />
+            <source>From the catalog: reads {window} tokens, {main} reads {least}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/providers/roles_card.py" />
+            <source>From the catalog: {price} per million tokens in and out, {main} costs {highest}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/settings/providers/editor.py" />
             <source>Hide key</source>
             <translation type="unfinished" />

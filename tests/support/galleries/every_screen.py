@@ -163,6 +163,10 @@ def _fill_settings(dialog: SettingsDialog) -> None:
     models = ("ollama/qwen3-coder:30b", "anthropic/claude-sonnet-5-5")
     roles: dict[Role, str] = {"model": models[0], "fast": models[1], "summary": "", "long": ""}
     dialog.roles.show_roles("helix-desktop", models, {"model": models[1]}, roles)
+    cheap = (
+        "From the catalog: $0.10 / $0.50 per million tokens in and out, claude-opus-5-5 costs $4.00 / $20.00."
+    )
+    dialog.roles.show_reasons({"fast": half_longer(cheap)})
     dialog.permissions.show_trust("/home/mara/code/helix-desktop", True)
     dialog.permissions.show_demo_calls("once")
     dialog.permissions.show_revoked("Run: pytest -q")

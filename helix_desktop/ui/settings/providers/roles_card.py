@@ -6,13 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QGridLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
 
+from helix_desktop.config.role_suggestions import FILLED_ROLES, FilledRole
+from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.domain.user_text import TextContext
 from helix_desktop.ui.design.fields import Combo
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import card, column, row
 from helix_desktop.words.models import demo_model_name
+from helix_desktop.words.numbers import format_tokens, format_usd
 from helix_desktop.words.translation import Translator, translate
 from helix_desktop.workspaces.record import MAIN
 
@@ -44,6 +47,7 @@ class RolesCard(QWidget):
         super().__init__()
         self._workspace_choices: dict[Role, Combo] = {}
         self._default_choices: dict[Role, Combo] = {}
+        self._reasons: dict[Role, QLabel] = {}
         self._title = label("", "section")
         grid = QGridLayout()
         grid.setContentsMargins(16, 12, 16, 15)
@@ -71,8 +75,11 @@ class RolesCard(QWidget):
                         role, choices[role].currentData()
                     )
                 )
-                grid.addWidget(choice, 2 * place + 2, side)
-        for place, (_, name, words) in enumerate(ROLES):
+                grid.addWidget(choice, 3 * place + 2, side)
+        for place, (role, name, words) in enumerate(ROLES):
+            self._reasons[role] = reason = label("", "faint", wrap=True)
+            reason.hide()
+            grid.addWidget(reason, 3 * place + 3, 1)
             heading = row(
                 label(translate(name), "strong"),
                 label(translate(words), "faint", wrap=True),
@@ -80,7 +87,7 @@ class RolesCard(QWidget):
                 gap=8,
             )
             heading.setStretch(1, 1)
-            grid.addLayout(heading, 2 * place + 1, 0, 1, 2)
+            grid.addLayout(heading, 3 * place + 1, 0, 1, 2)
         self.setLayout(column(card(grid)))
 
     def show_roles(
@@ -103,9 +110,36 @@ class RolesCard(QWidget):
             _fill(workspace_choice, [(general, ""), (nobody, own)], models, workspace_models.get(role, ""))
             workspace_choice.setEnabled(bool(workspace))
 
+    def show_reasons(self, reasons: Mapping[FilledRole, str]) -> None:
+        """Show why the catalog chose the model of a role."""
+        for role, reason in self._reasons.items():
+            reason.setText(reasons.get(role, "") if role in FILLED_ROLES else "")
+            reason.setVisible(bool(reason.text()))
+
     def workspace_choice(self, role: Role) -> Combo:
         """Return the choice of a role in this workspace."""
         return self._workspace_choices[role]
+
+
+def reason_text(role: FilledRole, model: ModelInfo, main: ModelInfo) -> str:
+    """Return why the catalog chose a model for a role beside the main one."""
+    if role == "long":
+        return tr(
+            "From the catalog: reads {window} tokens, {main} reads {least}.",
+            window=format_tokens(model.window),
+            main=main.name,
+            least=format_tokens(main.window),
+        )
+    return tr(
+        "From the catalog: {price} per million tokens in and out, {main} costs {highest}.",
+        price=_prices(model),
+        main=main.name,
+        highest=_prices(main),
+    )
+
+
+def _prices(model: ModelInfo) -> str:
+    return f"{format_usd(model.price_in)} / {format_usd(model.price_out)}"
 
 
 def _choice(name: str) -> Combo:

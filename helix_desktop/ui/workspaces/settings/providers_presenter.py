@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 from helix_desktop.config.settings import ModelEntry, Provider
@@ -25,6 +25,8 @@ from helix_desktop.ui.settings.forms import (
     validate_provider,
 )
 from helix_desktop.ui.settings.providers.page import ProvidersPage
+from helix_desktop.ui.settings.providers.roles_card import ROLES
+from helix_desktop.ui.workspaces.settings.roles_presenter import catalog_reasons
 from helix_desktop.words.models import demo_model_name
 from helix_desktop.words.translation import Translator, translate
 
@@ -101,7 +103,7 @@ class ProvidersPresenter:
 
     async def _save(self, form: ProviderForm) -> None:
         provider = provider_from_form(form)
-        used = self._in_use(form.id or provider.name)
+        used, roles_before = self._in_use(form.id or provider.name), self._services.settings.catalog_roles
         await self._changes.save(provider, form.id, form.key)
         if used:
             await self.use(self._model_in_use(provider))
@@ -112,11 +114,21 @@ class ProvidersPresenter:
         self._stop_test()
         if self._test_task is not None:
             await asyncio.wait((self._test_task,))  # its last words would cover ours
-        lines = [CheckNotice(tr("Saved"), "ok", provider.name)]
+        lines = [CheckNotice(tr("Saved"), "ok", provider.name), *self._role_notices(roles_before)]
         if form.id not in ("", provider.name) and not form.key:
             detail = tr("The key belongs to the old name {name}. Enter it again.", name=form.id)
             lines.append(CheckNotice(tr("API key"), "failed", detail))
         self._editor.show_notices(lines)
+
+    def _role_notices(self, roles_before: Sequence[str]) -> list[CheckNotice]:
+        """Return which roles were filled from the catalog, with which model and why."""
+        settings, names = self._services.settings, {role: name for role, name, _ in ROLES}
+        reasons = catalog_reasons(settings, self._services.models.catalog)
+        return [
+            CheckNotice(translate(names[role]), "ok", f"{getattr(settings, role)} · {reason}")
+            for role, reason in reasons.items()
+            if role not in roles_before
+        ]
 
     def enter_key(self, name: str) -> None:
         """Choose a provider and give the keyboard to its key."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import msgspec
+from contextlib import suppress
 
+from helix_desktop.config.model_catalog import ModelCatalog
+from helix_desktop.config.role_suggestions import FILLED_ROLES, FilledRole, with_user_role
 from helix_desktop.config.settings import Settings
+from helix_desktop.domain.errors import HelixError
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
-from helix_desktop.ui.settings.providers.roles_card import ROLES, RolesCard
+from helix_desktop.ui.settings.providers.roles_card import ROLES, RolesCard, reason_text
 
 
 class RolesPresenter:
@@ -34,18 +37,35 @@ class RolesPresenter:
         here = {role: str(getattr(record, role)) for role, _, _ in ROLES} if record is not None else {}
         everywhere = {role: str(getattr(settings, role)) for role, _, _ in ROLES}
         self._card.show_roles(record.name if record else "", model_labels(settings), here, everywhere)
+        self._card.show_reasons(catalog_reasons(settings, self._services.models.catalog))
 
     async def _set_workspace_model(self, role: str, label: str) -> None:
         await self._services.use_model(self._active_workspace.id, label, role)
         await self._refresh()
 
     async def _set_default_model(self, role: str, label: str) -> None:
-        await self._services.save_settings(msgspec.structs.replace(self._services.settings, **{role: label}))
+        await self._services.save_settings(with_user_role(self._services.settings, role, label))
         await self._refresh()
 
     async def _refresh(self) -> None:
         await self._session_controller.show_model()
         self.show()
+
+
+def catalog_reasons(settings: Settings, catalog: ModelCatalog) -> dict[FilledRole, str]:
+    """Return why the catalog chose the model of a role, for the roles that it filled."""
+    reasons: dict[FilledRole, str] = {}
+    for role in FILLED_ROLES:
+        if role not in settings.catalog_roles:
+            continue
+        with suppress(HelixError):  # its provider may have been edited outside
+            provider, model = settings.find_model(getattr(settings, role), catalog)
+            _, _, name = settings.model.partition("/")
+            main = provider.model_info(
+                name if settings.model.startswith(f"{provider.name}/") else "", catalog
+            )
+            reasons[role] = reason_text(role, model, main)
+    return reasons
 
 
 def model_labels(settings: Settings) -> tuple[str, ...]:

@@ -1,0 +1,81 @@
+"""The models that fit the fast and the long-window role, by the published figures of a provider's models."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from helix_desktop.config.model_catalog import ModelCatalog
+from helix_desktop.config.settings import Provider, Settings
+from helix_desktop.domain.messages import ModelInfo
+
+FilledRole = Literal["fast", "long"]
+FILLED_ROLES: tuple[FilledRole, ...] = ("fast", "long")
+_LEAST_WINDOW = 32_000  # tokens of a model that reads large outputs
+_LARGER = 1.25  # a long window is worth a role of its own from so many times the main model's on
+
+
+class RoleSuggestion(msgspec.Struct, frozen=True):
+    """A model for a role, and the main model that it is cheaper or larger than."""
+
+    model: ModelInfo
+    main: ModelInfo
+
+
+def suggest_roles(
+    settings: Settings, provider: Provider, catalog: ModelCatalog
+) -> dict[FilledRole, RoleSuggestion]:
+    """Return models of this provider for the roles that nobody has set yet; none without known figures.
+
+    Only where its models answer already, or no model is chosen: what the agent reads goes to no other server
+    than the user chose.
+    """
+    owner, _, name = settings.model.partition("/")
+    if owner not in ("", provider.name) or not (provider.models or provider.default_model):
+        return {}
+    main = provider.model_info(name, catalog)
+    others = [
+        provider.model_info(entry.name, catalog) for entry in provider.models if entry.name != main.name
+    ]
+    chosen = {"fast": _fast(main, others), "long": _long(main, others)}
+    return {
+        role: RoleSuggestion(model, main)
+        for role in FILLED_ROLES
+        if (model := chosen[role]) is not None and is_open(settings, role)
+    }
+
+
+def is_open(settings: Settings, role: FilledRole) -> bool:
+    """Return True if a role has no model, and the user has not said that the main one is to do it."""
+    return not getattr(settings, role) and role not in settings.user_roles
+
+
+def with_filled_roles(settings: Settings, provider: Provider, catalog: ModelCatalog) -> Settings:
+    """Return the settings with the open roles filled from the catalog; what is set already stays."""
+    labels = {role: filled.model.label for role, filled in suggest_roles(settings, provider, catalog).items()}
+    filled_roles = tuple(dict.fromkeys((*settings.catalog_roles, *labels)))
+    return msgspec.structs.replace(settings, **labels, catalog_roles=filled_roles) if labels else settings
+
+
+def with_user_role(settings: Settings, role: str, label: str) -> Settings:
+    """Return the settings with a role's model as the user chose it; empty: the main model."""
+    catalog_roles = tuple(other for other in settings.catalog_roles if other != role)
+    user_roles = tuple(dict.fromkeys((*settings.user_roles, role)))
+    return msgspec.structs.replace(
+        settings, **{role: label}, catalog_roles=catalog_roles, user_roles=user_roles
+    )
+
+
+def _fast(main: ModelInfo, others: list[ModelInfo]) -> ModelInfo | None:
+    cheaper = [info for info in others if 0 < _price(info) < _price(main) and info.window >= _LEAST_WINDOW]
+    return min(cheaper, key=_price, default=None)
+
+
+def _long(main: ModelInfo, others: list[ModelInfo]) -> ModelInfo | None:
+    larger = [info for info in others if info.window >= _LARGER * main.window]
+    return max(larger, key=lambda info: (info.window, -_price(info)), default=None)
+
+
+def _price(info: ModelInfo) -> float:
+    return info.price_in + info.price_out

@@ -1,0 +1,75 @@
+"""Roles filled from the catalog when a provider is added."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from helix_desktop.config.model_catalog import CatalogEntry, ModelCatalog, Vendor
+from helix_desktop.config.role_suggestions import with_filled_roles, with_user_role
+from helix_desktop.config.settings import ModelEntry, Provider, Settings
+
+
+def entry(name: str, window: int, price: float) -> CatalogEntry:
+    """A published model."""
+    return CatalogEntry(names=(name,), window=window, price_in=price, price_out=4 * price)
+
+
+URL = "https://api.shop.example/v1"
+CATALOG = ModelCatalog(
+    (
+        Vendor(
+            name="shop", title="Shop", base_url=URL, dialect="openai-chat", hosts=("api.shop.example",),
+            key=True, source="its price list",
+            model=(
+                entry("best", 200_000, 4.0), entry("small", 200_000, 0.2), entry("tiny", 8_000, 0.01),
+                entry("wide", 1_000_000, 8.0), entry("twin", 200_000, 4.0),
+            ),
+        ),
+    )
+)  # fmt: skip
+
+
+def provider(*models: str, name: str = "shop", url: str = URL) -> Provider:
+    """A provider with these models, the first its default."""
+    entries = tuple(ModelEntry(name=model) for model in models)
+    return Provider(name=name, base_url=url, models=entries, default_model=models[0])
+
+
+@pytest.mark.parametrize(
+    ("models", "fast", "long"),
+    [
+        (("best", "small", "tiny", "wide"), "shop/small", "shop/wide"),  # tiny cannot read a large output
+        (("small", "best"), "", ""),  # nothing is cheaper than the main model
+        (("wide", "best", "small"), "shop/small", ""),
+        (("best", "twin"), "", ""),
+        (("best", "nobody-knows-it"), "", ""),
+    ],
+)
+def test_the_catalog_fills_what_it_knows_a_fit_for(models: tuple[str, ...], fast: str, long: str) -> None:
+    """A cheaper model reads large outputs, one with a larger window what fits no other; else the main one."""
+    filled = with_filled_roles(Settings(), provider(*models), CATALOG)
+    assert (filled.fast, filled.long) == (fast, long)
+    assert set(filled.catalog_roles) == {role for role, label in (("fast", fast), ("long", long)) if label}
+
+
+def test_what_is_set_stays() -> None:
+    """A model that stands there, and the user's word that the main one is to do it."""
+    everything = provider("best", "small", "wide")
+    own = Settings(fast="box/own", long="")
+    assert with_filled_roles(own, everything, CATALOG).fast == "box/own"
+    left = with_user_role(with_filled_roles(Settings(), everything, CATALOG), "fast", "")
+    again = with_filled_roles(left, everything, CATALOG)
+    assert (again.fast, again.long, again.catalog_roles) == ("", "shop/wide", ("long",))
+
+
+def test_nothing_goes_to_a_server_that_does_not_answer_already() -> None:
+    """While another provider's model is the main one, a new provider fills no role."""
+    settings = msgspec.structs.replace(Settings(), model="box/qwen")
+    assert with_filled_roles(settings, provider("best", "small"), CATALOG) == settings
+
+
+def test_a_server_of_its_own_has_no_published_prices() -> None:
+    """Names alone say nothing of what another server takes."""
+    local = provider("best", "small", name="local", url="http://localhost:11434/v1")
+    assert with_filled_roles(Settings(), local, CATALOG).fast == ""
