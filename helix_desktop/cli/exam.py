@@ -20,6 +20,7 @@ from helix_desktop.exam.report import format_table, to_document
 from helix_desktop.replay.recording import find_recordings
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.words.errors import error_text
+from helix_desktop.words.numbers import format_usd
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Command line")
@@ -119,3 +120,5 @@ def _print_results(
     if judge is not None:
         print_out(tr("Judging model {model}", model=judge_label))
     print_out(format_table(results))
+    if cost := sum(result.cost for result in results):
+        print_out(tr("Cost of the answers: {cost}", cost=format_usd(cost)))

@@ -41,7 +41,7 @@ class QuestionResult(msgspec.Struct, frozen=True):
     """The result of one question under one condition.
 
     `points_visible` counts the points that stood in the context before any recall. `judged` counts those that
-    the judging model found in the answer, None without one.
+    the judging model found in the answer, None without one. `cost` is in US dollars, without the judge's.
     """
 
     recording: str
@@ -55,7 +55,9 @@ class QuestionResult(msgspec.Struct, frozen=True):
     calls: tuple[ExamCall, ...]
     requests: int
     input_tokens: int
+    cached_tokens: int
     output_tokens: int
+    cost: float
     judged: int | None = None
 
     @property
@@ -149,7 +151,9 @@ class Examiner:
             calls=answer.calls,
             requests=answer.requests,
             input_tokens=answer.input_tokens,
+            cached_tokens=answer.cached_tokens,
             output_tokens=answer.output_tokens,
+            cost=answer.cost,
             judged=await self._judged(question, answer),
         )
 

@@ -10,8 +10,11 @@ import msgspec
 from helix_desktop.agent.models.completion import stream_with_retry_limit
 from helix_desktop.agent.ports import Model, Tools
 from helix_desktop.context.window.window import NO_OUTPUT
+from helix_desktop.domain.cost import call_cost
+from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.messages import (
+    CacheHints,
     Message,
     ModelRequest,
     ModelResponse,
@@ -27,6 +30,7 @@ MAX_CALLS = 8
 """Maximum number of tool calls for a question. One more is refused; then the answer counts as it is."""
 MAX_ANSWER_CHARS = 8_000
 """An answer that grows beyond this ends there."""
+_KEY_DIGITS = 16
 
 
 class ExamCall(msgspec.Struct, frozen=True):
@@ -38,13 +42,15 @@ class ExamCall(msgspec.Struct, frozen=True):
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """An answer, the calls that it took, and the tokens of all its requests."""
+    """An answer, the calls that it took, and what all its requests used; `cost` is in US dollars."""
 
     text: str
     calls: tuple[ExamCall, ...] = ()
     requests: int = 0
     input_tokens: int = 0
+    cached_tokens: int = 0
     output_tokens: int = 0
+    cost: float = 0.0
 
 
 def request_tokens(request: ModelRequest, tokens: MessageTokenCounter) -> int:
@@ -64,7 +70,9 @@ class Interview:
         self._messages = list(messages)
         self._specs = tools.specs if tools else ()
         self._calls: list[ExamCall] = []
-        self._requests = self._input_tokens = self._output_tokens = 0
+        self._usages: list[Usage] = []
+        self._prefix_length = len(self._messages) - 1
+        self._cache_key = _cache_key(self._messages[:-1])
         self._calls_refused = False
 
     async def run(self) -> Answer:
@@ -73,13 +81,7 @@ class Interview:
             may_call = self._tools is not None and not self._calls_refused
             response = await self._respond()
             if not (response.calls and may_call):
-                return Answer(
-                    response.text,
-                    tuple(self._calls),
-                    self._requests,
-                    self._input_tokens,
-                    self._output_tokens,
-                )
+                return self._answer(response.text)
             self._messages.append(
                 Message("assistant", response.text, response.calls, verbatim=response.verbatim)
             )
@@ -87,16 +89,27 @@ class Interview:
                 output = await self._output(call)
                 self._messages.append(Message("tool", output, call_id=call.id, name=call.name))
 
+    def _answer(self, text: str) -> Answer:
+        return Answer(
+            text,
+            tuple(self._calls),
+            requests=len(self._usages),
+            input_tokens=sum(usage.input for usage in self._usages),
+            cached_tokens=sum(usage.cached for usage in self._usages),
+            output_tokens=sum(usage.output for usage in self._usages),
+            cost=sum(call_cost(self._model.info, usage) for usage in self._usages),
+        )
+
     async def _respond(self) -> ModelResponse:
-        request = ModelRequest(tuple(self._messages), self._specs)
+        # All questions about a window begin alike: what the provider has cached of it is paid for once.
+        hints = CacheHints(self._cache_key, (self._prefix_length, len(self._messages)))
+        request = ModelRequest(tuple(self._messages), self._specs, cache=hints)
         response = await self._stream(request)
         usage = response.usage
         if usage is None or usage.input <= 0:
             answer = Message("assistant", response.text, response.calls)
             usage = Usage(request_tokens(request, self._tokens), self._tokens.message_tokens(answer))
-        self._requests += 1
-        self._input_tokens += usage.input
-        self._output_tokens += usage.output
+        self._usages.append(usage)
         return response
 
     async def _stream(self, request: ModelRequest) -> ModelResponse:
@@ -134,3 +147,7 @@ class Interview:
         except ToolError as error:
             return str(error)
         return result.model_text or result.content.decode("utf-8", "replace") or NO_OUTPUT
+
+
+def _cache_key(messages: Sequence[Message]) -> str:
+    return digest_of("\n".join(message.text for message in messages).encode("utf-8", "replace"))[:_KEY_DIGITS]

@@ -2942,6 +2942,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/exam.py" />
+            <source>Cost of the answers: {cost}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/move_data.py" />
             <source>Couldn't delete {paths}.</source>
             <translation type="unfinished" />
