@@ -237,13 +237,19 @@ class Tools(Protocol):
 
 
 class FileChecker(Protocol):
-    """Finds out which files of a workspace are not as they were."""
+    """Finds out which files of a workspace are not as they were; reads off the calling thread.
+
+    A file outside the workspace is never read.
+    """
+
+    async def versions(self, paths: Sequence[str]) -> tuple[FileVersion, ...]:
+        """Return the versions of these files now, without those that are no files of the workspace."""
+        ...
 
     async def check(self, versions: Sequence[FileVersion]) -> ChangeReport:
         """Return which of these files changed or are gone.
 
-        A file outside the workspace is never read; one that a link now leads out to counts as gone. Reads no
-        more than a bounded number of bytes, off the calling thread.
+        One that a link now leads out to counts as gone. Reads a bounded number of bytes.
         """
         ...
 

@@ -31,6 +31,10 @@ class Files(Protocol):
         """Return a file's version now."""
         ...
 
+    async def versions(self, paths: Sequence[str]) -> tuple[FileVersion, ...]:
+        """Return the versions of these files now."""
+        ...
+
     async def check(self, versions: Sequence[FileVersion]) -> ChangeReport:
         """Return which of these files changed or are gone."""
         ...
@@ -81,7 +85,8 @@ def fingerprint(data: bytes) -> str:
 async def test_changed_and_removed_files_are_found_and_no_others(files: Files) -> None:
     for name in ("same", "again", "other", "gone"):
         files.write(name, name.encode())
-    versions = [files.version(name) for name in ("gone", "same", "other", "again")]
+    versions = await files.versions(["gone", "same", "missing", "other", "again"])
+    assert versions == tuple(files.version(name) for name in ("gone", "same", "other", "again"))
     assert await files.check(versions) == ChangeReport()
     files.write("again", b"again")
     files.write("other", b"third")
@@ -105,6 +110,7 @@ async def test_a_link_out_of_the_workspace_is_never_read(workspace: WorkspaceFil
     (workspace.root / "folder/outside.txt").unlink()
     (workspace.root / "folder").rmdir()
     (workspace.root / "folder").symlink_to(workspace.root.parent)
+    assert await workspace.versions(["a.txt", "folder/outside.txt", "../outside.txt"]) == ()
     report = await workspace.check(versions)
     assert [(file.path, file.is_gone, file.after) for file in report.files] == [
         ("a.txt", True, ""),

@@ -31,6 +31,10 @@ class MemoryFiles:
         data, write = self._files[path]
         return FileVersion(path, len(data), write, write, digest_of(data)[:FINGERPRINT_DIGITS])
 
+    async def versions(self, paths: Sequence[str]) -> tuple[FileVersion, ...]:
+        """Return the versions of these files now, of those that exist."""
+        return tuple(self.version(path) for path in paths if path in self._files)
+
     async def check(self, versions: Sequence[FileVersion]) -> ChangeReport:
         """Return which of these files changed or are gone."""
         self.check_count += 1

@@ -5,13 +5,17 @@ from __future__ import annotations
 import asyncio
 import logging
 
+import msgspec
+
 from helix_desktop.agent.ports import FileChecker
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.files import FilesChanged
+from helix_desktop.domain.files.use import file_use
+from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.tools import ApprovalRequest, ToolResult
 
-_MAX_FILES = 300  # files in one check: about 20 ms where none changed
+_MAX_FILES = 300  # files in one check: 20 to 60 ms in a thread
 _DEADLINE_S = 2.0  # seconds: a disk that does not answer holds up no turn
 log = logging.getLogger(__name__)
 
@@ -22,12 +26,27 @@ class FileChanges:
     def __init__(self, runtime: SessionRuntime, checker: FileChecker | None) -> None:
         self._runtime, self._checker = runtime, checker
 
-    async def record_after(self, call_id: str, request: ApprovalRequest | None, result: ToolResult) -> None:
-        """Record what a call changed, unless all that it can change is known.
+    async def with_versions(
+        self, call: ToolCall, request: ApprovalRequest | None, result: ToolResult
+    ) -> ToolResult:
+        """Return the result of a call with the versions of the files that it names, if it has none.
 
-        Reading calls need no approval, edits and writes say themselves what they wrote.
+        So what `cat` or an MCP tool reads or writes is followed like what our own tools do.
         """
-        if result.subagent or (request is not None and request.kind not in ("edit", "fetch")):
+        use = file_use(call) if result.ok and not result.files and _may_change_files(request) else None
+        if self._checker is None or use is None:
+            return result
+        try:
+            async with asyncio.timeout(_DEADLINE_S):
+                versions = await self._checker.versions(use.paths)
+        except (HelixError, OSError) as error:
+            log.warning("the versions of files could not be read: %s", error)
+            return result
+        return msgspec.structs.replace(result, files=versions)
+
+    async def record_after(self, call_id: str, request: ApprovalRequest | None, result: ToolResult) -> None:
+        """Record what a call changed, unless all that it can change is known."""
+        if result.subagent or _may_change_files(request):
             await self.record(call_id)
 
     async def record(self, call_id: str = "") -> None:
@@ -54,3 +73,8 @@ class FileChanges:
             return [FilesChanged(changed, call_id, unchecked)] if changed else []
 
         await self._runtime.session.record_decided(decide)
+
+
+def _may_change_files(request: ApprovalRequest | None) -> bool:
+    """Return False for calls that only read: they need no approval; and for edits: they name their files."""
+    return request is not None and request.kind not in ("edit", "fetch")

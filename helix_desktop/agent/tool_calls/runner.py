@@ -168,6 +168,7 @@ class ToolRunner:
             result = _unexpected_failure(call, error)
         if running.stopped and not result.ok:
             result = msgspec.structs.replace(result, stopped=True)
+        result = await self._file_changes.with_versions(call, request, result)
         await self._record(call, result, started_at_ms, held_outputs)
         await self._file_changes.record_after(call.id, request, result)
 

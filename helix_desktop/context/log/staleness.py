@@ -15,16 +15,9 @@ import msgspec
 
 from helix_desktop.domain.events.files import FilesChanged
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
-from helix_desktop.domain.files.use import (
-    ALL_LINES,
-    UNKNOWN_LINES,
-    FileUse,
-    Lines,
-    command_text,
-    file_use,
-    is_test_command,
-    is_todo_tool,
-)
+from helix_desktop.domain.files.command import is_test_command
+from helix_desktop.domain.files.lines import ALL_LINES, UNKNOWN_LINES, Lines
+from helix_desktop.domain.files.use import FileUse, command_text, file_use, is_todo_tool
 from helix_desktop.domain.files.version import FileVersion
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.tool_call_target import tool_kind
@@ -196,6 +189,8 @@ class Staleness:
                 self._add_change(seq, call, output, use, is_ok)
             elif tool_kind(call.name) == "command":
                 self._add_run(seq, call)
+                if use is not None and is_ok:
+                    self._add_read(seq, output, use)
             else:
                 self._add_finding(seq, call, output, use)
 

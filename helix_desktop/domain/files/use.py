@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 import msgspec
 
+from helix_desktop.domain.files.command import command_of, folder_of, printed_file
+from helix_desktop.domain.files.lines import ALL_LINES, TO_THE_END, UNKNOWN_LINES, Lines
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.tool_call_target import PATCHED, decode_arguments, tool_kind, tool_words
-
-TO_THE_END = 1 << 62  # the last line of a range that has no end
 
 _PATH_KEYS = (
     "file_path", "path", "notebook_path", "filename", "file", "file_name", "target_file", "relative_path",
@@ -24,29 +23,8 @@ _EDITOR_COMMANDS: Mapping[str, FileAction] = {
     "view": "read", "create": "write", "str_replace": "edit", "insert": "edit", "undo_edit": "edit"
 }  # fmt: skip
 _CONTENT_WORDS = frozenset({"read", "view", "cat", "open"})  # in the name of a tool that returns the lines
-_TEST_COMMAND = re.compile(
-    r"\b(?:pytest|unittest|tox|nox|jest|vitest|mocha|ctest|rspec|phpunit|mypy|ruff|tsc)\b"
-    r"|\b(?:make|npm|pnpm|yarn|bun|deno|go|cargo|mvn|gradlew?|dotnet|swift|mix|rake|bazel|just|mise)\b[^|;&]*"
-    r"\b(?:tests?|check|verify|lint|build)\b"
-    r"|(?:^|[\s/;&|])(?:run[_-])?tests?(?:\.\w+)?(?:\s|$)"
-)
 
 FileAction = Literal["read", "write", "edit"]
-
-
-class Lines(msgspec.Struct, frozen=True):
-    """A range of lines, from 1, both ends included; an empty one stands for a part that is not known."""
-
-    first: int = 1
-    last: int = TO_THE_END
-
-    def covers(self, other: Lines) -> bool:
-        """Return True if all of another range lies in this one; all lines cover also what is not known."""
-        return self == ALL_LINES or self.first <= other.first <= other.last <= self.last
-
-
-ALL_LINES = Lines()
-UNKNOWN_LINES = Lines(1, 0)
 
 
 class FileUse(msgspec.Struct, frozen=True):
@@ -64,11 +42,13 @@ class FileUse(msgspec.Struct, frozen=True):
 
 
 def file_use(call: ToolCall) -> FileUse | None:
-    """Return what a call does with files; None if it names none, or only lists or searches."""
+    """Return what a call does with files; None if it names none, or only lists, searches or runs."""
     kind, args = tool_kind(call.name), decode_arguments(call.arguments)
     if not isinstance(args, dict):
         paths = tuple(dict.fromkeys(PATCHED.findall(call.arguments)))
         return FileUse("edit", paths) if kind == "edit" and paths else None
+    if kind == "command":
+        return _command_use(command_of(args), folder_of(args))
     action = _EDITOR_COMMANDS.get(str(args.get("command"))) if kind in ("edit", "other") else None
     if action is None and kind in ("read", "write", "edit"):
         action = kind
@@ -84,6 +64,13 @@ def file_use(call: ToolCall) -> FileUse | None:
     )
 
 
+def _command_use(command: str, folder: str) -> FileUse | None:
+    if patched := tuple(dict.fromkeys(PATCHED.findall(command))):
+        return FileUse("edit", patched)
+    printed = printed_file(command, folder)
+    return FileUse("read", (printed[0],), printed[1]) if printed else None
+
+
 def is_todo_tool(name: str) -> bool:
     """Return True for a tool that holds an agent's list of things to do: todo, TodoWrite, update_plan."""
     words = tool_words(name)
@@ -93,18 +80,8 @@ def is_todo_tool(name: str) -> bool:
 def command_text(call: ToolCall) -> str:
     """Return the command of a call and the folder that it runs in, on one line; all arguments if unknown."""
     args = decode_arguments(call.arguments)
-    command = (args.get("command") or args.get("cmd")) if isinstance(args, dict) else None
-    if isinstance(command, list):
-        command = " ".join(map(str, command))
-    if not isinstance(command, str):
-        return call.arguments
-    folder = next((str(args[key]) for key in ("folder", "cwd", "workdir") if args.get(key)), "")
-    return " ".join(f"{folder} {command}".split())
-
-
-def is_test_command(command: str) -> bool:
-    """Return True if a command looks as if it ran tests, a build or a linter."""
-    return bool(_TEST_COMMAND.search(command))
+    command = command_of(args) if isinstance(args, dict) else ""
+    return " ".join(f"{folder_of(args)} {command}".split()) if command else call.arguments
 
 
 def _paths_in(args: Mapping[str, Any]) -> Iterator[str]:

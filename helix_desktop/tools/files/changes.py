@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Sequence
+from contextlib import suppress
 
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.files.version import FINGERPRINT_DIGITS, ChangedFile, ChangeReport, FileVersion
@@ -39,6 +40,17 @@ class JailedFileChecker:
     def __init__(self, jail: Jail) -> None:
         self._jail = jail
         self._touched: dict[FileVersion, FileStamp] = {}  # stamps of files whose bytes proved to be the same
+
+    async def versions(self, paths: Sequence[str]) -> tuple[FileVersion, ...]:
+        """Return the versions of these files now, without those that are no files of the workspace."""
+        return await asyncio.to_thread(self._versions, tuple(paths))
+
+    def _versions(self, paths: Sequence[str]) -> tuple[FileVersion, ...]:
+        versions: list[FileVersion] = []
+        for path in paths:
+            with suppress(ToolError), self._jail.open_file(path) as opened:
+                versions.append(version_of(opened))
+        return tuple(versions)
 
     async def check(self, versions: Sequence[FileVersion]) -> ChangeReport:
         """Return which of these files changed; reads them in a thread."""

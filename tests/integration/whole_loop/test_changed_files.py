@@ -72,6 +72,20 @@ async def test_a_command_that_changes_what_was_read_is_noticed(tmp_path: Path) -
         await rig.assert_consistent()
 
 
+async def test_what_a_command_prints_is_followed_like_a_read(tmp_path: Path) -> None:
+    """In the folder that it runs in; by its edits and by commands."""
+    async with loop_rig(tmp_path, Caller()) as rig:
+        (rig.root / "src").mkdir()
+        (rig.root / "src/a.txt").write_text("1\n2\n3\n")
+        in_folder = ("run_command", {"command": "cat a.txt", "folder": "src"})
+        assert await ask(rig, run("cd src && sed -n 1,2p a.txt"), in_folder) == []
+        (changed,) = await ask(rig, run("echo 4 >> src/a.txt"))
+        assert [file.path for file in changed.files] == ["src/a.txt"]
+        outputs = [answer.digest for answer in rig.events(ToolAnswered)]
+        stale = rig.conversation.session.transcript.stale_digests
+        assert [digest in stale for digest in outputs] == [True, True, False]
+
+
 async def test_what_the_user_changes_between_two_turns_is_noticed(tmp_path: Path) -> None:
     """Before the turn begins, also after a restart: the versions are in the log."""
     async with loop_rig(tmp_path, Caller()) as rig:

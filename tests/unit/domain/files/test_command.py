@@ -1,0 +1,67 @@
+"""Which file a command prints, and which commands look like tests."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helix_desktop.domain.files.command import is_test_command, printed_file
+from helix_desktop.domain.files.lines import ALL_LINES, UNKNOWN_LINES, Lines
+
+
+@pytest.mark.parametrize(
+    ("command", "path", "lines"),
+    [
+        ("cat a.py", "a.py", ALL_LINES),
+        ("cd src && cat 'my file.py' 2>/dev/null", "src/my file.py", ALL_LINES),
+        ("sed -n '1,80p' src/x.rs", "src/x.rs", Lines(1, 80)),
+        ("nl -ba x.py | sed -n '10,20p'", "x.py", Lines(10, 20)),
+        ("head -n 50 a.py", "a.py", Lines(1, 50)),
+        ("cat a.py | head", "a.py", Lines(1, 10)),
+        ("head -c 50 a.py", "a.py", UNKNOWN_LINES),
+        ("tail -30 a.py", "a.py", UNKNOWN_LINES),
+    ],
+)
+def test_a_command_that_only_prints_a_file_reads_it(command: str, path: str, lines: Lines) -> None:
+    assert printed_file(command) == (path, lines)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cat a.py b.py",
+        "cat a.py && ls",
+        "cat > a.py",
+        "cat *.py",
+        "cat a.py | grep b",
+        "sed -i s/a/b/ x",
+        "cat 'x",
+        "cat",
+    ],
+)
+def test_any_other_command_does_not(command: str) -> None:
+    assert printed_file(command) is None
+
+
+@given(st.text("cathedsnl -|&'\"01,p.x/", max_size=30))
+def test_no_command_is_too_odd_to_be_looked_at(command: str) -> None:
+    printed = printed_file(command)
+    assert printed is None or printed[0]
+
+
+@pytest.mark.parametrize(
+    ("command", "is_test"),
+    [
+        ("pytest -q tests/unit", True),
+        ("mise run test 2>&1 | head", True),
+        ("npm run lint", True),
+        ("./run_tests.sh -v", True),
+        ("cargo test --all", True),
+        ("git log --oneline", False),
+        ("ls latest", False),
+        ("go run ./cmd", False),
+    ],
+)
+def test_commands_that_look_like_tests(command: str, is_test: bool) -> None:
+    assert is_test_command(command) == is_test
