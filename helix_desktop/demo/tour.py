@@ -19,7 +19,6 @@ from helix_desktop.demo.session_checks import DemoCheck, answers_in, check_sessi
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.domain.events.session import AssistantSpoke
-from helix_desktop.domain.events.summary import ObservationsPlaced
 from helix_desktop.domain.user_text import TextContext
 from helix_desktop.providers.demo.script import read_scripts
 from helix_desktop.services.sample_workspaces import SAMPLES, add_sample
@@ -159,17 +158,14 @@ class Tour:
         self._add_check(_undo_name(name), is_restored, change)
 
     async def _undo_the_fold(self, conversation: Conversation) -> None:
-        """Undo a fold and redo it; one inside a handover or observations needs those undone first."""
-        transcript = conversation.session.transcript
+        """Undo a fold and redo it; one inside handovers or observations needs those undone first."""
+        rewrites = conversation.session.transcript.rewrites
         undone: list[int] = []
-        for covering in (
-            transcript.rewrites.active_handovers,
-            transcript.rewrites.of_kind(ObservationsPlaced),
-        ):
-            if covering and not self._folds(conversation):
+        for seq in sorted((*rewrites.active_handovers, *rewrites.placed_observations), reverse=True):
+            if not self._folds(conversation):
                 before = conversation.window.measure()[0]
-                undone.append(max(covering))
-                self._controllers.rewrites.undo(undone[-1])
+                undone.append(seq)
+                self._controllers.rewrites.undo(seq)
                 await self._changed(conversation, before)
         if folds := self._folds(conversation):
             await self._undo_and_redo_one(conversation, "fold", max(folds))

@@ -109,7 +109,7 @@ class WindowRewriter:
         if is_rewriting:
             return PlacementReason.REWRITE
         _, gauge = self.measure()
-        reached = gauge.used >= policy.observe_place_at * gauge.window
+        reached = gauge.used >= _placement_threshold(policy) * gauge.window
         return PlacementReason.THRESHOLD if reached else None
 
     async def place_observations(self, observations_seq: int, reason: PlacementReason) -> bool:
@@ -119,7 +119,7 @@ class WindowRewriter:
         """
 
         policy = self._runtime.policy
-        threshold = policy.observe_place_at if reason is PlacementReason.THRESHOLD else 0.0
+        threshold = _placement_threshold(policy) if reason is PlacementReason.THRESHOLD else 0.0
 
         def decide() -> list[Event]:
             if observation.pending_observations(self._runtime.transcript) != observations_seq:
@@ -230,6 +230,11 @@ def note_text(
         max_tokens = fold.condensed_tokens(policy, window)
         return fold_note.render_condensed_note(items, digest, entries, max_tokens, policy)
     return fold_note.render_fold_note(items, digest, entries)
+
+
+def _placement_threshold(policy: ContextPolicy) -> float:
+    """Return the share of the window at which prepared observations are placed: before a handover at last."""
+    return min(policy.observe_place_at, policy.handover_at)
 
 
 def _is_same(

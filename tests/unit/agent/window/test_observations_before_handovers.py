@@ -9,7 +9,13 @@ import msgspec
 
 from helix_desktop.context.summaries.observation import TITLE
 from helix_desktop.context.summaries.observation_task import REFINE
-from helix_desktop.domain.events.summary import HandoverMade, ObservationsFailed, ObservationsMade
+from helix_desktop.domain.events.rewrite_kinds import PlacementReason
+from helix_desktop.domain.events.summary import (
+    HandoverMade,
+    ObservationsFailed,
+    ObservationsMade,
+    ObservationsPlaced,
+)
 from helix_desktop.domain.messages import ModelRequest
 from tests.support.agent_rig import AgentRig
 from tests.support.observation_rig import PLACE_AT_ONCE, next_request_text, run_turns, thinking_turn_script
@@ -76,4 +82,19 @@ async def test_a_handover_waits_for_observations_that_are_being_written() -> Non
     assert rig.events(HandoverMade) == []
     assert len(rig.events(ObservationsMade)) >= 1
     assert rig.conversation.window.measure()[1].pressure == "none"
+    await rig.assert_consistent()
+
+
+async def test_prepared_observations_are_placed_before_a_handover() -> None:
+    """Also where their own threshold lies above the handover's: it would drop them unused."""
+    policy = msgspec.structs.replace(PLACE_AT_ONCE, observe_place_at=0.9, handover_least_messages=2)
+    rig = AgentRig(ScriptedModel(thinking_turn_script()), policy)
+    await rig.begin()
+    await run_turns(rig, 4)
+    assert len(rig.events(ObservationsMade)) == 1
+    assert rig.events(ObservationsPlaced) == []
+    await run_turns(rig, 3, 1_450)
+    (placed, *_) = rig.events(ObservationsPlaced)
+    assert (placed.reason, placed.threshold) == (PlacementReason.THRESHOLD, policy.handover_at)
+    assert rig.events(HandoverMade) == []
     await rig.assert_consistent()
