@@ -40,11 +40,15 @@ def exam(args: argparse.Namespace) -> int:
             model = await _model(services, args)
             judge = await services.models.adhoc(args.judge, args.base_url, 0) if args.judge else None
         except HelixError as error:
-            return _print_not_measured(args, error, parts)
+            _print_not_measured(args, error, parts)
+            return USAGE
         results, failure = await _examine(Examiner(model, policy, judge), parts)
-        _print_results(args, model, judge, results)
+        if results:
+            _print_results(args, model, judge, results)
+        else:
+            _print_not_measured(args, failure or _too_small_error(model), parts)
         if failure is None:
-            return 0
+            return 0 if results else USAGE
         print_notice(error_text(failure))
         return FAILED
 
@@ -84,14 +88,21 @@ async def _examine(
     return results, None
 
 
-def _print_not_measured(args: argparse.Namespace, error: HelixError, parts: Sequence[ExamPart]) -> int:
+def _too_small_error(model: Model) -> InvalidInput:
+    return InvalidInput(
+        text("No recording fits the context window under this policy."),
+        text("The model has {window} tokens.", window=model.info.window),
+        text("Choose a model with a larger context window, or another policy."),
+    )
+
+
+def _print_not_measured(args: argparse.Namespace, error: HelixError, parts: Sequence[ExamPart]) -> None:
     reason = join_sentences(error.what, error.why, error.fix)
     if args.json:
         questions = sum(len(part.questions) for part in parts)
         print_out(json.dumps({"measured": False, "reason": str(reason), "questions": questions}, indent=1))
     else:
         print_out(tr("Not measured. {reason}", reason=translate(reason)))
-    return USAGE
 
 
 def _print_results(
@@ -101,9 +112,6 @@ def _print_results(
     if args.json:
         document = to_document(results, model.info, args.policy, judge_label)
         print_out(json.dumps(document, indent=1))
-        return
-    if not results:
-        print_out(tr("Not measured. {reason}", reason=tr("No question was answered.")))
         return
     question_count = len({result.id for result in results})
     recording_count = len({result.recording for result in results})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, zip_longest
 from pathlib import Path
@@ -18,7 +19,7 @@ from helix_desktop.config.paths import resources_dir
 from helix_desktop.config.prompts import load_prompts
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.prompt_version import split_versions
-from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.errors import InvalidInput, RequestTooLarge
 from helix_desktop.domain.messages import Message, ModelRequest
 from helix_desktop.domain.user_text import TextContext
 from helix_desktop.exam.interview import Answer, ExamCall, Interview, request_tokens
@@ -113,18 +114,22 @@ class Examiner:
 
     async def examine(self, part: ExamPart) -> AsyncIterator[QuestionResult]:
         """Yield each result; a condition that doesn't fit the model's window has none. Raises ModelError."""
-        window = await asyncio.to_thread(replay_window, part.path, self._policy, self._model.info.window)
         history = await asyncio.to_thread(replay_history, part.path)
-        descriptions = resources_dir() / "prompts" / "tools"
-        tools = create_cache_tools(window.contents, descriptions, self._tokens.count, window.session)
-        for condition in CONDITIONS:
-            messages = history if condition == "whole_history" else window
+        windows: dict[Condition, ReplayedWindow] = {"whole_history": history}
+        with suppress(RequestTooLarge):  # a policy may leave more than fits; off always does
+            window = await asyncio.to_thread(replay_window, part.path, self._policy, self._model.info.window)
+            windows |= {"recall": window, "no_recall": window}
+        for condition in filter(windows.get, CONDITIONS):
+            window = windows[condition]
+            tools = self._recall_tools(window) if condition == "recall" else None
             for question in part.questions:
-                result = await self._ask(
-                    part, question, condition, messages, tools if condition == "recall" else None
-                )
+                result = await self._ask(part, question, condition, window, tools)
                 if result is not None:
                     yield result
+
+    def _recall_tools(self, window: ReplayedWindow) -> Tools:
+        descriptions = resources_dir() / "prompts" / "tools"
+        return create_cache_tools(window.contents, descriptions, self._tokens.count, window.session)
 
     async def _ask(
         self,

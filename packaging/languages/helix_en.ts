@@ -2932,6 +2932,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/exam.py" />
+            <source>Choose a model with a larger context window, or another policy.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/cache/cleanup.py" />
             <source>Copy the 64 digits from the marker in the conversation.</source>
             <translation type="unfinished" />
@@ -3060,7 +3065,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/cli/exam.py" />
-            <source>No question was answered.</source>
+            <source>No recording fits the context window under this policy.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -3238,6 +3243,11 @@
         <message>
             <location filename="../../helix_desktop/cli/backup.py" />
             <source>The log of session {session} is damaged and isn't in the file.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/exam.py" />
+            <source>The model has {window} tokens.</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections import Counter
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 import pytest
 
 from helix_desktop.exam.questions import Question, QuestionFile, read_questions
-from helix_desktop.exam.scoring import normalize, score
+from helix_desktop.exam.scoring import is_visible, normalize, score
 from helix_desktop.replay.recording import read_messages, recording_digest
 
 HERE = Path(__file__).parent
@@ -56,9 +55,10 @@ def _missing(question: Question, messages: list[dict[str, Any]]) -> list[str]:
         f"{question.id}: {point.proof!r} in message {number}"
         for point in question.points
         for number in point.messages
-        if _normalized_json(point.proof) not in _normalized_json(messages[number - 1])
+        if not is_visible(_words(messages[number - 1]), point)
     ]
 
 
-def _normalized_json(value: object) -> str:
-    return normalize(json.dumps(value, ensure_ascii=False))
+def _words(message: dict[str, Any]) -> str:
+    calls = (call["arguments"] for call in message.get("tool_calls", ()))
+    return normalize("\n".join((message["content"], *calls)))

@@ -156,6 +156,20 @@ async def test_a_model_that_never_recalls_or_is_wrong_scores_so(part: ExamPart, 
         assert [result.calls for result in results] == [()] * 6
 
 
+async def test_what_does_not_fit_is_left_out(part: ExamPart, http: HttpClient) -> None:
+    async with ChatServer(lambda _request: text_reply("No idea.")) as server:
+        counts = {}
+        for window, policy in ((WINDOW, "off"), (8_000, "balanced"), (8_000, "off")):
+            model = connect_model(
+                "openai-chat", ModelInfo("local", "scripted", window, reserve=100), server.base_url, http=http
+            )
+            examiner = Examiner(model, PROFILES[policy])
+            counts[policy, window] = [result.condition async for result in examiner.examine(part)]
+    assert counts["off", WINDOW] == [condition for condition in CONDITIONS for _ in range(2)]
+    assert counts["balanced", 8_000] == ["recall", "recall", "no_recall", "no_recall"]
+    assert counts["off", 8_000] == []
+
+
 async def test_calls_are_limited(part: ExamPart, http: HttpClient) -> None:
     def caller(request: dict[str, Any]) -> Reply:
         return StreamedReply(Call("list_cached_content")) if "tools" in request else text_reply("Port 1.")
