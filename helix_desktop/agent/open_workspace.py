@@ -198,6 +198,7 @@ class OpenWorkspace:
                     policy, model, role, permissions, own.roles
                 ),
                 self._release_subagent,
+                self._subagent_policy,
             )
         own_summary = _find_summary(listed, session_id)
         ratios = own_summary.ratios if own_summary is not None else None
@@ -218,6 +219,10 @@ class OpenWorkspace:
                 if summary.parent == session_id
             },
         )
+
+    def _subagent_policy(self) -> ContextPolicy | None:
+        """Return the policy that subagents start with now; None: the workspace's."""
+        return self._policy.for_subagents()
 
     def _parent_budget(self, parent: str) -> SessionBudget | None:
         """Return the budget of a subagent's parent session; None while that is not open."""

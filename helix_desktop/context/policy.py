@@ -16,6 +16,8 @@ from helix_desktop.domain.user_text import TextContext, UserText
 _text = TextContext("Settings: Policy")
 
 SweepMode = Literal["rent", "fixed", "at once"]
+SubagentProfile = Literal["same", "lean", "balanced", "classic", "plain"]
+"""The profile of a workspace's subagents; "same": they work under the workspace's own numbers."""
 REFERENCE_WINDOW = 128_000  # tokens of the window that the numbers below were measured for
 _MIN_SCALE = 0.125
 
@@ -32,6 +34,7 @@ class ContextPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
     profile: str = "balanced"
     enabled: bool = True
+    subagent_profile: SubagentProfile = "lean"
     intake_above: int = 4_000
     intake_ask: bool = True
     intake_deadline_s: int = 10
@@ -86,6 +89,13 @@ class ContextPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
             if self.panic_to == self.panic_at:
                 raise ValueError(_text("{lower} must be below {upper}", lower=lower, upper=upper))
             raise ValueError(_text("{lower} must not be above {upper}", lower=lower, upper=upper))
+
+    def for_subagents(self) -> ContextPolicy | None:
+        """Return the subagents' policy, with this one's spending limits; None if they share this one."""
+        if not self.enabled or self.subagent_profile == "same":
+            return None
+        limits = {name: getattr(self, name) for name in ("budget_tokens", "budget_cost", "ask_above")}
+        return msgspec.structs.replace(PROFILES[self.subagent_profile], **limits)
 
     def unattended_tokens(self, window: int) -> int:
         """Return the tokens background work may read without asking in such a window; 0: unlimited."""

@@ -11004,6 +11004,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
+            <source>A subagent keeps the profile it starts with. Budgets are those of this workspace.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/form.py" />
             <source>After a longer pause a quarter of the smallest batch is enough: the provider reads the whole request again anyway. Where Helix asked for a longer lifetime, that counts.</source>
             <translation type="unfinished" />
         </message>
@@ -11126,7 +11131,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
-            <source>Digits of the digest in a marker</source>
+            <source>Digest in a marker</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11370,6 +11375,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
+            <source>Profile for subagents</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/form.py" />
             <source>Provider cache expires after</source>
             <translation type="unfinished" />
         </message>
@@ -11397,6 +11407,11 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/page.py" />
             <source>Restore my changes to {profile}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/form.py" />
+            <source>Same as this workspace</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11558,6 +11573,11 @@
         <message>
             <location filename="../../helix_desktop/ui/workspaces/settings/policy_presenter.py" />
             <source>Your stored changes conflict with your current ones.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/form.py" />
+            <source>hex digits</source>
             <translation type="unfinished" />
         </message>
         <message>

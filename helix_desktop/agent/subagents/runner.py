@@ -67,11 +67,13 @@ class SubagentFactory:
     """Creates and releases the conversations of one session's subagents.
 
     `create` returns one without a log; default: the workspace's policy and the model of the role. `release`
-    takes the session of a subagent that has ended.
+    takes the session of a subagent that has ended. `policy` returns what the workspace's policy says for
+    subagents; None: they share it.
     """
 
     create: Callable[[ContextPolicy | None, Model | None, ModelRole], Awaitable[SubagentConversation]]
     release: Callable[[str], Awaitable[None]]
+    policy: Callable[[], ContextPolicy | None]
 
 
 class SubagentRunner:
@@ -103,6 +105,7 @@ class SubagentRunner:
         session of its log; ToolError without a task, or where subagents are not allowed; StoreError.
         """
         factory = self._require_factory(task)
+        policy = policy or factory.policy()
         subagent = await factory.create(policy, model, role)
         monitor = self._running[subagent.session.id] = SubagentMonitor(subagent, self._session, call_id)
         try:

@@ -103,7 +103,13 @@ def _share(
 
 def _general(policy: ContextPolicy) -> PolicyGroup:
     note = tr("Off: requests are sent unchanged. One that doesn't fit is stopped with an error.")
-    return PolicyGroup(tr("General"), "", (_field(policy, "enabled", tr("Manage the context"), "", note),))
+    subagents = tr("A subagent keeps the profile it starts with. Budgets are those of this workspace.")
+    profiles = [(name, _profile(name).title) for name in PROFILES if name != "off"]
+    return PolicyGroup(tr("General"), "", (
+        _field(policy, "enabled", tr("Manage the context"), "", note),
+        _field(policy, "subagent_profile", tr("Profile for subagents"), "", subagents,
+               choices=(("same", tr("Same as this workspace")), *profiles)),
+    ))  # fmt: skip
 
 
 def _cached_outputs(policy: ContextPolicy) -> PolicyGroup:
@@ -127,7 +133,7 @@ def _cached_outputs(policy: ContextPolicy) -> PolicyGroup:
         field("protect_recalls", tr("Keep outputs recalled at least"), tr("times"),
               tr("Keeps the newest copy of what the agent recalls again and again. 0 turns this off.")),
         field("least_saving", tr("A marker saves at least"), tokens, tr("Smaller outputs stay as they are.")),
-        field("handle_digits", tr("Digits of the digest in a marker"), "",
+        field("handle_digits", tr("Digest in a marker"), tr("hex digits"),
               tr("The agent recalls an output by them. 64 is the whole digest."), minimum=8, maximum=64),
         field("sweep_min", tr("Smallest batch"), tokens,
               tr("When it pays off: smaller batches wait.")),

@@ -8,7 +8,7 @@ import pytest
 from helix_desktop.agent.session_updates import ApprovalRequested, ResponseDelta
 from helix_desktop.agent.subagents.runner import SubagentResult
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.events.rewrite import SweepMade
 from helix_desktop.domain.events.session import (
@@ -55,7 +55,10 @@ async def test_several_subagents_run_concurrently() -> None:
     alpha, beta = await rig.subagent_sessions()
     for child, call, task in ((alpha, "c0", "alpha"), (beta, "c1", "beta")):
         log = [recorded.event for recorded in await rig.stored_log(child)]
-        assert log[0] == SessionStarted(task, rig.conversation.session.id, call)
+        assert isinstance(log[0], SessionStarted)
+        assert msgspec.structs.replace(log[0], policy={}) == SessionStarted(
+            task, rig.conversation.session.id, call
+        )
         assert log[-1] == TurnEnded("done")
         (answer,) = [event for event in rig.events(ToolAnswered) if event.call_id == call]
         assert answer.subagent == child
@@ -144,7 +147,30 @@ async def test_a_subagent_s_own_policy_applies() -> None:
     await rig.assert_consistent()
 
 
-async def test_the_default_policy_is_the_workspace_s() -> None:
+async def test_subagents_have_the_profile_that_the_workspace_names() -> None:
+    """Lean at first, with the workspace's budget; recorded, so that it stays what they began with."""
+    limited = msgspec.structs.replace(PROFILES["classic"], budget_tokens=900_000)
+    rig = SubagentRig({PARENT_PROMPT: delegate_script("alpha")}, limited)
+    await rig.begin()
+    await rig.conversation.run(PARENT_PROMPT)
+    (child,) = await rig.subagent_sessions()
+    started = (await rig.stored_log(child))[0].event
+    assert isinstance(started, SessionStarted)
+    assert started.policy["profile"] == "lean"
+    opened = (await rig.workspace.open_session(child)).session.transcript.session_policy
+    assert opened is not None
+    assert opened.protect_steps == PROFILES["lean"].protect_steps
+    assert opened.budget_tokens == 900_000
+
+
+@pytest.mark.parametrize("name", ["same", "off"])
+def test_subagents_can_share_the_workspace_s_policy(name: str) -> None:
+    """On the user's word, and where nothing is managed."""
+    policy = PROFILES["off"] if name == "off" else ContextPolicy(subagent_profile="same")
+    assert policy.for_subagents() is None
+
+
+async def test_a_shared_policy_is_the_workspace_s() -> None:
     """A change for the workspace applies to its subagents from the next step on."""
     outputs = [
         tool_call_reply(("say", {"text": "words " * 40, "times": 3}), id_prefix=f"k{step}")
@@ -154,7 +180,8 @@ async def test_the_default_policy_is_the_workspace_s() -> None:
         {
             PARENT_PROMPT: delegate_script("alpha"),
             "alpha": replies_in_order(tool_call_reply(("wait", {}), id_prefix="w-"), *outputs),
-        }
+        },
+        ContextPolicy(subagent_profile="same"),
     )
     await start_subagents(rig, 1)
     rig.workspace.policy = SWEEPING
