@@ -12,23 +12,40 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem, PinnedCopy, SummaryBlock, WindowEntry
 from helix_desktop.context.window.window import Window
 from helix_desktop.domain.events.session import UserSpoke
-from helix_desktop.domain.messages import RequestLayers
+from helix_desktop.domain.messages import Message, RequestLayers
 
 _HASH_BYTES = 4
+_LOOK_BACK = 18
+"""Blocks before a breakpoint in which a provider finds what it stored.
+
+Anthropic looks at 20 ("Prompt caching", November 2026).
+"""
 
 
 def layer_ends(window: Window, transcript: Transcript) -> tuple[int, ...]:
     """Return after how many messages a layer ends that later requests keep, in order; at most two.
 
-    The first is the end of handover, observations and notes (without them that of the user's first messages),
-    the second the end of what the request before had and this one still has.
+    The ends of handover, observations and notes (without them of the user's first messages), and of what the
+    next sweep leaves as it is. Where a provider would not find what the request before had from these or from
+    the end, the end of that takes the place of the first.
     """
-    entries, opening = window.entries, _opening_count(window)
-    if opening + len(entries) != len(window.request.messages):
+    entries, messages, opening = window.entries, window.request.messages, _opening_count(window)
+    if opening + len(entries) != len(messages):
         return ()  # the request was repaired: nothing is known of its layers
-    same = sum(1 for _ in takewhile(lambda entry: _upto(entry) < transcript.changed_from, entries))
-    ends = (_head_count(entries), same)
-    return tuple(sorted({opening + end for end in ends if 0 < end < len(entries)}))
+    same = opening + sum(1 for _ in takewhile(lambda entry: _upto(entry) < transcript.changed_from, entries))
+    settled = opening + sum(
+        1 for _ in takewhile(lambda entry: not _is_changeable(entry, transcript), entries)
+    )
+    ends = {opening + _head_count(entries), settled}
+    if not any(_is_found(same, end, messages) for end in (*ends, len(messages))):
+        ends = {same, settled}
+    return tuple(sorted(end for end in ends if opening < end < len(messages)))
+
+
+def _is_found(start: int, end: int, messages: tuple[Message, ...]) -> bool:
+    """Return True if a provider that looks back from `end` comes as far as `start`."""
+    is_near = 0 <= end - start <= _LOOK_BACK  # no message has less than one block
+    return is_near and sum(map(_block_count, messages[start:end])) <= _LOOK_BACK
 
 
 def hash_layers(window: Window) -> RequestLayers:
@@ -68,6 +85,15 @@ def _head_count(entries: tuple[WindowEntry, ...]) -> int:
 
 def _is_users(entry: WindowEntry) -> bool:
     return isinstance(entry, LogItem) and isinstance(entry.event, UserSpoke)
+
+
+def _is_changeable(entry: WindowEntry, transcript: Transcript) -> bool:
+    """Return True if a sweep may change how a message is sent."""
+    return isinstance(entry, LogItem) and entry.saving > 0 and entry.seq not in transcript.masked
+
+
+def _block_count(message: Message) -> int:
+    return max(1, bool(message.text) + len(message.calls) + len(message.images))
 
 
 def _upto(entry: WindowEntry) -> int:
