@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any, Literal
 
 import msgspec
@@ -36,6 +37,7 @@ _KINDS: dict[str, ToolKind] = {
 }
 
 
+@lru_cache(256)
 def tool_kind(tool: str) -> ToolKind:
     """Return the kind of a tool, by the words in its name; the most invasive kind wins."""
     kinds = [_KINDS[word] for word in tool_words(tool) if word in _KINDS]
@@ -43,6 +45,7 @@ def tool_kind(tool: str) -> ToolKind:
     return next((kind for kind in order if kind in kinds), "other")
 
 
+@lru_cache(256)
 def tool_words(tool: str) -> frozenset[str]:
     """Return the words in the name of a tool, in lower case."""
     return frozenset(word.lower() for word in _WORD.findall(tool))

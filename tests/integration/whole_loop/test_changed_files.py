@@ -9,6 +9,8 @@ from typing import Any
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.events.files import FilesChanged
 from helix_desktop.domain.events.session import ToolAnswered
+from helix_desktop.ui.cache.rows import CacheFilter
+from helix_desktop.ui.cache.source import WorkspaceCacheSource
 from tests.support.loop_rig import LoopRig, loop_rig
 from tests.support.model_servers.chat_server import Call, Reply, StreamedReply, text_reply
 
@@ -97,3 +99,7 @@ async def test_what_the_user_changes_between_two_turns_is_noticed(tmp_path: Path
         assert [file.path for file in changed.files] == ["a.txt", "b.txt"]
         assert changed.call_id == ""
         assert await ask(rig, run("true")) == []
+        source = WorkspaceCacheSource(rig.workspace, lambda: rig.conversation.session.transcript)
+        await source.ids(CacheFilter())
+        (row,) = await source.rows([rig.events(ToolAnswered)[0].digest])
+        assert rig.conversation.session.log[row.changed_since - 1].event == changed
