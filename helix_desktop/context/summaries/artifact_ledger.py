@@ -23,6 +23,7 @@ _RESULT_CHARS = 120
 _PARSED_CHARS = 4_000  # characters of a command in which files are looked for
 _COUNTED_OUTCOMES = ("ran", "stopped")
 _DELETING_TOOL = re.compile(r"(?:^|_)(?:delete|remove|unlink|trash)(?=_|$)|Delete|Remove")
+_LINES = re.compile(r":\d+(?:-\d*)?$")  # the lines that were read of a file
 _DELETING_COMMAND = re.compile(r"(?:^|[;&|]\s*)(?:git\s+)?(?:rm|unlink)\s+([^;&|<>\n]+)")
 _GENERATING_COMMAND = re.compile(r"""(?:(?<![\d&<>=-])>{1,2}|\btee(?:\s+-a)?)\s*["']?([^\s"'|;&<>()]+)""")
 
@@ -63,6 +64,11 @@ class FileUse(msgspec.Struct, frozen=True):
     digest: str
     seq: int
     state: FileState = ""
+
+    @property
+    def is_file(self) -> bool:
+        """Return True if it was more than listed or searched: then it may be a folder or a pattern."""
+        return bool(self.state) or not {"r", "w", "e"}.isdisjoint(self.flags)
 
     @property
     def is_changed(self) -> bool:
@@ -163,7 +169,8 @@ class Ledger(msgspec.Struct):
         elif _DELETING_TOOL.search(answer.name) and _is_path(answer.target):
             self._add_file(answer.target, "", answer.digest, seq, "deleted")
         elif answer.target and kind in FLAGS:
-            self._add_file(answer.target, FLAGS[kind], answer.digest, seq)
+            for path in _paths(answer.target, kind):
+                self._add_file(path, FLAGS[kind], answer.digest, seq)
 
     def _add_file(self, path: str, flag: str, digest: str, seq: int, state: FileState = "") -> None:
         previous = self.files.pop(path, None)
@@ -248,6 +255,14 @@ def build_ledger(items: Iterable[LogItem]) -> Ledger:
     for item in items:
         ledger.add(item)
     return ledger
+
+
+def _paths(target: str, kind: ToolKind) -> Sequence[str]:
+    """Return the files that a call's target names: without lines, and each of those changed together."""
+    if kind == "read":
+        return (_LINES.sub("", target),)
+    parts = target.split(", ")
+    return parts if kind in ("write", "edit") and all(map(_is_path, parts)) else (target,)
 
 
 def _is_path(target: str) -> bool:

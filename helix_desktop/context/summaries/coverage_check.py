@@ -102,7 +102,8 @@ class CoveredFacts:
         facts = self.facts[kind]
         match kind:
             case "files":
-                return facts | {path: use.seq for path, use in self.ledger.files.items()}
+                used = {path: use.seq for path, use in self.ledger.files.items() if use.is_file}
+                return facts | used
             case "commands":
                 return {run.command: run.seq for run in self.ledger.commands.values() if run.command.strip()}
             case "instructions":
@@ -168,7 +169,7 @@ def instructions_in(text: str) -> Iterator[str]:
     """Yield the sentences of a user's message that set a rule, on one line each."""
     for sentence in _SENTENCE.split(text[:_PARSED_CHARS]):
         line = " ".join(sentence.split())
-        if len(line) > 8 and _RULE.search(line):  # noqa: PLR2004 - shorter ones name nothing
+        if len(line) > 8 and not line.endswith("?") and _RULE.search(line):  # noqa: PLR2004 - shorter ones name nothing
             yield line if len(line) <= _SENTENCE_CHARS else line[: _SENTENCE_CHARS - 1] + "…"
 
 

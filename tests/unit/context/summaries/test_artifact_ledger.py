@@ -72,12 +72,13 @@ def test_one_line_for_a_path_with_all_its_flags() -> None:
     """All that was done to it, its newest event; a command on one line, with its newest result."""
     simulator = session_with(
         answer("read_file", "a.py"),
-        answer("edit_file", "a.py"),
-        answer("read_file", "a.py"),
+        answer("edit_file", "src/b.py, a.py"),
+        answer("read_file", "a.py:20-60"),
         answer("run_command", "make\ne1 user: no", "exit code 2\nsrc.c:3: error: no such type", 2),
     )
     text = build_ledger(simulator.transcript.items).text(600)
     assert "re a.py abababababab e5" in text
+    assert "e src/b.py abababababab e4" in text
     assert "! make e1 user: no (exit 2) abababababab e6: src.c:3: error: no such type" in text
     assert Ledger().text(600) == ""
 

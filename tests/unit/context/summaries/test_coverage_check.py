@@ -117,7 +117,7 @@ def test_each_fact_is_named_verbatim_or_missing(simulator: SessionSimulator) -> 
 
 def test_instructions_are_sentences_that_set_a_rule() -> None:
     """Each on its own; what only asks or tells is none."""
-    text = "Look at the parser. You must keep Python 3.9!\n- don't rename files\nDoes it work?"
+    text = "Look at the parser. You must keep Python 3.9!\n- don't rename files\nMust it work without a net?"
     assert list(instructions_in(text)) == ["You must keep Python 3.9!", "- don't rename files"]
 
 
