@@ -6480,6 +6480,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/inspector/provider_cache_card.py" />
+            <source>Show all requests</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/inspector/request_list.py" />
             <source>Show in chat</source>
             <translation type="unfinished" />
@@ -9068,6 +9073,11 @@
         <message>
             <location filename="../../helix_desktop/ui/session/banners.py" />
             <source>Otherwise, the context stays as it is. Once it is full, it is compacted without a model.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/navigation.py" />
+            <source>Provider cache</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -12,11 +12,12 @@ from helix_desktop.ui.inspector.rows import ProviderCacheRow, ProviderCacheState
 from helix_desktop.words.costs import CostState
 from helix_desktop.words.numbers import format_tokens, format_whole_percent
 from helix_desktop.words.provider_cache import miss_text, usage_text
+from helix_desktop.words.times import format_date_and_time
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Inspector")
 
-_NEWEST = 6
+_NEWEST, _ALL = 6, 1_000
 
 
 def provider_cache_state(
@@ -34,6 +35,15 @@ def provider_cache_state(
         fresh=format_tokens(spent.fresh) if total else "",
         cost=CostState(spent).cost_text,
         rows=tuple(_row(use) for use in uses),
+    )
+
+
+def cache_uses_text(log: Sequence[RecordedEvent], policy: ContextPolicy) -> str:
+    """Return what the newest requests read, newest first, a paragraph each."""
+    return "\n\n".join(
+        "\n".join(filter(None, (f"{format_date_and_time(use.at_ms)} · {row.text}", row.reason)))
+        for use in newest_cache_uses(log, _ALL, policy.cache_ttl_s)
+        for row in (_row(use),)
     )
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
+from helix_desktop.ui.design.buttons import IconButton
 from helix_desktop.ui.design.cards import Card, KeyValue
 from helix_desktop.ui.design.labels import SelectableText, TextLine
 from helix_desktop.ui.design.layout.boxes import line
@@ -18,8 +20,10 @@ tr = Translator("Inspector")
 class ProviderCacheCard(Card):
     """The bill of the session as providers reported it, and what its newest requests read."""
 
+    requests_requested = Signal()  # all of them, as a text
+
     def __init__(self) -> None:
-        super().__init__((16, 12, 16, 13), 7)
+        super().__init__((16, 9, 16, 13), 6)
         self._state: ProviderCacheState | None = None
         self._lines: list[_RequestLine] = []
         head = QHBoxLayout()
@@ -28,6 +32,9 @@ class ProviderCacheCard(Card):
         head.addWidget(TextLine(tr("Provider cache"), 13, 600))
         head.addStretch(1)
         head.addWidget(self._share)
+        requests = IconButton("eye", tr("Show all requests"), px=15, edge=28)
+        requests.clicked.connect(self.requests_requested)
+        head.addWidget(requests)
         self.body.addLayout(head)
         self._figures = {name: KeyValue("", "") for name in ("read", "cache_writes", "fresh", "cost")}
         for figure in self._figures.values():

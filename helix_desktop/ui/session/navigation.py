@@ -30,6 +30,7 @@ from helix_desktop.ui.chat.actions import (
 )
 from helix_desktop.ui.chat.row_key import row_key_of_event
 from helix_desktop.ui.design.dialogs import pick_save_file
+from helix_desktop.ui.inspector.from_cache_uses import cache_uses_text
 from helix_desktop.ui.inspector.from_window import request_text, row_text
 from helix_desktop.ui.inspector.rows import WindowRow
 from helix_desktop.ui.session.context import ControllerContext
@@ -78,6 +79,7 @@ class SessionNavigation(QObject):
         views.inspector.row_activated.connect(self.show_event)
         views.inspector.row_text_requested.connect(self._show_row)
         views.inspector.preview_requested.connect(self.show_request)
+        views.inspector.provider_cache.requests_requested.connect(self._show_cache_uses)
         views.inspector.compose_requested.connect(self._focus_composer)
         actions = window.commands
         actions.find.triggered.connect(self._open_find)
@@ -162,6 +164,13 @@ class SessionNavigation(QObject):
             self._views.inspector.show_page(
                 row.name, row_text(window, conversation.window.rows(), row.seq, row.kind)
             )
+
+        self._with_conversation(show)
+
+    def _show_cache_uses(self) -> None:
+        def show(conversation: Conversation) -> None:
+            text = cache_uses_text(conversation.session.log, conversation.window.policy)
+            self._views.inspector.show_page(tr("Provider cache"), text)
 
         self._with_conversation(show)
 

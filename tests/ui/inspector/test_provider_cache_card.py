@@ -10,7 +10,8 @@ from helix_desktop.domain.events.rewrite import SweepMade
 from helix_desktop.domain.events.rewrite_kinds import SweepReason
 from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent
 from helix_desktop.domain.messages import Usage
-from helix_desktop.ui.inspector.from_cache_uses import provider_cache_state
+from helix_desktop.ui.design.buttons import IconButton
+from helix_desktop.ui.inspector.from_cache_uses import cache_uses_text, provider_cache_state
 from helix_desktop.ui.inspector.provider_cache_card import ProviderCacheCard
 
 POLICY = PROFILES["balanced"]
@@ -48,6 +49,18 @@ def test_the_card_shows_bill_and_reasons(qtbot: QtBot) -> None:
         "e1 · 0 read · 20k written · 0 new",
         "First request of the session.",
     ]
+
+
+def test_all_requests_can_be_read(qtbot: QtBot) -> None:
+    """A paragraph each, with its moment and its reason."""
+    card = ProviderCacheCard()
+    qtbot.addWidget(card)
+    with qtbot.waitSignal(card.requests_requested):
+        card.findChildren(IconButton)[0].click()
+    newest, middle, first = cache_uses_text(LOG, POLICY).split("\n\n")
+    assert newest.endswith("since the request before; the provider cache lasts 5 min.")
+    assert middle.partition(" · ")[2] == "e3 · 4k read · 11.7k written · 300 new\nOutputs were cached (e2)."
+    assert "First request" in first
 
 
 def test_without_reports_it_says_so_or_is_not_there(qtbot: QtBot) -> None:
