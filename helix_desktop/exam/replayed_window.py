@@ -13,8 +13,7 @@ from helix_desktop.domain.errors import RequestInvalid, RequestTooLarge
 from helix_desktop.domain.messages import Message
 from helix_desktop.domain.store.content_reader import ContentReader
 from helix_desktop.exam.scoring import normalize
-from helix_desktop.replay.measure import with_turn_ends
-from helix_desktop.replay.recording import as_message, read_messages
+from helix_desktop.replay.recording import as_message, read_messages, with_turn_ends
 from helix_desktop.replay.replayer import Replayer
 from helix_desktop.tools.cache.origins import CallingSession
 

@@ -97,34 +97,48 @@ def _is_word_character(character: str) -> bool:
     return character.isalnum() or character == "_"
 
 
-def find_uses(messages: Iterable[Message]) -> list[tuple[IdentifierUse, ...]]:
+def find_uses(messages: Sequence[Message]) -> list[tuple[IdentifierUse, ...]]:
     """Return for each model call of a recording what its arguments use of what occurred before."""
-    history, uses = _History(), []
-    for message in messages:
+    names = [_argument_names(message) for message in messages]
+    history = _History({_key_word(name) for of_message in names for name in of_message})
+    uses = []
+    for message, of_message in zip(messages, names, strict=True):
         if message.role == "assistant":
-            uses.append(tuple(history.uses_in(message)))
+            uses.append(tuple(history.uses_of(of_message)))
             history.calls += 1
         history.add(message)
     return uses
 
 
-class _History:
-    """The messages of a recording so far, found by the words in them."""
+def _argument_names(message: Message) -> tuple[str, ...]:
+    """Return the identifiers in the arguments of a message's calls, each once."""
+    return identifiers_in("\n".join(argument_text(call.arguments) for call in message.calls))
 
-    def __init__(self) -> None:
+
+def _key_word(name: str) -> str:
+    """Return the word of an identifier by which texts that may have it are found: the longest."""
+    words: list[str] = _WORD.findall(name)
+    return max(words, key=len)
+
+
+class _History:
+    """The messages of a recording so far, found by those words in them that it will be asked for."""
+
+    def __init__(self, key_words: set[str]) -> None:
         self.calls = 0
+        self._key_words = key_words
         self._texts: list[tuple[str, int]] = []  # each with the number of model calls up to it
         self._numbers_by_word: dict[str, list[int]] = {}  # of texts, ascending
 
     def add(self, message: Message) -> None:
         for text in message_texts(message):
-            for word in set(_WORD.findall(text)):
+            for word in self._key_words.intersection(_WORD.findall(text)):
                 self._numbers_by_word.setdefault(word, []).append(len(self._texts))
             self._texts.append((text, self.calls))
 
-    def uses_in(self, message: Message) -> Iterator[IdentifierUse]:
-        """Yield the identifiers in a message's arguments that occurred before, each once."""
-        for name in identifiers_in("\n".join(argument_text(call.arguments) for call in message.calls)):
+    def uses_of(self, names: Iterable[str]) -> Iterator[IdentifierUse]:
+        """Yield those of the identifiers that occurred before."""
+        for name in names:
             last = self._last_occurrence(name)
             if last is not None:
                 text, calls = last
@@ -132,8 +146,7 @@ class _History:
 
     def _last_occurrence(self, name: str) -> tuple[str, int] | None:
         """Return the newest text with an identifier, and the number of model calls up to it."""
-        candidates = min((self._numbers_by_word.get(word, []) for word in _WORD.findall(name)), key=len)
-        for number in reversed(candidates):
+        for number in reversed(self._numbers_by_word.get(_key_word(name), [])):
             text, calls = self._texts[number]
             if occurs_in(name, text):
                 return text, calls

@@ -1,17 +1,16 @@
 """Measure the way back: whether one call brings what the next call uses and the window does not hold.
 
-From each recording 120 uses of identifiers are drawn by hash, the same ones under every policy. Where such an
+From each recording 40 uses of identifiers are drawn by hash, the same ones under every policy. Where such an
 identifier is not in the request, it is looked up with one call of the real tools, by a rule that an agent can
 follow who sees nothing but the request:
 
 - Each handle in the request has surroundings: a note or summary is that of its index, the call and the line
-  that of an output's marker, the arguments that of an argument's. The handle whose surroundings share most
-  parts of words with the identifier is recalled, with the identifier as pattern. A part counts less the more
-  surroundings have it; of equal handles the newest is taken.
-- If no surroundings share a part, the identifier is searched.
+  that of an output's marker, the arguments that of an argument's. The newest handle whose surroundings have
+  every part of the identifier's words is recalled, with the identifier as pattern.
+- Without such a handle the identifier is searched.
 
-It is found if it is in the answer, apart from what the answer repeats of the question. What a call costs are
-the tokens of such an answer.
+It is found if it is in the answer, apart
+from what the answer repeats of the question. What a call costs are the tokens of an answer that has it.
 """
 
 from __future__ import annotations
@@ -19,8 +18,7 @@ from __future__ import annotations
 import hashlib
 import heapq
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from statistics import median
 from typing import NamedTuple
 
@@ -34,8 +32,8 @@ from helix_desktop.replay.coverage import IdentifierUse, occurs_in
 from helix_desktop.replay.message_tokens import MessageTokenCounter
 from helix_desktop.replay.ports import Replay
 
-SAMPLE = 120
-"""Uses drawn per recording. In real sessions an eighth of them is outside a balanced window."""
+SAMPLE = 40
+"""Uses drawn per recording: an eighth of them is outside a balanced window; a look-up takes 10 ms."""
 
 SEARCH_TOOL = "search_cached_content"
 _MARKER = re.compile(rf'{RECALL_TOOL}\(\\?"([0-9a-f]{{{MIN_PREFIX},{HEX_DIGITS}}})')
@@ -44,7 +42,11 @@ _LEAST_PART = 3  # characters
 
 
 class Lookups(msgspec.Struct, frozen=True):
-    """How many identifiers were looked up with one call, and found; how many of them by a recall."""
+    """How many identifiers were looked up with one call, and found.
+
+    `recalls` are those that the rule recalls, `found_by_recall` those of them that were found; the others are
+    searched.
+    """
 
     identifiers: int = 0
     found: int = 0
@@ -58,7 +60,7 @@ class Lookups(msgspec.Struct, frozen=True):
 
 
 def draw_sample(uses: Sequence[Sequence[IdentifierUse]]) -> set[tuple[int, str]]:
-    """Return up to 120 uses of a recording by number of model call, from 1, and identifier."""
+    """Return up to 40 uses of a recording by number of model call, from 1, and identifier."""
     pairs = ((call, use.name) for call, of_call in enumerate(uses, 1) for use in of_call)
     return set(heapq.nsmallest(SAMPLE, pairs, key=_draw))
 
@@ -90,17 +92,14 @@ def find_leads(request: Sequence[Message]) -> list[Lead]:
 
 
 def best_handle(name: str, leads: Sequence[Lead]) -> str:
-    """Return the handle to recall for an identifier; empty if no surroundings have a part of it."""
-    parts = set(_parts(name))
-    shared = [parts & set(_parts(lead.surroundings)) for lead in leads]
-    frequency = Counter(part for of_lead in shared for part in of_lead)
-    fits = [sum(1 / frequency[part] for part in of_lead) for of_lead in shared]
-    best = max(fits, default=0.0)
-    return leads[fits.index(best)].handle if best else ""
+    """Return the handle to recall for an identifier; empty if no surroundings have all of its parts."""
+    parts = _parts(name)
+    fitting = (lead.handle for lead in leads if parts and parts <= _parts(lead.surroundings))
+    return next(fitting, "")
 
 
-def _parts(text: str) -> Iterator[str]:
-    return (part.lower() for part in _PART.findall(text) if len(part) >= _LEAST_PART)
+def _parts(text: str) -> set[str]:
+    return {part.lower() for part in _PART.findall(text) if len(part) >= _LEAST_PART}
 
 
 class LookupCounter:
@@ -108,31 +107,34 @@ class LookupCounter:
 
     def __init__(self, replay: Replay, tokens: MessageTokenCounter) -> None:
         self._replay, self._count = replay, tokens.text_tokens
-        self._answers: list[tuple[bool, bool]] = []  # by a recall or not, found or not
+        self._found = {True: list[bool](), False: list[bool]()}  # by the rule, with a recall and without
         self.tokens: list[int] = []  # of each answer that had the identifier
 
     def look_up(self, name: str, request: Sequence[Message]) -> None:
         """Look up an identifier that is not in the request."""
         handle = best_handle(name, find_leads(request))
-        pattern = re.escape(name)
-        try:
-            if handle:
-                answer = self._replay.call_cache_tool(RECALL_TOOL, {"hash": handle, "pattern": pattern})
-            else:
-                answer = self._replay.call_cache_tool(SEARCH_TOOL, {"query": name})
-            is_found = occurs_in(name, _without_question(answer, (pattern, name)))
-        except ToolError as error:
-            answer, is_found = str(error), False
-        self._answers.append((bool(handle), is_found))
-        if is_found:
+        if handle:
+            answer = self._call(name, RECALL_TOOL, {"hash": handle, "pattern": re.escape(name)})
+        else:
+            answer = self._call(name, SEARCH_TOOL, {"query": name})
+        self._found[bool(handle)].append(bool(answer))
+        if answer:
             self.tokens.append(self._count(answer))
+
+    def _call(self, name: str, tool: str, arguments: dict[str, object]) -> str:
+        """Return the answer to a call if it has the identifier; else an empty text."""
+        try:
+            answer = self._replay.call_cache_tool(tool, arguments)
+        except ToolError:
+            return ""
+        return answer if occurs_in(name, _without_question(answer, (re.escape(name), name))) else ""
 
     @property
     def result(self) -> Lookups:
         """The counts so far."""
-        by_recall = [is_found for is_recall, is_found in self._answers if is_recall]
-        found = sum(is_found for _, is_found in self._answers)
-        return Lookups(len(self._answers), found, len(by_recall), sum(by_recall))
+        by_recall, others = self._found[True], self._found[False]
+        found = sum(by_recall) + sum(others)
+        return Lookups(len(by_recall) + len(others), found, len(by_recall), sum(by_recall))
 
 
 def median_tokens(tokens: Sequence[int]) -> float:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
-from itertools import chain, pairwise
 from pathlib import Path
 from typing import TypeVar
 
@@ -15,11 +14,13 @@ from helix_desktop.context.window.request_validation import problems
 from helix_desktop.domain.errors import RequestInvalid, RequestTooLarge
 from helix_desktop.domain.messages import Message
 from helix_desktop.replay.coverage import CoverageCounter, find_uses
+from helix_desktop.replay.long_message import is_rule_visible
 from helix_desktop.replay.lookups import LookupCounter, draw_sample
 from helix_desktop.replay.message_tokens import MessageTokenCounter
 from helix_desktop.replay.ports import RawMessage, Replay
 from helix_desktop.replay.reachability import OriginalOutputs, Reachability, measure_reachability
-from helix_desktop.replay.recording import as_message, read_messages
+from helix_desktop.replay.recording import as_message, read_messages, with_turn_ends
+from helix_desktop.replay.request_gaps import draw_gaps, recording_digest
 from helix_desktop.replay.request_grammar import RequestGrammar
 from helix_desktop.replay.request_totals import RequestTotals, SentTotals
 from helix_desktop.replay.results import InvalidRequests, MeasuredRecording, RecordingResult, Timing
@@ -35,12 +36,14 @@ class MeasureOptions(msgspec.Struct, frozen=True):
     """How to measure: the window in tokens, how often reachability is checked, and the recall rate.
 
     All outputs are fetched at the last model call of a recording; with `reach_every` n, at each n-th as well.
-    `recall_rate` is that of the recall model; None disables all recalls, those before re-reads too.
+    `recall_rate` is that of the recall model; None disables all recalls, those before re-reads too. Of
+    every `long_message_every` recordings about one, drawn by hash, is replayed again with a long message.
     """
 
     window: int = 128_000
     reach_every: int = 0
     recall_rate: float | None = None
+    long_message_every: int = 10
 
 
 def measure_file(
@@ -48,34 +51,36 @@ def measure_file(
 ) -> MeasuredRecording:
     """Replay one recording and return its measurements. Raises InvalidRecording."""
     messages = list(read_messages(path))
-    unmanaged = _measure_unmanaged(messages, tokens, options.window)
+    gaps_s = draw_gaps(messages)
+    unmanaged = _measure_unmanaged(messages, tokens, options.window, gaps_s)
+    is_rule_in_window = _check_rule(messages, create_replay, options.long_message_every)
     with closing(create_replay()) as replay:
         run = MeasuredRun(replay, tokens, options)
-        run.play(messages)
-        return run.result(path, unmanaged)
+        run.play(messages, gaps_s)
+        return run.result(path, unmanaged, is_rule_in_window)
+
+
+def _check_rule(
+    messages: Sequence[RawMessage], create_replay: Callable[[], Replay], every: int
+) -> bool | None:
+    """Return whether a rule in a long message stays in the window; None if the recording is not drawn."""
+    if not every or int.from_bytes(recording_digest(messages)) % every:
+        return None
+    with closing(create_replay()) as replay:
+        return is_rule_visible(messages, replay)
 
 
 def _measure_unmanaged(
-    messages: Sequence[RawMessage], tokens: MessageTokenCounter, window: int
+    messages: Sequence[RawMessage], tokens: MessageTokenCounter, window: int, gaps_s: Sequence[float]
 ) -> SentTotals:
     """Return the totals of the baseline, which sends the whole history with each request."""
     totals = RequestTotals(tokens, window)
     history: list[Message] = []
     for message in map(as_message, messages):
         if message.role == "assistant":
-            totals.add(history)
+            totals.add(history, gaps_s[totals.requests])
         history.append(message)
     return totals.result(())
-
-
-def with_turn_ends(messages: Sequence[RawMessage]) -> Iterator[tuple[RawMessage, bool]]:
-    """Yield each message, and True if a turn ends with it.
-
-    A turn ends with the agent's answer, or the last output of an agent that was stopped, if a user message or
-    the end of the recording follows.
-    """
-    for message, next_message in pairwise(chain(messages, [{"role": "user"}])):
-        yield message, next_message["role"] == "user" and message["role"] in ("assistant", "tool")
 
 
 class MeasuredRun:
@@ -96,16 +101,16 @@ class MeasuredRun:
         self._reasons: list[str] = []
         self._reachability: list[Reachability] = []
 
-    def play(self, messages: Sequence[RawMessage]) -> None:
-        """Feed all messages, and take a request before each message of the assistant."""
-        uses = find_uses(map(as_message, messages))
+    def play(self, messages: Sequence[RawMessage], gaps_s: Sequence[float]) -> None:
+        """Feed all messages, and take a request before each message of the assistant, after its gap."""
+        uses = find_uses(list(map(as_message, messages)))
         sample = draw_sample(uses)
         call = 0
         for message, turn_ends in with_turn_ends(messages):
             if message["role"] == "assistant":
                 call += 1
                 failed_before = self._failed_requests
-                self._take_request()
+                self._take_request(gaps_s[call - 1])
                 self._insert_recalls(as_message(message))
                 if self._failed_requests == failed_before:
                     for use in self._coverage.add(call, uses[call - 1], self._request):
@@ -131,8 +136,11 @@ class MeasuredRun:
                 self._feed(message)
             self._take_request()
 
-    def _take_request(self) -> None:
-        """Take and validate the next request; if none can be made, keep the previous one as the last."""
+    def _take_request(self, gap_s: float = 0.0) -> None:
+        """Take and validate the next request; if none can be made, keep the previous one as the last.
+
+        A recall follows at once: its gap is too short to matter.
+        """
         try:
             raw = _measure_time(self._request_s, self._replay.request)
         except (RequestTooLarge, RequestInvalid) as error:
@@ -140,7 +148,7 @@ class MeasuredRun:
             self._add_reasons([str(error)])
             return
         self._request = tuple(map(as_message, raw))
-        self._totals.add(self._request)
+        self._totals.add(self._request, gap_s)
         by_rules, by_grammar = problems(self._request), self._grammar.find_errors(self._request)
         self._invalid_by_rules += bool(by_rules)
         self._invalid_by_grammar += bool(by_grammar)
@@ -153,8 +161,8 @@ class MeasuredRun:
     def _feed(self, message: RawMessage) -> None:
         _measure_time(self._feed_s, lambda: self._replay.feed(message))
 
-    def result(self, path: Path, unmanaged: SentTotals) -> MeasuredRecording:
-        """Return the figures, together with those of the unmanaged replay."""
+    def result(self, path: Path, unmanaged: SentTotals, is_rule_in_window: bool | None) -> MeasuredRecording:
+        """Return the figures, together with those of the other replays of the recording."""
         summaries = self._replay.summaries
         figures = RecordingResult(
             file=str(path),
@@ -174,6 +182,7 @@ class MeasuredRun:
             recalls=self._recalls.totals if self._recalls else Recalls(),
             coverage=self._coverage.result,
             lookups=self._lookups.result,
+            is_rule_in_window=is_rule_in_window,
             request_cpu=Timing.from_seconds(self._request_s),
             feed_cpu=Timing.from_seconds(self._feed_s),
         )

@@ -6,9 +6,10 @@ import gzip
 import hashlib
 import json
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from io import BufferedIOBase
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,16 @@ def as_message(raw: RawMessage) -> Message:
     """Convert a message of a recording or of a replay's request to a Message."""
     calls = tuple(ToolCall(call["id"], call["name"], call["arguments"]) for call in raw.get("tool_calls", ()))
     return Message(raw["role"], raw["content"], calls, raw.get("tool_call_id", ""), raw.get("name", ""))
+
+
+def with_turn_ends(messages: Sequence[RawMessage]) -> Iterator[tuple[RawMessage, bool]]:
+    """Yield each message, and True if a turn ends with it.
+
+    A turn ends with the agent's answer, or the last output of an agent that was stopped, if a user message or
+    the end of the recording follows.
+    """
+    for message, next_message in pairwise(chain(messages, [{"role": "user"}])):
+        yield message, next_message["role"] == "user" and message["role"] in ("assistant", "tool")
 
 
 def parse_arguments(arguments: str) -> object:

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from helix_desktop.domain.user_text import TextContext
+from helix_desktop.replay.own_prompt import OwnPrompt
 from helix_desktop.replay.results import MeasuredRecording, RecordingResult
 from helix_desktop.replay.totals import HeavyTotals, Totals, group_by_source, totals_of
 from helix_desktop.words.numbers import format_integer
@@ -22,9 +23,10 @@ Cell = Callable[[Totals], str]
 _ALL = text("all", "all recordings, as a column of a table")
 
 
-def to_document(measured: Sequence[MeasuredRecording]) -> dict[str, Any]:
-    """Return all figures as plain objects: per recording, per source, and in total."""
+def to_document(measured: Sequence[MeasuredRecording], prompt: OwnPrompt) -> dict[str, Any]:
+    """Return all figures as plain objects: per recording, per source, in total; and the own prompt's size."""
     return {
+        "prompt": msgspec.to_builtins(prompt),
         "files": [_recording_document(recording) for recording in measured],
         "sources": {
             name: msgspec.to_builtins(totals_of(recordings))
@@ -90,6 +92,16 @@ _FIGURES: Sequence[Figure] = (
     Figure(text("mean of recordings"), lambda totals: _percent(totals.input_of_files), is_detail=True),
     Figure(text("billed, % of unmanaged"), lambda totals: _percent(totals.billed_of_sums)),
     Figure(text("mean of recordings"), lambda totals: _percent(totals.billed_of_files), is_detail=True),
+    Figure(
+        text("billed with a cache of 5 minutes, % of unmanaged"),
+        lambda totals: _percent(totals.billed_5_minutes_of_sums),
+        is_detail=True,
+    ),
+    Figure(
+        text("billed without a cache, % of unmanaged"),
+        lambda totals: _percent(totals.billed_uncached_of_sums),
+        is_detail=True,
+    ),
     Figure(text("output tokens saved, %"), lambda totals: _percent(totals.tool_saved)),
     Figure(text("outputs that can be recalled, % of bytes"), lambda totals: _percent_floor(totals.reachable)),
     Figure(text("outputs in the context, % of bytes"), lambda totals: _percent(totals.in_window)),
@@ -129,6 +141,12 @@ _FIGURES: Sequence[Figure] = (
         text("tokens of that call, median"),
         lambda totals: format_integer(round(totals.lookup_tokens)),
         is_detail=True,
+    ),
+    Figure(
+        text("a rule in a 3,000-token message is still in the context, % of recordings"),
+        lambda totals: (
+            _percent(totals.rules_in_window / totals.long_messages) if totals.long_messages else "-"
+        ),
     ),
     Figure(text("heavy recordings"), _heavy(lambda totals: format_integer(totals.files))),
     Figure(
@@ -213,6 +231,18 @@ def format_table(totals_by_name: Mapping[str, Totals], title: str = "") -> str:
 
 def _row_name(figure: Figure) -> str:
     return f"{'  ' if figure.is_detail else ''}{translate(figure.name)}"
+
+
+def own_prompt_line(prompt: OwnPrompt) -> str:
+    """Return the size of what is sent with every request, as a line below the table."""
+    return translate(
+        text(
+            "System prompt and built-in tools: {tokens} tokens ({system} and {tools})",
+            tokens=format_integer(prompt.system_tokens + prompt.tool_tokens),
+            system=format_integer(prompt.system_tokens),
+            tools=format_integer(prompt.tool_tokens),
+        )
+    )
 
 
 def warning_lines(measured: Sequence[MeasuredRecording]) -> list[str]:

@@ -10,9 +10,13 @@ import msgspec
 from helix_desktop.domain.messages import Message
 from helix_desktop.replay.message_tokens import MessageTokenCounter
 
-CACHED, FRESH, SUMMARIZED = 0.1, 1.25, 1.0
-"""Prices of an input token, in input tokens: read from the provider's prompt cache, written to it, and of a
-summarizing call. Source: the common price list of prompt caching with a short life."""
+CACHED, FRESH, SUMMARIZED, UNCACHED = 0.1, 1.25, 1.0, 1.0
+"""Prices of an input token, in input tokens: read from the provider's prompt cache, written to it, of a
+summarizing call, and of one that knows no cache. Source: the common price list of prompt caching with a short
+life."""
+
+CACHE_LIFE_S = 300.0
+"""Seconds that a provider's prompt cache remembers what is not used: the shortest life on offer."""
 
 
 class SentTotals(msgspec.Struct, frozen=True):
@@ -20,6 +24,8 @@ class SentTotals(msgspec.Struct, frozen=True):
 
     `billed` prices as cached the leading messages that equal those of the previous request, and the text
     that the first different message shares with its predecessor; `billed_by_message` the equal ones alone.
+    Both are of an ideal cache, which forgets nothing. `billed_5_minutes` is `billed` with a cache that has
+    nothing left after a gap of more than 5 minutes, `billed_uncached` without any cache.
     `tool_tokens` are those of the texts of tool messages, in all requests together.
     """
 
@@ -27,6 +33,8 @@ class SentTotals(msgspec.Struct, frozen=True):
     input_tokens: int
     billed: float
     billed_by_message: float
+    billed_5_minutes: float
+    billed_uncached: float
     tool_tokens: int
     mean_window: float
     peak_window: int
@@ -43,10 +51,11 @@ class RequestTotals:
         self._sizes: list[int] = []  # of each message of the previous request
         self._tool_sizes: list[int] = []
         self._sums: list[int] = []  # of each request
-        self._tool_sum = self._shared = self._shared_by_message = self._rewrites = 0
+        self._tool_sum = self._rewrites = 0
+        self._shared = self._shared_by_message = self._shared_5_minutes = 0
 
-    def add(self, request: Sequence[Message]) -> None:
-        """Add the next request."""
+    def add(self, request: Sequence[Message], gap_s: float = 0.0) -> None:
+        """Add the next request, sent so many seconds after the one before."""
         same_count = sum(
             1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(self._previous, request, strict=False))
         )
@@ -57,12 +66,19 @@ class RequestTotals:
             self._tool_sizes.append(self._tokens.text_tokens(message.text) if message.role == "tool" else 0)
         by_message = sum(self._sizes[:same_count])
         self._shared_by_message += by_message
-        self._shared += by_message
+        shared = by_message
         if same_count < min(len(self._previous), len(request)):
-            self._shared += self._tokens.shared_tokens(self._previous[same_count], request[same_count])
+            shared += self._tokens.shared_tokens(self._previous[same_count], request[same_count])
+        self._shared += shared
+        self._shared_5_minutes += shared if gap_s <= CACHE_LIFE_S else 0
         self._sums.append(sum(self._sizes))
         self._tool_sum += sum(self._tool_sizes)
         self._previous = tuple(request)
+
+    @property
+    def requests(self) -> int:
+        """The number of requests so far."""
+        return len(self._sums)
 
     def result(self, summary_tokens: Sequence[int]) -> SentTotals:
         """Return the sums so far, with the input of the summarizing calls."""
@@ -73,6 +89,8 @@ class RequestTotals:
             input_tokens=total,
             billed=_price(total, self._shared) + extra,
             billed_by_message=_price(total, self._shared_by_message) + extra,
+            billed_5_minutes=_price(total, self._shared_5_minutes) + extra,
+            billed_uncached=UNCACHED * total + extra,
             tool_tokens=self._tool_sum,
             mean_window=total / requests if requests else 0.0,
             peak_window=max(self._sums, default=0),

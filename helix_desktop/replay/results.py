@@ -68,7 +68,10 @@ class InvalidRequests(msgspec.Struct, frozen=True):
 
 
 class RecordingResult(msgspec.Struct, frozen=True):
-    """The figures of one recording. Shares are of what the unmanaged session sent."""
+    """The figures of one recording. Shares are of what the unmanaged session sent.
+
+    `is_rule_in_window`: a rule in the middle of a long first message is in the last request; null: not tried.
+    """
 
     file: str
     source: str
@@ -85,6 +88,7 @@ class RecordingResult(msgspec.Struct, frozen=True):
     recalls: Recalls
     coverage: Coverage
     lookups: Lookups
+    is_rule_in_window: bool | None
     request_cpu: Timing
     feed_cpu: Timing
 

@@ -54,6 +54,8 @@ class Totals(msgspec.Struct, frozen=True):
     billed_of_sums: float
     billed_of_files: float
     billed_by_message_of_sums: float
+    billed_5_minutes_of_sums: float
+    billed_uncached_of_sums: float
     tool_saved: float
     reachable: float
     least_reachable: float
@@ -72,6 +74,8 @@ class Totals(msgspec.Struct, frozen=True):
     lookups: Lookups
     lookup_share: float
     lookup_tokens: float
+    long_messages: int
+    rules_in_window: int
     rewrites: int
     over_window: int
     invalid_by_rules: int
@@ -113,6 +117,8 @@ def totals_of(measured: Sequence[MeasuredRecording]) -> Totals:
         billed_of_sums=_share(managed.billed, unmanaged.billed),
         billed_of_files=fmean(_share(result.managed.billed, result.unmanaged.billed) for result in files),
         billed_by_message_of_sums=_share(managed.billed_by_message, unmanaged.billed_by_message),
+        billed_5_minutes_of_sums=_share(managed.billed_5_minutes, unmanaged.billed_5_minutes),
+        billed_uncached_of_sums=_share(managed.billed_uncached, unmanaged.billed_uncached),
         tool_saved=1 - _share(managed.tool_tokens, unmanaged.tool_tokens),
         reachable=_share(sum(result.reach.reachable_bytes for result in files), output_bytes),
         least_reachable=min(result.least_reachable for result in files),
@@ -136,6 +142,8 @@ def totals_of(measured: Sequence[MeasuredRecording]) -> Totals:
         lookups=lookups,
         lookup_share=lookups.share,
         lookup_tokens=median_tokens([tokens for recording in measured for tokens in recording.lookup_tokens]),
+        long_messages=sum(result.is_rule_in_window is not None for result in files),
+        rules_in_window=sum(bool(result.is_rule_in_window) for result in files),
         rewrites=managed.rewrites,
         over_window=managed.over_window,
         invalid_by_rules=sum(result.faults.by_rules for result in files),

@@ -8082,6 +8082,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/replay/report.py" />
+            <source>System prompt and built-in tools: {tokens} tokens ({system} and {tools})</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/replay/recording.py" />
             <source>The recording {path} can't be read.</source>
             <translation type="unfinished" />
@@ -8127,6 +8132,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/replay/report.py" />
+            <source>a rule in a 3,000-token message is still in the context, % of recordings</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/replay/recording.py" />
             <source>a system message must be the first</source>
             <translation type="unfinished" />
@@ -8140,6 +8150,16 @@
             <location filename="../../helix_desktop/replay/report.py" />
             <source>all</source>
             <comment>all recordings, as a column of a table</comment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/replay/report.py" />
+            <source>billed with a cache of 5 minutes, % of unmanaged</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/replay/report.py" />
+            <source>billed without a cache, % of unmanaged</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -57,16 +57,15 @@ def test_leads_are_handles_with_what_stands_around_them_newest_first() -> None:
 @pytest.mark.parametrize(
     ("name", "handle"),
     [
-        ("harbour_depth", B),
-        ("HarbourMaster", B),
-        ("tests/harbour.py", B),  # `tests` and `harbour` are in one each: the newer
-        ("tide_level", D),  # both have `tide`: the newer
-        ("tide_table", A),  # more of it
-        ("signal_beacon", ""),
-        ("src/no.py", B),
+        ("harbour_master", B),
+        ("HarbourMaster.py", B),
+        ("TideTable", A),
+        ("tide", D),  # two have it: the newer
+        ("harbour_depth", ""),  # no handle has both
+        ("#12", ""),  # no part of a word
     ],
 )
-def test_the_handle_whose_surroundings_fit_best(name: str, handle: str) -> None:
+def test_the_newest_handle_whose_surroundings_have_every_part(name: str, handle: str) -> None:
     assert best_handle(name, find_leads(REQUEST)) == handle
 
 
@@ -75,7 +74,7 @@ def test_a_sample_is_the_same_each_time_and_bounded() -> None:
     sample = draw_sample(uses)
     assert sample == draw_sample(uses)
     assert len(sample) == SAMPLE
-    assert len({call for call, _ in sample}) > 20
+    assert len({call for call, _ in sample}) > 15
     assert draw_sample(uses[:3]) == {(2, "name_0"), (3, "name_0"), (3, "name_1")}
 
 
@@ -90,7 +89,7 @@ SESSION = [
 
 
 def test_what_one_call_brings_is_counted(tmp_path: Path) -> None:
-    """Nothing in the request has a part of `tide_gauge` or `berth_4`: both are searched."""
+    """No marker has a part of `tide_gauge` or `berth_4` around it: both are searched."""
     (path,) = write_recordings(tmp_path, [SESSION])
     (measured,) = measure_all([path], MarkerReplay, MeasureOptions(), 1, lambda _: None)
     assert measured.result.coverage.identifiers - measured.result.coverage.in_window == 2
@@ -135,8 +134,8 @@ def test_the_real_tools_answer() -> None:
         counter = LookupCounter(replayer, MessageTokenCounter.bundled())
         digest = digest_of(b"x = 1\ntide_gauge = 2\n" + b"y\n" * 9)
         counter.look_up("tide_gauge", [])
-        counter.look_up("tide_gauge", [Message("user", f"tide {bare_marker(digest, 12)}")])
-        counter.look_up("tide_gauge", [Message("user", f"tide {bare_marker('0' * 12)}")])
+        counter.look_up("tide_gauge", [Message("user", f"tide gauge {bare_marker(digest, 12)}")])
+        counter.look_up("tide_gauge", [Message("user", f"tide gauge {bare_marker('0' * 12)}")])
         assert counter.result == Lookups(3, 2, 2, 1)
         assert replayer.request() == before
     finally:

@@ -11,9 +11,10 @@ import pytest
 
 from helix_desktop.domain.errors import InvalidRecording, RequestTooLarge
 from helix_desktop.domain.user_text import verbatim
-from helix_desktop.replay.measure import MeasureOptions, measure_file, with_turn_ends
+from helix_desktop.replay.measure import MeasureOptions, measure_file
 from helix_desktop.replay.message_tokens import MessageTokenCounter
 from helix_desktop.replay.ports import Counts
+from helix_desktop.replay.recording import with_turn_ends
 from helix_desktop.replay.results import InvalidRequests, MeasuredRecording, Timing
 from helix_desktop.replay.simulated_recalls import Recalls
 from helix_desktop.replay.totals import group_by_source, totals_of

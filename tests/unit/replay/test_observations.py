@@ -12,7 +12,7 @@ from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.summaries.observation import TITLE
 from helix_desktop.domain.events.summary import ObservationsMade, ObservationsPlaced
 from helix_desktop.replay import Replayer
-from helix_desktop.replay.measure import with_turn_ends
+from helix_desktop.replay.recording import with_turn_ends
 from tests.support.synthetic_recordings import make_session
 
 # So low that a short session reaches it; nothing is folded, so that raw history is what grows.

@@ -9,8 +9,15 @@ import msgspec
 import pytest
 
 from helix_desktop.replay.measure import MeasureOptions
+from helix_desktop.replay.own_prompt import OwnPrompt, count_own_prompt
 from helix_desktop.replay.parallel import ReplayFactory, measure_all
-from helix_desktop.replay.report import format_table, to_document, totals_by_column, warning_lines
+from helix_desktop.replay.report import (
+    format_table,
+    own_prompt_line,
+    to_document,
+    totals_by_column,
+    warning_lines,
+)
 from helix_desktop.replay.results import MeasuredRecording
 from helix_desktop.replay.totals import totals_of
 from tests.support.replay_fakes import MarkerReplay, UnmanagedReplay
@@ -26,7 +33,7 @@ def measured(folder: Path, make: ReplayFactory = MarkerReplay) -> list[MeasuredR
 
 def test_the_document_has_files_sources_and_the_total(tmp_path: Path) -> None:
     results = measured(tmp_path)
-    document = json.loads(json.dumps(to_document(results)))
+    document = json.loads(json.dumps(to_document(results, OwnPrompt(7, 5))))
     assert [Path(file["file"]).name for file in document["files"]] == [
         "session-00.jsonl.gz", "session-01.jsonl.gz", "session-00.jsonl.gz",
     ]  # fmt: skip
@@ -42,6 +49,13 @@ def test_the_document_has_files_sources_and_the_total(tmp_path: Path) -> None:
     assert total["input_tokens"] == sum(file["managed"]["input_tokens"] for file in document["files"])
     assert total["heavy"]["files"] == sum(file["heavy"] for file in document["files"])
     assert not {"request_s", "feed_s"} & first.keys()
+    assert document["prompt"] == {"system_tokens": 7, "tool_tokens": 5}
+
+
+def test_the_own_prompt_is_that_of_a_new_workspace() -> None:
+    prompt = count_own_prompt()
+    assert 100 < prompt.system_tokens < prompt.system_tokens + prompt.tool_tokens < 5_000
+    assert own_prompt_line(OwnPrompt(1_000, 234)).endswith(": 1,234 tokens (1,000 and 234)")
 
 
 def test_the_table_has_a_column_for_each_source(tmp_path: Path) -> None:

@@ -79,6 +79,17 @@ def test_a_rewrite_is_paid_from_the_first_difference() -> None:
     assert sent.tool_tokens == 96 + 26
 
 
+def test_a_cache_that_forgets_and_none_at_all() -> None:
+    sums = sending()
+    sums.add([SYSTEM, USER_MESSAGE])  # 30 new
+    sums.add([SYSTEM, USER_MESSAGE, CALLED], gap_s=300.0)  # 30 known, 14 new
+    sums.add([SYSTEM, USER_MESSAGE, CALLED, OUTPUT], gap_s=300.5)  # 144 forgotten
+    sent = sums.result([10])
+    assert sent.billed == pytest.approx(1.25 * (30 + 14 + 100) + 0.1 * (30 + 44) + 10)
+    assert sent.billed_5_minutes == pytest.approx(1.25 * (30 + 14 + 144) + 0.1 * 30 + 10)
+    assert sent.billed_uncached == 30 + 44 + 144 + 10
+
+
 def test_a_truncated_request_is_a_rewrite_and_all_cached() -> None:
     sums = sending()
     sums.add([SYSTEM, USER_MESSAGE])
