@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence, Set
 
 import msgspec
 
+from helix_desktop.context.log.ended_observations import ended_observations
 from helix_desktop.context.log.window_layout import Cover, LogItem
 from helix_desktop.context.summaries.telling_lines import error_line, last_telling_line, shorten_output
 from helix_desktop.domain.events.rewrite import FoldMade
@@ -52,9 +53,10 @@ def transcript_lines(
 ) -> tuple[TranscriptLine, ...]:
     """Return the transcript lines of these messages.
 
-    Observed messages are represented by their active observations and the user's own messages. Folded steps
-    and outputs that are markers in the window are shown in part.
+    Observed messages are represented by their active observations that are not over, and the user's own
+    messages. Folded steps and outputs that are markers in the window are shown in part.
     """
+    ended = ended_observations(cover.event for cover in covers if isinstance(cover.event, ObservationsMade))
     lines: list[TranscriptLine] = []
     listed_covers: set[int] = set()
     for item in items:
@@ -66,7 +68,8 @@ def transcript_lines(
         else:
             if cover.seq not in listed_covers:
                 listed_covers.add(cover.seq)
-                lines += [observation_line(observation) for observation in cover.event.observations]
+                holding = (fact for fact in cover.event.observations if fact not in ended)
+                lines += [observation_line(fact) for fact in holding]
             if isinstance(item.event, UserSpoke):
                 lines.append(_item_line(item, _FOLDED))
     return tuple(lines)

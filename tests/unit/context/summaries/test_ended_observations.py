@@ -16,6 +16,7 @@ from helix_desktop.context.summaries.observation_task import (
     reflection_task,
     still_ended,
 )
+from helix_desktop.context.summaries.transcript_lines import transcript_lines
 from helix_desktop.domain.events.rewrite import Undone
 from helix_desktop.domain.events.summary import EndedObservation, Observation, ObservationsMade
 from tests.support.rewrite_histories import place_observations
@@ -114,6 +115,11 @@ def test_undoing_the_later_observations_brings_the_fact_back() -> None:
     text = simulator.window().request.messages[1].text
     assert TODO.text not in text
     assert RULE.text in text
+    record = "\n".join(
+        line.text for line in transcript_lines(simulator.transcript.items, simulator.transcript.covers)
+    )
+    assert RULE.text in record
+    assert TODO.text not in record
     (block, *_) = simulator.transcript.window_entries()
     assert simulator.transcript.entry_tokens(block) == 120 + OBSERVATIONS_LABEL_TOKENS + 4 - tokens
     simulator.record(Undone(seqs[-1]))
