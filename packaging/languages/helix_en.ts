@@ -3908,6 +3908,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/cache/parser.py" />
+            <source>print what the agent of the session in {option} gets</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/parser.py" />
             <source>project folder</source>
             <translation type="unfinished" />

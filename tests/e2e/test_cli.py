@@ -7,6 +7,7 @@ import base64
 import contextlib
 import hashlib
 import random
+import re
 import shutil
 import signal
 from pathlib import Path
@@ -188,6 +189,18 @@ async def test_the_cache_is_sorted_narrowed_and_searched(cli: Cli) -> None:
     none = await cli("cache", "search", "zebra", *at)
     assert (none.code, none.out) == (0, b"")
     (await cli("cache", "search", " ", *at)).assert_refused(2, "query is empty")
+
+    as_agent = (*at, "--from-session", session[:8])
+    found = (await cli("cache", "search", "tide is zebra", *as_agent, "--agent")).out.decode()
+    assert "Nothing has all of 'tide is zebra'; 2 hits with some of it" in found
+    assert ", turn 1, " in found
+    entry = re.search(r"^[0-9a-f]{12} run_command .* (e\d+), turn 1, .*, this session", found, re.MULTILINE)
+    assert entry is not None
+    recalled = await cli("cache", "recall", entry[1], *as_agent, "--pattern", "Tide", "--context", "0")
+    assert b" \xc2\xb7 1 matching line for 'Tide'" in recalled.out
+    assert recalled.out.count(b"\n") == 2
+    (await cli("cache", "recall", "e999", *as_agent)).assert_refused(1, "names no words and no output")
+    (await cli("cache", "recall", entry[1], *at)).assert_refused(1, "this call comes from none")
 
 
 async def test_a_damaged_store_is_repaired_and_the_loss_is_reported(cli: Cli) -> None:

@@ -14,7 +14,7 @@ from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.app.exit_codes import FAILED
 from helix_desktop.cli.cache.cleanup import collect, forget, restore, trash
 from helix_desktop.cli.cache.list import list_entries, search
-from helix_desktop.cli.cache.recall import recall
+from helix_desktop.cli.cache.recall import recall, search_as_agent
 from helix_desktop.cli.cache_repair import repair, verified_text, verify_all
 from helix_desktop.cli.output import as_builtins, print_out
 from helix_desktop.cli.workspace_command import with_workspace
@@ -27,6 +27,10 @@ tr = Translator("Command line")
 def cache(args: argparse.Namespace) -> int:
     """List, search, show, verify, repair, clean up or redact the cached contents of a workspace."""
     return with_workspace(args, partial(_VERBS[args.verb], args))
+
+
+async def _search(args: argparse.Namespace, services: AppServices, workspace: OpenWorkspace) -> int:
+    return await (search_as_agent if args.agent else search)(args, services, workspace)
 
 
 async def _show(args: argparse.Namespace, _: AppServices, workspace: OpenWorkspace) -> int:
@@ -57,7 +61,7 @@ async def _verify(args: argparse.Namespace, _: AppServices, workspace: OpenWorks
 
 _VERBS: dict[str, Callable[[argparse.Namespace, AppServices, OpenWorkspace], Coroutine[Any, Any, int]]] = {
     "list": list_entries,
-    "search": search,
+    "search": _search,
     "recall": recall,
     "show": _show,
     "verify": _verify,

@@ -53,6 +53,11 @@ def add_find_commands(add_command: AddCommand) -> None:
         help=tr("maximum number of results (default: {limit})", limit=_SEARCH_LIMIT),
     )
 
+    search.add_argument(
+        "--agent",
+        action="store_true",
+        help=tr("print what the agent of the session in {option} gets", option="--from-session"),
+    )
     _add_recall(add_command)
 
 

@@ -1,4 +1,4 @@
-"""The command `cache recall`: what the agent's own tool answers, for a session or for none."""
+"""What the agent's own tools on the cache answer, for a session or for none."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from helix_desktop.domain.digest import RECALL_TOOL
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.services.app_services import AppServices
 
+_MAX_HITS = 50  # the most that the tool takes
+
 
 @dataclass(frozen=True)
 class StoredSession:
@@ -25,9 +27,7 @@ class StoredSession:
 
 
 async def recall(args: argparse.Namespace, services: AppServices, workspace: OpenWorkspace) -> int:
-    """Print what the agent would be answered. Raises HelixError."""
-    session = await _read_session(args.from_session, workspace)
-    tools = services.tools.create_session_tools(workspace.store, session)
+    """Print what the agent would get for a hash or entry numbers. Raises HelixError."""
     arguments = {
         "hash": args.handle,
         "pattern": args.pattern,
@@ -36,7 +36,25 @@ async def recall(args: argparse.Namespace, services: AppServices, workspace: Ope
         "context": args.context,
         "max_tokens": args.max_tokens,
     }
-    result = await tools.run(ToolCall("cli", RECALL_TOOL, json.dumps(arguments)))
+    return await _print_answer(RECALL_TOOL, arguments, args, services, workspace)
+
+
+async def search_as_agent(args: argparse.Namespace, services: AppServices, workspace: OpenWorkspace) -> int:
+    """Print what the agent would get for a search. Raises HelixError."""
+    arguments = {"query": args.query, "tool": args.tool, "limit": min(args.limit, _MAX_HITS)}
+    return await _print_answer("search_cached_content", arguments, args, services, workspace)
+
+
+async def _print_answer(
+    tool: str,
+    arguments: dict[str, object],
+    args: argparse.Namespace,
+    services: AppServices,
+    workspace: OpenWorkspace,
+) -> int:
+    session = await _read_session(args.from_session, workspace)
+    tools = services.tools.create_session_tools(workspace.store, session)
+    result = await tools.run(ToolCall("cli", tool, json.dumps(arguments)))
     text = result.model_text or result.content.decode("utf-8", "replace")
     if args.json:
         print_out(json.dumps({"recalled": result.recalled, "text": text}, indent=1))

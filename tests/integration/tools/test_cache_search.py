@@ -104,7 +104,7 @@ async def test_a_hit_has_everything_that_recall_needs(store: Store, tmp_path: Pa
     recalled = await box.run(
         make_call("recall_cached_content", hash=hits(text)[0], start_line=41, end_line=41)
     )
-    assert recalled.model_text.endswith("\nthe High  water mark\n")
+    assert recalled.model_text.endswith("\n41:the High  water mark\n")
 
 
 async def test_words_match_anywhere_and_a_phrase_matches_in_order(store: Store) -> None:
