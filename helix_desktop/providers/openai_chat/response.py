@@ -78,7 +78,8 @@ class ChatAssembler:
     def add(self, chunk: Mapping[str, Any]) -> list[AnswerDelta]:
         """Add one chunk; return the deltas to display. Raises StreamedError."""
         groq = chunk.get("x_groq")
-        self._usage = _usage(chunk.get("usage")) or _usage(_field(groq, "usage")) or self._usage
+        reported = chunk.get("usage") or _field(groq, "usage")
+        self._usage = _usage(reported, get_object(chunk, "timings")) or self._usage
         choices = chunk.get("choices")
         if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
             return []
@@ -270,15 +271,22 @@ def _name(delta: Mapping[str, Any]) -> str:
     return str(_function(delta).get("name") or "")
 
 
-def _usage(reported: Any) -> Usage | None:
-    """Return the reported usage; None if absent or zero, as servers without counts report zeros."""
+def _usage(reported: Any, timings: Mapping[str, Any] | None = None) -> Usage | None:
+    """Return the reported usage; None if absent or zero, as servers without counts report zeros.
+
+    `timings` are llama.cpp's, whose older versions count there what they had cached.
+    """
     if not isinstance(reported, dict):
         return None
     details = get_object(reported, "prompt_tokens_details")
     return reported_usage(
         reported.get("prompt_tokens"),
         reported.get("completion_tokens"),
-        [details.get("cached_tokens"), *(reported.get(name) for name in _CACHED_FIELDS)],
+        [
+            details.get("cached_tokens"),
+            *(reported.get(name) for name in _CACHED_FIELDS),
+            (timings or {}).get("cache_n"),
+        ],
         [details.get("cache_write_tokens"), *(reported.get(name) for name in _WRITTEN_FIELDS)],
     )
 

@@ -196,15 +196,18 @@ async def test_reported_reads_and_writes_are_on_record(case: DialectCase, http: 
         ),
         ({"prompt_tokens_details": {"cached_tokens": 900}}, Usage(100, 5, 100, reports_cache=True)),
         ({"prompt_tokens_details": None}, Usage(100, 5)),
+        ({"timings": {"cache_n": 90, "prompt_n": 10}}, Usage(100, 5, 90, reports_cache=True)),
     ],
-    ids=["deepseek", "moonshot", "nothing-read", "gateway", "more-than-sent", "none"],
+    ids=["deepseek", "moonshot", "nothing-read", "gateway", "more-than-sent", "none", "llama.cpp"],
 )
 async def test_compatible_servers_report_in_their_own_fields(
     fields: dict[str, Any], expected: Usage, http: HttpClient
 ) -> None:
     message = {"role": "assistant", "content": "ok"}
+    counts = {name: value for name, value in fields.items() if name != "timings"}
     body = {
         "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
-        "usage": {"prompt_tokens": 100, "completion_tokens": 5, **fields},
+        "usage": {"prompt_tokens": 100, "completion_tokens": 5, **counts},
+        "timings": fields.get("timings"),
     }
     assert await usage_of(CHAT, http, PlainReply(200, body)) == expected
