@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.domain.events.files import FilesChanged
 from helix_desktop.domain.events.rewrite import FoldMade, Form, FormChosen, Pinned, SweepMade, Unpinned
 from helix_desktop.domain.events.session import AssistantSpoke, BudgetSet, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade, ObservationsPlaced
+from helix_desktop.domain.files.version import ChangedFile
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.tools import PermissionMode
 from helix_desktop.words.numbers import format_tokens, format_usd
@@ -147,6 +149,22 @@ def budget_text(event: BudgetSet) -> str:
     if event.tokens:
         return tr("Budget: {tokens} tokens", tokens=event.tokens)
     return tr("Budget: {cost}", cost=cost) if event.cost else tr("Budget: no limit")
+
+
+def files_changed_text(event: FilesChanged) -> str:
+    """Return which file, or how many, changed since the agent read or wrote them."""
+    if len(event.files) > 1:
+        return tr.plural(
+            len(event.files), "%n file changed since it was read", "%n files changed since they were read"
+        )
+    return changed_file_text(event.files[0])
+
+
+def changed_file_text(file: ChangedFile) -> str:
+    """Return what happened to a file since the agent read or wrote it."""
+    if file.is_gone:
+        return tr("{file} was deleted since it was read", file=file.path)
+    return tr("{file} changed since it was read", file=file.path)
 
 
 def _saved_text(tokens: int) -> str:

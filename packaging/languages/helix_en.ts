@@ -4366,6 +4366,14 @@
         <name>Compaction</name>
         <message numerus="yes">
             <location filename="../../helix_desktop/words/rewrites.py" />
+            <source>%n files changed since they were read</source>
+            <translation>
+                <numerusform>%n file changed since it was read</numerusform>
+                <numerusform>%n files changed since they were read</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/words/rewrites.py" />
             <source>%n messages noted as observations</source>
             <translation>
                 <numerusform>%n message noted as observations</numerusform>
@@ -4638,6 +4646,16 @@
         <message>
             <location filename="../../helix_desktop/words/rewrites.py" />
             <source>{before} → {after} tokens</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/rewrites.py" />
+            <source>{file} changed since it was read</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/rewrites.py" />
+            <source>{file} was deleted since it was read</source>
             <translation type="unfinished" />
         </message>
         <message>

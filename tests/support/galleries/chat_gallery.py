@@ -295,6 +295,13 @@ def _divider_rows() -> list[Row]:
         ),
         DividerRow(row_key("d10"), "pin", pinned, actions=(ShowInChat(37),), is_quiet=True),
         DividerRow(row_key("d11"), "form", form, actions=(ShowInChat(31), back[1]), is_quiet=True),
+        DividerRow(
+            row_key("d12"),
+            "files",
+            "2 files changed since they were read",
+            is_quiet=True,
+            details=("src/app.py changed since it was read", "notes.md was deleted since it was read"),
+        ),
         DividerRow(row_key("d3"), "interrupted", "Interrupted: Helix closed during this turn"),
         DividerRow(row_key("d4"), "handover", "10 messages summarized", True, (Redo(20),)),
         DividerRow(

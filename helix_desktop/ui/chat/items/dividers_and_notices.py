@@ -60,6 +60,7 @@ _DIVIDER_ICONS: dict[DividerKind, str] = {
     "attempt": "rotate-ccw",
     "mode": "shield",
     "model": "cpu",
+    "files": "diff",
 }
 _CONCEPTS: dict[DividerKind, tuple[str, Callable[[], str]]] = {
     "sweep": ("cached", explain_cached),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.domain.events.files import FilesChanged
 from helix_desktop.domain.events.rewrite import FoldMade, FormChosen, Pinned, SweepMade, Unpinned
 from helix_desktop.domain.events.rewrite_kinds import ATTACHED_SWEEP_REASONS
 from helix_desktop.domain.events.session import (
@@ -19,6 +20,8 @@ from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.row_types import DividerKind, DividerRow
 from helix_desktop.words.rewrites import (
     budget_text,
+    changed_file_text,
+    files_changed_text,
     fold_text,
     form_text,
     handover_text,
@@ -90,9 +93,17 @@ def _divider(recorded: RecordedEvent, transcript: Transcript) -> DividerRow | No
             actions = (ShowInChat(about), Undo(seq))
         case Pinned(target=about) | Unpinned(target=about) as pin:
             kind, text, quiet, actions = "pin", pin_text(pin, transcript), True, (ShowInChat(about),)
+        case FilesChanged() as changed:
+            return _changed_files_row(seq, changed)
         case _:
             return None
     return DividerRow(RowKey(seq), kind, text, actions=actions, is_quiet=quiet)
+
+
+def _changed_files_row(seq: int, event: FilesChanged) -> DividerRow:
+    """Return the divider of changed files; of several, each is a detail."""
+    details = tuple(map(changed_file_text, event.files)) if len(event.files) > 1 else ()
+    return DividerRow(RowKey(seq), "files", files_changed_text(event), is_quiet=True, details=details)
 
 
 def _setting_change(event: ModeChanged | ModelChosen | BudgetSet) -> tuple[DividerKind, str]:

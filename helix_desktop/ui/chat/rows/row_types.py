@@ -36,6 +36,7 @@ DividerKind: TypeAlias = Literal[
     "attempt",
     "mode",
     "model",
+    "files",
 ]
 NoticeLevel: TypeAlias = Literal["error", "warning", "info"]
 

@@ -11,7 +11,7 @@ from helix_desktop.domain.files.version import ChangedFile
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.from_events import ChatRows, rows_from_log
-from helix_desktop.ui.chat.rows.row_types import Row, ToolRow
+from helix_desktop.ui.chat.rows.row_types import DividerRow, Row, ToolRow
 from tests.support.call_log import CallLog
 
 
@@ -26,6 +26,20 @@ def test_a_card_says_at_once_that_its_file_changed_and_that_it_is_as_it_was() ->
     assert changes_on_cards(log) == [edit, changed, 0, changed]
     log.call("read_file", "v1", path="a.py")
     assert changes_on_cards(log) == [0, changed, 0, changed, 0]
+
+
+def test_a_divider_says_which_files_changed() -> None:
+    log = CallLog()
+    log.add(FilesChanged((ChangedFile("a.py"),)))
+    log.add(FilesChanged((ChangedFile("a.py", is_gone=True), ChangedFile("b.py"))))
+    rows = [row for row in rows_from_log(log.events)[1] if isinstance(row, DividerRow)]
+    assert [(row.text, row.details) for row in rows] == [
+        ("a.py changed since it was read", ()),
+        (
+            "2 files changed since they were read",
+            ("a.py was deleted since it was read", "b.py changed since it was read"),
+        ),
+    ]
 
 
 def changes_on_cards(log: CallLog) -> list[int]:
