@@ -21,6 +21,7 @@ from helix_desktop.agent.settings.session_models import SessionModels
 from helix_desktop.agent.subagents.runner import SubagentFactory
 from helix_desktop.agent.tool_calls.approvals import SessionPermissions
 from helix_desktop.agent.window.continuation import continuation
+from helix_desktop.agent.window.workspace_fallbacks import WorkspaceFallbacks
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.domain.cost import Spending
@@ -40,7 +41,8 @@ from helix_desktop.system.task_scope import TaskScope
 class OpenWorkspace:
     """An open workspace. Its conversations run whether or not a view shows them.
 
-    `contents` are what its store holds, `models` what its sessions work with, `usage` how full they are.
+    `contents` are what its store holds, `models` what its sessions work with, `usage` how full they are,
+    `fallbacks` how many of their summaries needed one.
     `is_read_only` is True if the folder is missing, so that its sessions can only be read.
     """
 
@@ -62,6 +64,7 @@ class OpenWorkspace:
         self.is_trusted = services.is_trusted  # returns True if tools may run here and requests may be sent
         self.models = SessionModels(services, lambda: self.policy, models, configured_models)
         self.usage = SessionUsage(self.store, self.models, lambda: self.policy, self.find_open)
+        self.fallbacks = WorkspaceFallbacks(self.store, self._open_log)
         self._services = services
         self._open: dict[str, Conversation] = {}
         self._subagents: dict[str, Conversation] = {}
@@ -219,6 +222,11 @@ class OpenWorkspace:
                 if summary.parent == session_id
             },
         )
+
+    def _open_log(self, session: str) -> list[RecordedEvent] | None:
+        """Return the log of an open session or a running subagent; None if it is neither."""
+        conversation = self.find_open(session)
+        return conversation.session.log if conversation is not None else None
 
     def _subagent_policy(self) -> ContextPolicy | None:
         """Return the policy that subagents start with now; None: the workspace's."""

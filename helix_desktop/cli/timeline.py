@@ -13,6 +13,7 @@ from helix_desktop.cli.workspace_command import with_workspace
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.services.app_services import AppServices
+from helix_desktop.words.fallbacks import fallback_advice, fallback_text
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Command line")
@@ -35,6 +36,10 @@ def timeline(args: argparse.Namespace) -> int:
                 print_out(f"  {line}")
         if args.json:
             print_out(json.dumps(documents, indent=1))
+            return 0
+        rate = await workspace.fallbacks.count()
+        for text in filter(None, (fallback_text(rate), fallback_advice(rate))):
+            print_out(text)
         return 0
 
     return with_workspace(args, work)

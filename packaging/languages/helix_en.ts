@@ -13192,6 +13192,11 @@
             </translation>
         </message>
         <message>
+            <location filename="../../helix_desktop/words/fallbacks.py" />
+            <source>A fallback: one call of the summary model was not enough, so parts, another model or no model.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/words/coverage.py" />
             <source>Added below it: {names}</source>
             <translation type="unfinished" />
@@ -13224,6 +13229,11 @@
         <message>
             <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
             <source>Check</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/fallbacks.py" />
+            <source>Choose another model for summaries in Settings → Model roles.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -13280,6 +13290,14 @@
             <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
             <source>Failed</source>
             <translation type="unfinished" />
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/words/fallbacks.py" />
+            <source>Fallbacks in this workspace: {count} of %n summaries ({share})</source>
+            <translation>
+                <numerusform>Fallbacks in this workspace: {count} of %n summary ({share})</numerusform>
+                <numerusform>Fallbacks in this workspace: {count} of %n summaries ({share})</numerusform>
+            </translation>
         </message>
         <message>
             <location filename="../../helix_desktop/ui/timeline/present_card.py" />
@@ -13344,6 +13362,11 @@
                 <numerusform>Index of %n cached output: {digest}</numerusform>
                 <numerusform>Index of %n cached outputs: {digest}</numerusform>
             </translation>
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/fallbacks.py" />
+            <source>Latest reason:</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/timeline/present_view.py" />

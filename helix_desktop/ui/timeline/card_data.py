@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
+from helix_desktop.context.summaries.fallback_rate import NO_SUMMARIES, FallbackRate
 from helix_desktop.domain.events.rewrite import FoldKind
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, PlacementReason, SweepReason
 
@@ -286,6 +287,7 @@ class TimelineState:
 
     `is_managed` is False while the policy is off: nothing is compacted by itself. `saved` are the tokens that
     the context would have in addition without any rewrite, `present` is None without messages.
+    `fallbacks` are those of all sessions of the workspace.
     """
 
     cards: tuple[TimelineCard, ...] = ()
@@ -298,6 +300,7 @@ class TimelineState:
     saved: int = 0
     present: PresentCard | None = None
     continuations: tuple[Continuation, ...] = ()
+    fallbacks: FallbackRate = NO_SUMMARIES
 
 
 def card_group(card: TimelineCard) -> Group:

@@ -7,6 +7,7 @@ import asyncio
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.summaries.fallback_rate import NO_SUMMARIES
 from helix_desktop.context.summaries.present_handover import PresentHandoverWriter
 from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.ui.timeline.card_data import Continuation, PresentCard, RunningCard, TimelineState
@@ -25,6 +26,7 @@ class TimelinePresenter:
         self._workspace: OpenWorkspace | None = None
         self._conversation: Conversation | None = None
         self._running: RunningCard | None = None
+        self._fallbacks = NO_SUMMARIES
         self._writer: tuple[Conversation, PresentHandoverWriter] | None = None
         self._present_lock = asyncio.Lock()
         self._present: PresentCard | None = None
@@ -34,6 +36,8 @@ class TimelinePresenter:
 
     def show(self, workspace: OpenWorkspace | None, conversation: Conversation | None) -> None:
         """Show another conversation of a workspace, or none, from the next `refresh` on."""
+        if workspace is not self._workspace:
+            self._fallbacks = NO_SUMMARIES
         self._workspace, self._conversation = workspace, conversation
         self._first_card, self._is_loaded = 0, False
 
@@ -76,11 +80,15 @@ class TimelinePresenter:
                     for other in sessions
                     if other.origin == conversation.session.id
                 ),
+                self._fallbacks,
             )
         )
         self._view.reveal(self._pending_reveal or self._first_card, at_top=not self._pending_reveal)
         self._pending_reveal = self._first_card = 0
         self._is_loaded = True
+        self._fallbacks = await workspace.fallbacks.count()  # may read many sessions: last
+        if workspace is self._workspace:
+            self._view.show_fallbacks(self._fallbacks)
 
     async def _present_card(self, conversation: Conversation, gauge: UsageGauge) -> PresentCard | None:
         """Return the handover as it would be now; written anew only where the log went on."""

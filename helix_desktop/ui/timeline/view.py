@@ -6,11 +6,12 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
+from helix_desktop.context.summaries.fallback_rate import FallbackRate
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.ui.design.cards import Card as CardFrame
 from helix_desktop.ui.design.cards import EmptyState
 from helix_desktop.ui.design.focus import FocusableScrollArea
-from helix_desktop.ui.design.labels import TextLine
+from helix_desktop.ui.design.labels import SelectableText, TextLine
 from helix_desktop.ui.design.layout.beside import BesideOrBelow
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.pill import Pill
@@ -48,6 +49,7 @@ from helix_desktop.ui.timeline.present_view import PresentView
 from helix_desktop.ui.timeline.rail import RailRow
 from helix_desktop.ui.timeline.running_view import RunningView
 from helix_desktop.ui.timeline.sparkline import TokenSparkline
+from helix_desktop.words.fallbacks import explain_fallback, fallback_advice, fallback_text
 from helix_desktop.words.numbers import format_tokens, format_whole_percent
 from helix_desktop.words.translation import Translator
 
@@ -197,6 +199,9 @@ class Timeline(Themed, QWidget):
         numbers = FlowBox([self._used, self._window_text])
         card.body.addWidget(BesideOrBelow(numbers, [WhatIsThis("undo"), self._share]))
         card.body.addWidget(self.spark)
+        self._fallbacks = SelectableText("", 12, "muted")
+        self._fallbacks.setToolTip(explain_fallback())
+        card.body.addWidget(self._fallbacks)
         return card
 
     def _wire(self) -> None:
@@ -227,6 +232,13 @@ class Timeline(Themed, QWidget):
         near = share >= state.threshold
         self._share.set_text(format_whole_percent(share), "warn" if near else "accent")
         self.spark.set_points(state.points, state.window, state.threshold)
+        self.show_fallbacks(state.fallbacks)
+
+    def show_fallbacks(self, rate: FallbackRate) -> None:
+        """Show how many summaries of the workspace needed a fallback, and what to do if many did."""
+        lines = (fallback_text(rate), fallback_advice(rate))
+        self._fallbacks.setText("\n".join(filter(None, lines)))
+        self._fallbacks.setVisible(bool(rate.summaries))
 
     def _create_view(self, card: TimelineCard, is_live: bool) -> QWidget:
         now = self._now()

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.summaries.fallback_rate import FallbackRate
 from helix_desktop.context.window.window_breakdown import WindowItemState
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, PlacementReason, SweepReason
 from helix_desktop.ui.cache.rows import (
@@ -32,6 +33,7 @@ from helix_desktop.ui.inspector.rows import (
 )
 from helix_desktop.ui.timeline.card_data import (
     Bullet,
+    Continuation,
     FailureCard,
     FoldCard,
     HandoverCard,
@@ -236,10 +238,21 @@ def present_card() -> PresentCard:
 
 
 def quiet_timeline_state() -> TimelineState:
-    """Return a session that notes keep small: no handover yet."""
-    cards = (fold_card(2, 462), SweepCard(120, NOW_MS - 90_000_000, 6, 2_300))
+    """Return a session that notes keep small: no handover of its own, two sessions around it."""
+    origin = handover_card(
+        1, 2, trigger=HandoverTrigger.CONTINUED, origin="s-1", origin_title="Flush the stream",
+        sections=tuple(Section(section.title, tuple(Bullet(b.text) for b in section.bullets))
+                       for section in _SECTIONS),
+        quotes=("Long answers stall the chat view.", "The renderer was the reason."),
+    )  # fmt: skip
+    cards = (fold_card(2, 462), SweepCard(120, NOW_MS - 90_000_000, 6, 2_300), origin)
     present = replace(present_card(), missing="", can_write=False)
-    return TimelineState(cards, usage_points(), 3_360, 24_000, saved=11_200, present=present)
+    rate = FallbackRate(24, 3, "The summary model's window is too small.")
+    after = (Continuation("s-2", "Flush the stream (3)"), Continuation("s-3", "Flush the stream (4)"))
+    return TimelineState(
+        cards, usage_points(), 3_360, 24_000, saved=11_200, present=present, continuations=after,
+        fallbacks=rate,
+    )  # fmt: skip
 
 
 def timeline_state() -> TimelineState:

@@ -9,7 +9,9 @@ from pytestqt.qtbot import QtBot
 
 from helix_desktop.domain.events.summary import SECTIONS
 from helix_desktop.ui.design.layout.disclosure import Disclosure
+from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.timeline.card_data import TimelineState
+from helix_desktop.ui.timeline.handover_view import HandoverView
 from helix_desktop.ui.timeline.present_texts import status_text
 from helix_desktop.ui.timeline.view import Timeline
 from tests.support.galleries.panes_samples import NOW_MS, fold_card, quiet_timeline_state, timeline_state
@@ -74,3 +76,21 @@ def test_the_handover_as_it_would_be_now_is_on_top(qtbot: QtBot, pane: Timeline)
     pane.set_state(timeline_state())
     with qtbot.waitSignal(pane.compact_requested):
         present.write_button.click()
+
+
+def test_sessions_that_continue_each_other_are_linked_both_ways(qtbot: QtBot, pane: Timeline) -> None:
+    """From the handover that this one began with to its session, and on to those that continue this one."""
+    origin = pane.card_widget(2)
+    assert isinstance(origin, HandoverView)
+    assert not [pill for pill in origin.findChildren(Pill) if pill.text() == "No source"]
+    links = [pill for pill in origin.findChildren(Pill) if "From “Flush" in pill.text()]
+    with qtbot.waitSignal(pane.session_requested) as back:
+        links[0].click()
+    assert back.args == ["s-1"]
+    ahead = [pill for pill in pane.present.findChildren(Pill) if "Continued in" in pill.text()]
+    with qtbot.waitSignal(pane.session_requested) as on:
+        ahead[1].click()
+    assert on.args == ["s-3"]
+    with qtbot.waitSignal(pane.new_session_requested) as requested:
+        pane.present.session_button.click()
+    assert requested.args == [0]

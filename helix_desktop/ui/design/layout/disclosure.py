@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QPoint, QRect, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent, QPen, QResizeEvent
-from PySide6.QtWidgets import QAbstractButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QVBoxLayout, QWidget
 
 from helix_desktop.ui.design.buttons import EnterActivates
 from helix_desktop.ui.design.cards import Card
@@ -33,6 +33,7 @@ class DisclosureHead(EnterActivates, Themed, QAbstractButton):
         self.setCheckable(True)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self.setFixedHeight(scaled(26))
 
     def tint(self, theme: Theme) -> None:
@@ -43,6 +44,10 @@ class DisclosureHead(EnterActivates, Themed, QAbstractButton):
     def sizeHint(self) -> QSize:
         """Return the height of one line; the width is what there is."""
         return QSize(240, scaled(26))
+
+    def minimumSizeHint(self) -> QSize:
+        """Return a narrow column: title and note are shortened to the room there is."""
+        return QSize(80, scaled(26))
 
     def full_text(self) -> str:
         """Return title and note before shortening."""

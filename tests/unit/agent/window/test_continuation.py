@@ -133,6 +133,22 @@ async def test_a_later_handover_keeps_what_the_session_began_with() -> None:
     )
 
 
+async def test_fallbacks_are_counted_over_all_sessions() -> None:
+    """Open or not; a session is read again once it went on."""
+    rig = AgentRig(ScriptedModel(thinking_script(9)), MANUAL_ONLY)
+    conversation = await rig.begin()
+    await conversation.run("Think.")
+    await conversation.run("And now?")
+    assert (await rig.workspace.fallbacks.count()).summaries == 0
+    draft = await conversation.handovers.draft()
+    event = msgspec.structs.replace(draft.event, fallback="No model answered.")
+    await conversation.handovers.commit(msgspec.structs.replace(draft, event=event))
+    again = rig.create_workspace(rig.store, MANUAL_ONLY)
+    for workspace in (rig.workspace, again):
+        rate = await workspace.fallbacks.count()
+        assert (rate.summaries, rate.fallbacks, rate.newest_reason) == (1, 1, "No model answered.")
+
+
 async def test_there_must_be_a_handover() -> None:
     """An event that is none, and a session without messages, are refused with what to do."""
     rig = await worked_session()

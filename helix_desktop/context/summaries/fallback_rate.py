@@ -1,0 +1,55 @@
+"""How many summaries needed a fallback: more than one call of the first model, another model, or none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from helix_desktop.domain.events.session import RecordedEvent
+from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
+
+MAX_RATE = 0.05  # fallbacks above this share of the summaries are worth doing something about
+
+
+class FallbackRate(msgspec.Struct, frozen=True):
+    """Handovers and observations, those of them with a fallback, and why the newest of these needed one."""
+
+    summaries: int = 0
+    fallbacks: int = 0
+    newest_reason: str = ""
+    newest_at_ms: int = 0
+
+    def __add__(self, other: FallbackRate) -> FallbackRate:
+        """Return both together."""
+        newest = max(self, other, key=lambda rate: rate.newest_at_ms)
+        return FallbackRate(
+            self.summaries + other.summaries,
+            self.fallbacks + other.fallbacks,
+            newest.newest_reason,
+            newest.newest_at_ms,
+        )
+
+    @property
+    def share(self) -> float:
+        """Return the fallbacks as a share of the summaries; 0 without any."""
+        return self.fallbacks / self.summaries if self.summaries else 0.0
+
+    @property
+    def is_high(self) -> bool:
+        """Return True if something is to be done about it."""
+        return self.share > MAX_RATE
+
+
+NO_SUMMARIES = FallbackRate()
+
+
+def fallback_rate(log: Iterable[RecordedEvent]) -> FallbackRate:
+    """Return the fallbacks of one session; what it began with was counted in the session that it is of."""
+    total = NO_SUMMARIES
+    for recorded in log:
+        match recorded.event:
+            case HandoverMade(origin="", fallback=reason) | ObservationsMade(fallback=reason):
+                newest = FallbackRate(1, 1, reason, recorded.at) if reason else FallbackRate(1)
+                total += newest
+    return total

@@ -1,0 +1,57 @@
+"""How many summaries needed a fallback."""
+
+from __future__ import annotations
+
+import pytest
+
+from helix_desktop.context.summaries.fallback_rate import FallbackRate, fallback_rate
+from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
+from helix_desktop.domain.events.session import Event, RecordedEvent, SessionStarted
+from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
+from helix_desktop.words.fallbacks import fallback_advice, fallback_text
+
+
+def handover(fallback: str = "", origin: str = "") -> HandoverMade:
+    """A handover, with or without a fallback."""
+    trigger = HandoverTrigger.CONTINUED if origin else HandoverTrigger.THRESHOLD
+    return HandoverMade(
+        9, 0, (), "", "ab", 1, 10, 100, 20, 8, "box/small", trigger, fallback=fallback, origin=origin
+    )
+
+
+def observations(fallback: str = "") -> ObservationsMade:
+    """Observations, with or without a fallback."""
+    return ObservationsMade(1, 9, (), (), "", "ab", 1, 10, 100, 8, "box/small", fallback=fallback)
+
+
+def log(*events: Event) -> list[RecordedEvent]:
+    """A log of these events, a second apart."""
+    return [RecordedEvent(seq, 1_000 * seq, event) for seq, event in enumerate(events, 1)]
+
+
+def test_the_sessions_of_a_workspace_are_counted_together() -> None:
+    """Handovers and observations; what a session began with was counted where it was written."""
+    one = fallback_rate(log(SessionStarted("a"), handover(), observations("No model."), handover()))
+    other = fallback_rate(log(handover("Too large.", origin="s1"), observations()))
+    assert (one.summaries, one.fallbacks) == (3, 1)
+    assert (other.summaries, other.fallbacks) == (1, 0)
+    both = one + other
+    assert (both.summaries, both.fallbacks, both.newest_reason) == (4, 1, "No model.")
+    assert (other + one).newest_reason == "No model."
+
+
+@pytest.mark.parametrize(("fallbacks", "is_high"), [(0, False), (5, False), (6, True)])
+def test_more_than_a_twentieth_says_what_to_do(fallbacks: int, is_high: bool) -> None:
+    """The number of summaries stands beside the share."""
+    rate = FallbackRate(100, fallbacks, "No model answered.")
+    assert fallback_text(rate) == f"Fallbacks in this workspace: {fallbacks} of 100 summaries ({fallbacks} %)"
+    assert bool(fallback_advice(rate)) == is_high
+    if is_high:
+        assert "No model answered." in fallback_advice(rate)
+        assert "Settings → Model roles" in fallback_advice(rate)
+
+
+def test_without_summaries_nothing_is_claimed() -> None:
+    """No share of nothing."""
+    assert fallback_text(FallbackRate()) == ""
+    assert not FallbackRate().is_high
