@@ -92,7 +92,7 @@ class MeasuredRun:
         self._originals, self._grammar = OriginalOutputs(), RequestGrammar()
         self._recalls: RecallModel | None = None
         if options.recall_rate is not None:
-            self._recalls = RecallModel(options.recall_rate, tokens, replay.recall)
+            self._recalls = RecallModel(options.recall_rate, replay)
         self._request_s: list[float] = []
         self._feed_s: list[float] = []
         self._request: tuple[Message, ...] = ()

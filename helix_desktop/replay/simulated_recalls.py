@@ -7,34 +7,37 @@ There are two kinds, both before a recorded answer, so that the replay pays for 
 - A need that the recording cannot show, because there the output was still in the window. At a share of the
   model calls, chosen by hashing, one missing output is recalled, each with equal probability.
 
-A recall is one more model call, and the first page of the original bytes. If only an index leads to them, the
-handle of the index in the window is recalled in a call before it. An index behind an index costs no third
-call: the agent can search.
+A recall is one more model call. It brings what the real tool answers: the first page of the output. If only
+an index leads to the output, the index in the window is recalled with a pattern: the first identifier of the
+recorded answer that the output has, else what the output's own call was about. If what comes does not name
+the output, its handle is recalled in a second call.
 """
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
+from helix_desktop.domain.digest import MIN_PREFIX, RECALL_TOOL
+from helix_desktop.domain.errors import ToolError
+from helix_desktop.domain.identifiers import argument_identifiers
 from helix_desktop.domain.messages import Message, ToolCall
-from helix_desktop.replay.message_tokens import MessageTokenCounter
+from helix_desktop.replay.coverage import occurs_in
+from helix_desktop.replay.ports import Replay
 from helix_desktop.replay.reachability import OriginalOutputs, follow_handles, visible_call_ids
 from helix_desktop.replay.recording import parse_arguments
-from helix_desktop.tools.cache.paging import Paginator, split_lines
-from helix_desktop.tools.cache.recall import PAGE_TOKENS, RecallCachedContent
 
-_RECALL_TOOL = RecallCachedContent.name
 DEFAULT_RATE = 0.05
 """Recalls per model call in addition to re-reads. Recorded agents read a file again more than ten calls later
 this often: 0.27 reads per call, 55 % of them repeats, 35 % of those so late."""
 
 _READ_TOOLS = ("read", "view", "open", "cat", "get_file")
+_MAX_PATTERN = 80  # characters of what a call was about
 _PATH_ARGUMENTS = ("path", "file_path", "filename", "notebook_path")
 
 RecallStep = list[dict[str, Any]]
@@ -52,8 +55,8 @@ class Recalls(msgspec.Struct, frozen=True):
 class RecallModel:
     """Determines the recalls to insert before each answer of one recording."""
 
-    def __init__(self, rate: float, tokens: MessageTokenCounter, recall: Callable[[str], bytes]) -> None:
-        self._rate, self._tokens, self._recall = rate, tokens, recall
+    def __init__(self, rate: float, replay: Replay) -> None:
+        self._rate, self._replay = rate, replay
         self._readings: dict[tuple[str, str], str] = {}  # last reading call by (tool, path)
         self._pages: dict[tuple[str, str], bytes] = {}  # content by (call, text) of each inserted page
         self._model_calls = self._calls = self._contents = self._failed = 0
@@ -70,8 +73,8 @@ class RecallModel:
         self._model_calls += 1
         missing = self._missing_outputs(request, originals)
         call_ids = [*self._rereads(answer), *self._random_recalls(answer, missing)]
-        contents = dict.fromkeys(originals.outputs[call_id] for call_id in call_ids if call_id in missing)
-        return self._steps(list(contents), request, originals) if contents else []
+        outputs = {originals.outputs[call_id]: call_id for call_id in call_ids if call_id in missing}
+        return self._steps(outputs, answer, request, originals) if outputs else []
 
     def _missing_outputs(self, request: Sequence[Message], originals: OriginalOutputs) -> dict[str, None]:
         """Return the ids of calls whose output is in the window neither complete nor as a recalled page."""
@@ -103,37 +106,62 @@ class RecallModel:
         return [ids[int.from_bytes(draw[8:16]) % len(ids)]]
 
     def _steps(
-        self, contents: list[bytes], request: Sequence[Message], originals: OriginalOutputs
+        self,
+        outputs: dict[bytes, str],
+        answer: Message,
+        request: Sequence[Message],
+        originals: OriginalOutputs,
     ) -> list[RecallStep]:
+        """Return the steps that recall some outputs (with the call of each)."""
         paths: dict[bytes, tuple[str, ...]] = {}
-        for path, content in follow_handles(request, originals, self._recall):
-            if content in contents:
+        for path, content in follow_handles(request, originals, self._replay.recall):
+            if content in outputs:
                 paths.setdefault(content, path)
-            if len(paths) == len(contents):
+            if len(paths) == len(outputs):
                 break
-        self._failed += len(contents) - len(paths)
+        self._failed += len(outputs) - len(paths)
         self._contents += len(paths)
-        indexes = dict.fromkeys(path[0] for path in paths.values() if len(path) > 1)
-        targets = dict.fromkeys(path[-1] for path in paths.values())
-        return [self._step(list(handles)) for handles in (indexes, targets) if handles]
+        recalls: dict[bytes, dict[str, object]] = {}
+        for content, path in paths.items():
+            pattern = _pattern(answer, content, originals.calls.get(outputs[content], ()))
+            recalls[content] = {"hash": path[0], "pattern": pattern} if path[1:] else {"hash": path[0]}
+        if not recalls:
+            return []
+        step, texts = self._step(recalls)
+        again: dict[bytes, dict[str, object]] = {
+            content: {"hash": path[-1]}
+            for content, path in paths.items()
+            if path[1:] and path[-1][:MIN_PREFIX] not in texts[content]
+        }
+        return [step, self._step(again)[0]] if again else [step]
 
-    def _step(self, handles: Sequence[str]) -> RecallStep:
-        calls, answers = [], []
+    def _step(self, recalls: Mapping[bytes, dict[str, object]]) -> tuple[RecallStep, dict[bytes, str]]:
+        """Return a model call that makes these recalls, and the text of each answer."""
+        calls, answers, texts = [], [], {}
         self._calls += 1
-        for number, handle in enumerate(handles, 1):
-            call_id, content = f"recall-{self._calls}-{number}", self._recall(handle)
-            page = asyncio.run(self._first_page(content.decode("utf-8", "replace")))
-            self._pages[call_id, page] = content
-            calls.append({"id": call_id, "name": _RECALL_TOOL, "arguments": json.dumps({"hash": handle})})
-            answers.append({"role": "tool", "content": page, "tool_call_id": call_id, "name": _RECALL_TOOL})
-        return [{"role": "assistant", "content": "", "tool_calls": calls}, *answers]
+        for number, (content, arguments) in enumerate(recalls.items(), 1):
+            call_id, text = f"recall-{self._calls}-{number}", self._answer(arguments)
+            texts[content] = text
+            self._pages[call_id, text] = content
+            calls.append({"id": call_id, "name": RECALL_TOOL, "arguments": json.dumps(arguments)})
+            answers.append({"role": "tool", "content": text, "tool_call_id": call_id, "name": RECALL_TOOL})
+        return [{"role": "assistant", "content": "", "tool_calls": calls}, *answers], texts
 
-    async def _first_page(self, text: str) -> str:
-        page = await Paginator(split_lines(text), PAGE_TOKENS, self._tokens.count).page_at(1, 0)
-        if page.is_only:
-            return page.text
-        position = f"Lines {page.first}-{page.last}, page {page.number} of {page.count}"
-        return f"{position}; next: start_line={page.next_line}.\n{page.text}"
+    def _answer(self, arguments: Mapping[str, object]) -> str:
+        try:
+            return self._replay.call_cache_tool(RECALL_TOOL, arguments)
+        except ToolError as error:
+            return str(error)
+
+
+def _pattern(answer: Message, content: bytes, own_arguments: Sequence[bytes]) -> str:
+    """Return the pattern by which an agent that needs an output looks for it behind an index."""
+    text = content.decode("utf-8", "replace")
+    names = (name for call in answer.calls for name in argument_identifiers(call.arguments))
+    needed = next((name for name in names if occurs_in(name, text)), "")
+    if not needed and len(own_arguments) > 1:
+        needed = own_arguments[1].decode("utf-8", "replace").strip().partition("\n")[0][:_MAX_PATTERN]
+    return re.escape(needed)
 
 
 def _read_path(call: ToolCall) -> str:

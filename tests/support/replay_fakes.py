@@ -61,13 +61,24 @@ class MarkerReplay(UnmanagedReplay):
         return self.contents[digest] if digest in self.contents else super().recall(digest)
 
     def call_cache_tool(self, name: str, arguments: Mapping[str, Any]) -> str:
-        """Return the question in quotes, then the lines that match."""
+        """Return a content, or the question in quotes and the lines that match, each behind its digest."""
         if name == "search_cached_content":
             pattern, contents = re.escape(arguments["query"]), list(self.contents.values())
+        elif "pattern" in arguments:
+            pattern, contents = arguments["pattern"], self.covered(arguments["hash"])
         else:
-            pattern, contents = arguments["pattern"], [self.recall(arguments["hash"])]
-        lines = [line for content in contents for line in content.decode().splitlines()]
-        return "\n".join([f"Lines for {pattern!r}:", *(line for line in lines if re.search(pattern, line))])
+            return self.recall(arguments["hash"]).decode()
+        hits = [
+            f"{digest_of(content)}: {line}"
+            for content in contents
+            for line in content.decode().splitlines()
+            if re.search(pattern, line)
+        ]
+        return "\n".join([f"Lines for {pattern!r}:", *hits])
+
+    def covered(self, digest: str) -> list[bytes]:
+        """Return what a pattern is looked for in."""
+        return [self.recall(digest)]
 
     def request(self) -> list[dict[str, Any]]:
         newest = max(
@@ -97,6 +108,12 @@ class FoldingReplay(MarkerReplay):
                 index = self.store(f"before: {index}\n{digest_of(message['content'].encode())}")
         note = [{"role": "user", "content": f"[Folded steps] {bare_marker(index)}"}] if index else []
         return [self.messages[0], *note, *self.messages[max(newest, 1) :]]
+
+    def covered(self, digest: str) -> list[bytes]:
+        """Return all that an index leads to."""
+        content = self.recall(digest)
+        digests = re.findall("[0-9a-f]{64}", content.decode()) if content.startswith(b"before: ") else ()
+        return [found for name in digests for found in self.covered(name)] if digests else [content]
 
 
 def user_message(text: str) -> dict[str, Any]:

@@ -97,7 +97,9 @@ def test_what_one_call_brings_is_counted(tmp_path: Path) -> None:
     total = totals_of([measured])
     assert (total.lookups, total.lookup_share) == (Lookups(2, 2, 0, 0), 1.0)
     tokens = MessageTokenCounter.bundled().text_tokens
-    first, other = "Lines for 'tide_gauge':\ndef tide_gauge(): pass", "Lines for 'berth_4':\nberth_4 = 1"
+    digest = digest_of(b"def tide_gauge(): pass\nberth_4 = 1")
+    first = f"Lines for 'tide_gauge':\n{digest}: def tide_gauge(): pass"
+    other = f"Lines for 'berth_4':\n{digest}: berth_4 = 1"
     assert total.lookup_tokens == (tokens(first) + tokens(other)) / 2
 
 

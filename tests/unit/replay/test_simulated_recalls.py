@@ -15,7 +15,6 @@ from helix_desktop.replay.message_tokens import MessageTokenCounter
 from helix_desktop.replay.ports import RawMessage
 from helix_desktop.replay.results import RecordingResult
 from helix_desktop.replay.simulated_recalls import Recalls
-from helix_desktop.tools.cache.recall import PAGE_TOKENS
 from tests.support.replay_fakes import (
     FoldingReplay,
     MarkerReplay,
@@ -162,13 +161,42 @@ def test_a_page_still_in_the_window_is_not_recalled_again(tmp_path: Path) -> Non
     )  # the third is in the window when requested
 
 
-def test_a_recall_through_an_index_takes_two_calls(tmp_path: Path) -> None:
-    session = [*TWICE[:5], *file_read_step("9", "c", "D"), *TWICE[5:]]
+def behind_an_index(output: str, arguments: str) -> list[dict[str, Any]]:
+    """A session that reads a file again when only an index behind an index leads to the first reading."""
+    read = [tool_call_message(("3", "read", arguments)), tool_message("3", "C")]
+    steps = [
+        *file_read_step("1", "a", output),
+        *file_read_step("2", "b", "B"),
+        *file_read_step("9", "c", "D"),
+    ]
+    return [user_message("Go"), *steps, *read, assistant_message("ok")]
+
+
+@pytest.mark.parametrize(
+    ("output", "pattern"),
+    [
+        ("tide_gauge = 1\nb", "tide_gauge"),  # the next call uses it
+        ("size of a: 1\nb", "a"),  # else what the first reading was about
+    ],
+)
+def test_a_recall_through_an_index_takes_one_call_with_a_pattern(
+    tmp_path: Path, output: str, pattern: str
+) -> None:
+    session = behind_an_index(output, '{"path": "a", "what": "tide_gauge"}')
+    make = ReplayRecorder(FoldingReplay)
+    assert measure(tmp_path, session, make, 0.0).recalls == Recalls(calls=1, contents=1)
+    (answer,) = recalled(make.last)
+    line, digest = output.partition("\n")[0], digest_of(output.encode())
+    assert answer["content"] == f"Lines for {pattern!r}:\n{digest}: {line}"
+
+
+def test_a_pattern_that_misses_the_output_takes_a_second_call(tmp_path: Path) -> None:
+    session = behind_an_index("Z" * 1000, '{"path": "a"}')
     make = ReplayRecorder(FoldingReplay)
     assert measure(tmp_path, session, make, 0.0).recalls == Recalls(calls=2, contents=1)
-    index, content = recalled(make.last)
-    assert index["content"].startswith("before: ")
-    assert content["content"] == "A" * 1000
+    missed, content = recalled(make.last)
+    assert missed["content"] == "Lines for 'a':"
+    assert content["content"] == "Z" * 1000
 
 
 def test_a_lost_output_cannot_be_recalled(tmp_path: Path) -> None:
@@ -177,18 +205,6 @@ def test_a_lost_output_cannot_be_recalled(tmp_path: Path) -> None:
             return digest_of(text.encode())
 
     assert measure(tmp_path, TWICE, Lost, 0.0).recalls == Recalls(failed=1)
-
-
-def test_a_long_output_is_recalled_as_its_first_page(tmp_path: Path) -> None:
-    lines = [f"{number:099d}\n" for number in range(100)]
-    session = [user_message("Go"), *file_read_step("1", "a", "".join(lines)), *TWICE[3:]]
-    make = ReplayRecorder(MarkerReplay)
-    measure(tmp_path, session, make, 0.0)
-    (page,) = recalled(make.last)
-    first = PAGE_TOKENS // 100
-    assert page["content"] == f"Lines 1-{first}, page 1 of 3; next: start_line={first + 1}.\n" + "".join(
-        lines[:first]
-    )
 
 
 def test_files_read_in_parallel_are_recalled_in_one_call(tmp_path: Path) -> None:
