@@ -125,8 +125,8 @@ async def test_their_cards_display_progress(qapp: QApplication, tmp_path: Path) 
         await rig.wiring.workspace_controller.open_session(done[0].subagent_session)
         await rig.wiring.workspace_controller.open_session(parent)
         assert cards(rig) == done
-        assert house.tool_names[0] == [*house.tool_names[1], "delegate"], (
-            "a subagent has all tools but that one"
+        assert house.tool_names[0] == [*house.tool_names[1], "show_output", "delegate"], (
+            "a subagent has all tools but those two"
         )
 
 
