@@ -12,9 +12,11 @@ from helix_desktop.domain.digest import HEX_DIGITS, bare_marker
 
 CHARS_PER_TOKEN = 3  # low estimate for code and logs, so that a preview stays under its budget
 MIN_BUDGET = 10  # tokens; less would show nothing
-_HEAD_SHARE, _TAIL_SHARE = 0.55, 0.25  # the rest, at most, is for error lines
+_HEAD_SHARE, _TAIL_SHARE = 0.35, 0.25  # the rest, at most, is for error lines
+_MENTION_SHARE = 0.2  # of it at most for lines that only mention an error
 _LINE_CAP = 200  # characters of an error line
 _NUMBER_CAP = 12  # characters of a line's number
+_RULE = re.compile(r"^\s*[=_]{3,}|[=_]{3,}\s*$")  # what heads a part of a report is drawn with
 _NUMBERS = re.compile(r"\d+|0x[0-9a-f]+")
 
 
@@ -47,7 +49,9 @@ def _shorten(text: str, marker: str, max_chars: int, exit_code: int | None) -> s
     head = _drop_cut_line(text[: int(max_chars * _HEAD_SHARE)], from_end=False)
     chars_left = max_chars - len(head) - len(tail)
     error_lines = _select_lines(
-        list(_error_lines(text, len(head), end, min(_LINE_CAP, chars_left))), chars_left
+        list(_error_lines(text, len(head), end, min(_LINE_CAP, chars_left))),
+        chars_left,
+        int(max_chars * _MENTION_SHARE),
     )
     chars_left -= sum(len(line) + 1 for line in error_lines.values())
     longer = _drop_cut_line(
@@ -89,7 +93,7 @@ def _error_lines(text: str, start: int, end: int, cap: int) -> Iterator[_ErrorLi
         if (match := find_error(line)) is not None:
             index = match.index
             excerpt = line[max(0, index - cap // 4) :][: cap - _NUMBER_CAP] if len(line) > cap else line
-            error_line = _ErrorLine(number, " ".join(excerpt.split()), match.rank)
+            error_line = _ErrorLine(number, " ".join(_RULE.sub(" ", excerpt).split()), match.rank)
             last = error_line if match.rank < MENTION else last
             shape = _NUMBERS.sub("#", error_line.text)
             if shape not in shapes:
@@ -100,12 +104,17 @@ def _error_lines(text: str, start: int, end: int, cap: int) -> Iterator[_ErrorLi
         yield msgspec.structs.replace(last, rank=-1)
 
 
-def _select_lines(error_lines: list[_ErrorLine], max_chars: int) -> dict[int, str]:
-    """Return the highest ranked lines that fit in `max_chars` characters, by number, in order."""
+def _select_lines(error_lines: list[_ErrorLine], max_chars: int, mention_chars: int) -> dict[int, str]:
+    """Return the highest ranked lines that fit in `max_chars` characters, by number, in order.
+
+    Mentions come in while all lines together take no more than `mention_chars`.
+    """
     lines: dict[int, str] = {}
+    used = 0
     for error_line in sorted(error_lines, key=lambda error_line: (error_line.rank, error_line.number)):
         line = f"{error_line.number}: {error_line.text}"
-        if error_line.number not in lines and len(line) < max_chars:
+        limit = mention_chars if error_line.rank == MENTION else max_chars
+        if error_line.number not in lines and used + len(line) < limit:
             lines[error_line.number] = line
-            max_chars -= len(line) + 1
+            used += len(line) + 1
     return dict(sorted(lines.items()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helix_desktop.context.intake.error_lines import MENTION, REPORT, RESULT, find_error
@@ -141,22 +141,68 @@ def test_a_match_lies_in_its_line(text: str, row: tuple[str, int | None]) -> Non
         assert match is None or 0 <= match.index < len(line)
 
 
-def pytest_run(bad: dict[int, str]) -> str:
-    """Return a verbose run of 400 tests about errors, the lines of `bad` in place of some."""
-    lines = [f"tests/test_errors.py::test_error_{n} PASSED   [ {n // 4}%]" for n in range(400)]
-    for number, line in bad.items():
+OUTPUTS = {
+    "pytest": (
+        "tests/test_errors.py::test_error_{n} PASSED   [ 50%]",
+        "tests/test_errors.py::test_total XPASS   [ 37%]",
+        "E       assert 3 == 4",
+        "FAILED tests/test_errors.py::test_sum - assert 3 == 4",
+        "=========== 1 failed, 398 passed, 1 xpassed in 3.2s ===========",
+    ),
+    "go": (
+        "--- PASS: TestParseError{n} (0.00s)",
+        "--- FAIL: TestTotal (0.00s)",
+        "FAIL\tgithub.com/acme/shop/cart\t0.312s",
+    ),
+    "cargo": (
+        "test errors::parse_error_{n} ... ok",
+        "test cart::total ... FAILED",
+        "thread 'cart::total' panicked at src/cart.rs:12:9:",
+        "test result: FAILED. 398 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out",
+    ),
+    "jest": (
+        "  \u2713 fails with error {n} (1 ms)",
+        "  \u2715 adds the total (3 ms)",
+        "  \u25cf Cart \u203a adds the total",
+        "Tests:       1 failed, 398 passed, 399 total",
+    ),
+    "maven": (
+        "[INFO] Running com.acme.shop.Error{n}Test",
+        "[ERROR] CartTest.addsTotal:12 expected: <3> but was: <4>",
+        "[ERROR] Tests run: 399, Failures: 1, Errors: 0, Skipped: 0",
+        "[INFO] BUILD FAILURE",
+    ),
+    "tsc": (
+        "src/errors/error{n}.ts",
+        "src/cart.ts(12,5): error TS2322: Type 'string' is not assignable to type 'number'.",
+        "Found 1 error in src/cart.ts:12",
+    ),
+    "gcc": (
+        "gcc -Wall -c src/error{n}.c -o build/error{n}.o",
+        "cart.c:12:5: error: expected ';' before 'return'",
+        "make: *** [Makefile:12: cart.o] Error 1",
+    ),
+}
+"""By tool: a line without news, of which there are hundreds, and those that have to be seen."""
+
+
+@pytest.mark.parametrize("tool", OUTPUTS)
+@given(st.data())
+@settings(max_examples=10)
+def test_what_failed_is_seen_among_hundreds_of_lines_that_speak_of_errors(
+    tool: str, data: st.DataObject
+) -> None:
+    """Wherever it stands, under its number; nothing else takes its place."""
+    plain, *news = OUTPUTS[tool]
+    lines = [plain.replace("{n}", str(number)) for number in range(400)]
+    numbers = data.draw(
+        st.lists(st.integers(60, 340), min_size=len(news), max_size=len(news), unique=True).map(sorted)
+    )
+    for number, line in zip(numbers, news, strict=True):
         lines[number] = line
-    return "\n".join(["collected 400 items", "", *lines, "", *["cleaning up"] * 60])
-
-
-def test_one_failure_among_passed_tests_named_after_errors_is_kept() -> None:
-    """And an unexpected pass, and the result, wherever they are; no passed test in their place."""
-    bad = {
-        150: "tests/test_errors.py::test_total XPASS   [ 37%]",
-        200: "tests/test_errors.py::test_sum FAILED   [ 50%]",
-        399: "=========== 1 failed, 398 passed, 1 xpassed in 3.2s ===========",
-    }
-    preview = preview_output(pytest_run(bad), DIGEST, 300).splitlines()
-    assert [line for line in preview if line[:1].isdigit()] == [
-        f"{n + 3}: {' '.join(bad[n].split())}" for n in bad
+    preview = preview_output("\n".join(lines), DIGEST, 300).splitlines()
+    expected = [
+        f"{number + 1}: {' '.join(line.strip('= ').split())}"
+        for number, line in zip(numbers, news, strict=True)
     ]
+    assert [line for line in preview if line.partition(": ")[0].isdigit()] == expected
