@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from helix_desktop.domain.digest import bare_marker
+from helix_desktop.domain.digest import HEX_DIGITS, bare_marker
 from helix_desktop.domain.events.session import ToolAnswered
 from helix_desktop.domain.messages import Message, ModelRequest
 
@@ -26,11 +26,20 @@ class OutputSource(msgspec.Struct, frozen=True):
     tool: str
     target: str
     exit_code: int | None = None
+    handle_digits: int = HEX_DIGITS  # of its digest, by which the marker names it
 
     @classmethod
     def from_answer(cls, answer: ToolAnswered, text: str, tokens: int) -> OutputSource:
         """Return the source for a recorded output, with its whole text."""
-        return cls(text, tokens, answer.digest, answer.name, answer.target, answer.exit_code)
+        return cls(
+            text,
+            tokens,
+            answer.digest,
+            answer.name,
+            answer.target,
+            answer.exit_code,
+            answer.handle_digits,
+        )
 
     @property
     def call_summary(self) -> str:
@@ -90,8 +99,9 @@ def compact_text(source: OutputSource, instructions: str, extract: str) -> str:
     """Return the compact form: a header, the extract, and where the whole output is."""
     exit_code = "" if source.exit_code is None else f", exit code {source.exit_code}"
     line = " ".join(instructions.split())
+    marker = bare_marker(source.digest, source.handle_digits)
     head = f"[Extract of {source.tokens:,} tokens{exit_code}; asked for: {line}]"
-    return "\n".join((head, extract.strip(), f"{bare_marker(source.digest)} the whole output"))
+    return "\n".join((head, extract.strip(), f"{marker} the whole output"))
 
 
 def compact_cap(preview_tokens: int, full_tokens: int) -> int:

@@ -96,6 +96,12 @@ def test_a_compact_form_names_itself_and_ends_with_its_marker() -> None:
         "test_b",
         f"{bare_marker(output.digest)} the whole output",
     ]
+    short = msgspec.structs.replace(output, handle_digits=12)
+    assert (
+        compact_text(short, "names", "none")
+        .splitlines()[-1]
+        .startswith(f'[CACHED] recall_cached_content("{output.digest[:12]}") ')
+    )
 
 
 def test_an_extract_is_shorter_than_four_previews_and_than_the_output() -> None:
