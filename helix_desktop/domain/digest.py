@@ -7,7 +7,10 @@ import re
 
 from helix_desktop.domain.text_format import format_bytes
 
-RECALL_TOOL = "recall_cached_content"
+RECALL_TOOL, SEARCH_TOOL = "recall_cached_content", "search_cached_content"
+CACHE_TOOLS = (RECALL_TOOL, SEARCH_TOOL, "list_cached_content")
+"""Tools whose answers repeat what is stored, in pages of their own."""
+
 HEX_DIGITS = 64
 MIN_PREFIX = 8  # shortest prefix that recall accepts, in hex digits
 _TARGET_CAP = 60

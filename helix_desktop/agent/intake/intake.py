@@ -13,7 +13,7 @@ from helix_desktop.context.intake.output_preview import MIN_BUDGET, preview_outp
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.window import output_marker
 from helix_desktop.domain.cost import step_cost
-from helix_desktop.domain.digest import bare_marker, digest_of
+from helix_desktop.domain.digest import CACHE_TOOLS, bare_marker, digest_of
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered
 from helix_desktop.domain.image import Image, identify_image
 from helix_desktop.domain.messages import ModelInfo, ModelResponse, ToolCall
@@ -163,6 +163,7 @@ class Intake:
         if (
             not policy.enabled
             or received.answer.recalled
+            or received.answer.name in CACHE_TOOLS
             or (received.answer.images and not received.image_contents)
         ):
             return False

@@ -11,7 +11,7 @@ from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.cli.cache.list import resolve_session
 from helix_desktop.cli.output import print_out
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.domain.digest import RECALL_TOOL
+from helix_desktop.domain.digest import RECALL_TOOL, SEARCH_TOOL
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.services.app_services import AppServices
 
@@ -42,7 +42,7 @@ async def recall(args: argparse.Namespace, services: AppServices, workspace: Ope
 async def search_as_agent(args: argparse.Namespace, services: AppServices, workspace: OpenWorkspace) -> int:
     """Print what the agent would get for a search. Raises HelixError."""
     arguments = {"query": args.query, "tool": args.tool, "limit": min(args.limit, _MAX_HITS)}
-    return await _print_answer("search_cached_content", arguments, args, services, workspace)
+    return await _print_answer(SEARCH_TOOL, arguments, args, services, workspace)
 
 
 async def _print_answer(

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.index_entry import index_text
 from helix_desktop.context.summaries.index_lines import IndexLine, parse_index
-from helix_desktop.domain.digest import RECALL_TOOL
+from helix_desktop.domain.digest import CACHE_TOOLS, RECALL_TOOL
 from helix_desktop.domain.errors import StoreError
 from helix_desktop.domain.events.session import ToolAnswered
 from helix_desktop.domain.store.content_reader import ContentReader
 from helix_desktop.tools.cache.origins import CallingSession
-from helix_desktop.tools.cache.session_words import CACHE_TOOLS, newest_searchable_seq
+from helix_desktop.tools.cache.session_words import newest_searchable_seq
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,9 @@ class Coverage:
     unreadable: int = 0
 
 
+_Entries = dict[tuple[str, int, str, str], CoveredEntry]
+
+
 def always() -> bool:
     """Return True: nothing limits the time."""
     return True
@@ -59,7 +62,7 @@ async def read_coverage(
     contents: ContentReader, digest: str, may_go_on: Callable[[], bool] = always
 ) -> Coverage:
     """Return everything that an index leads to, through earlier ones too. Raises StoreError for the first."""
-    found: dict[tuple[str, int, str, str], CoveredEntry] = {}
+    found: _Entries = {}
     waiting, visited, unreadable = [digest], {digest}, 0
     for name in waiting:
         if name != digest and not may_go_on():
@@ -72,13 +75,19 @@ async def read_coverage(
                 raise
             unreadable += 1
             continue
-        for line in lines:
-            if not line.seq:
-                waiting += [line.digest] if line.digest not in visited else []
-                visited.add(line.digest)
-            else:
-                found.setdefault((session, line.seq, line.digest, line.text), CoveredEntry(line, session))
-    return Coverage(_newest_first(_without_questions(found.values())), unreadable)
+        earlier = await asyncio.to_thread(_add_lines, found, lines, session)
+        waiting += [name for name in earlier if name not in visited]
+        visited.update(earlier)
+    entries = await asyncio.to_thread(lambda: _newest_first(_without_questions(found.values())))
+    return Coverage(entries, unreadable)
+
+
+def _add_lines(found: _Entries, lines: Sequence[IndexLine], session: str) -> list[str]:
+    """Add the entries of an index, each once; return the digests of the earlier indexes that it names."""
+    for line in lines:
+        if line.seq:
+            found.setdefault((session, line.seq, line.digest, line.text), CoveredEntry(line, session))
+    return list(dict.fromkeys(line.digest for line in lines if not line.seq))
 
 
 def entries_between(transcript: Transcript, session: str, first: int, last: int) -> list[CoveredEntry]:

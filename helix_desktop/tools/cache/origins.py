@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
-from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered
 from helix_desktop.domain.store.content_reader import ContentReader
 from helix_desktop.domain.store.entries import CacheEntry
 from helix_desktop.domain.text_format import ellipsize, utc_minute
@@ -102,8 +102,7 @@ class Origins:
 
     def _by_digest(self) -> dict[str, int]:
         if self._seqs is None:
-            items = self.transcript.items if self.transcript is not None else ()
-            self._seqs = {digest: item.seq for item in items for digest in _new_digests(item) if digest}
+            self._seqs = _seqs_by_digest(self.transcript.items if self.transcript is not None else ())
         return self._seqs
 
     def of_event(self, seq: int, digest: str = "") -> Origin:
@@ -145,13 +144,19 @@ def content_name(entry: CacheEntry) -> str:
     return escape_hidden_name(f"{entry.tool} {target}".strip()) or entry.kind
 
 
-def _new_digests(item: LogItem) -> Iterator[str]:
-    """Yield the contents that came up with a message; a recalled one came up earlier."""
-    match item.event:
-        case ToolAnswered(digest=digest, recalled="", images=images):
-            yield digest
-            yield from (image.digest for image in images)
-        case AssistantSpoke(short=short):
-            yield from (digest for call in short for digest in call.digests)
-        case UserSpoke(attachments=attachments):
-            yield from (attachment.digest for attachment in attachments)
+def _seqs_by_digest(items: Iterable[LogItem]) -> dict[str, int]:
+    """Return the newest event in which each content came up; what was recalled came up earlier."""
+    seqs: dict[str, int] = {}
+    for item in items:
+        event = item.event
+        if isinstance(event, ToolAnswered):
+            if not event.recalled:
+                seqs[event.digest] = item.seq
+                seqs.update((image.digest, item.seq) for image in event.images)
+        elif isinstance(event, AssistantSpoke):
+            for call in event.short:
+                seqs.update((digest, item.seq) for digest in call.digests)
+        else:
+            seqs.update((attachment.digest, item.seq) for attachment in event.attachments)
+    seqs.pop("", None)
+    return seqs

@@ -101,7 +101,7 @@ class CoverageRecall:
         quote, notes = repr(args.pattern[:_MAX_QUOTE]), _notes(search, coverage)
         if not search.hits:
             return False, f"{opening}{' '.join((*notes, quote))} is nowhere in it"
-        groups = group_hits(search.hits)
+        groups = await asyncio.to_thread(group_hits, search.hits)
         lines = pluralize(sum(hit.count or 1 for hit in search.hits), "line")
         places = pluralize(len(search.hits), "place")
         head = "\n".join([f"{opening}{lines} for {quote} in {places}, newest first", *notes])
@@ -122,7 +122,7 @@ class CoverageRecall:
 
     async def _table(self, entry: CacheEntry, args: RecallArguments, origins: Origins) -> str:
         lines, session = await read_index(self._contents, entry.digest)
-        rows = table_rows(lines, session, origins)
+        rows = await asyncio.to_thread(table_rows, lines, session, origins)
         covered = [CoveredEntry(line, session) for line in lines if line.seq]
         span = _span(covered)
         origin = await origins.of_content(entry)

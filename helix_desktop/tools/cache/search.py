@@ -15,6 +15,7 @@ from typing import Annotated
 
 import msgspec
 
+from helix_desktop.domain.digest import CACHE_TOOLS
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.search_query import parse_query
 from helix_desktop.domain.store.content_reader import ContentReader
@@ -146,7 +147,7 @@ class SearchCachedContent(UnguardedTool[SearchCacheArguments]):
         entry_filter = EntryFilter(
             tool=args.tool,
             # Their answers hold words that were searched, or copies: they are found only when asked for.
-            except_tools=() if args.tool else (self.name, "recall_cached_content"),
+            except_tools=() if args.tool else CACHE_TOOLS,
             kinds=AGENT_KINDS,
             until=position.until or None,
         )

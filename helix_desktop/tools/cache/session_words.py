@@ -6,14 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
-from helix_desktop.domain.digest import RECALL_TOOL
+from helix_desktop.domain.digest import CACHE_TOOLS
 from helix_desktop.domain.events.session import AssistantSpoke, UserSpoke
 from helix_desktop.domain.search_query import normalize
 from helix_desktop.domain.text_search import find_matches
 from helix_desktop.tools.cache.search_hits import Hit, terms_in
-
-CACHE_TOOLS = (RECALL_TOOL, "search_cached_content", "list_cached_content")
-"""Tools whose calls are questions, and whose answers repeat what is stored."""
 
 _MAX_HITS = 50
 
