@@ -44,7 +44,7 @@ _text = TextContext("Agent")
 
 
 class ObservationInput(msgspec.Struct, frozen=True):
-    """The input of observations: the event range, its messages, covers, masks, earlier generations, facts."""
+    """The input of observations: the range, its messages, what they stand under, and what came after them."""
 
     event_range: EventRange
     items: tuple[LogItem, ...]
@@ -52,6 +52,7 @@ class ObservationInput(msgspec.Struct, frozen=True):
     masked: frozenset[int]
     generations: tuple[ObservationsMade, ...]
     known: tuple[Observation, ...] = ()
+    following: tuple[LogItem, ...] = ()
 
 
 class Observer:
@@ -143,6 +144,7 @@ class Observer:
             frozenset(transcript.masked),
             tuple(cover.event for cover in relevant if isinstance(cover.event, ObservationsMade)),
             tuple(observation.standing_observations(transcript)[-observation_task.KNOWN_FACTS :]),
+            tuple(transcript.between(event_range.upto, transcript.last_seq)),
         )
 
     async def _summarize(self, source_input: ObservationInput) -> SummaryResult[tuple[Observation, ...]]:
@@ -155,14 +157,18 @@ class Observer:
             lines = await asyncio.to_thread(
                 transcript_lines, source_input.items, source_input.covers, source_input.masked
             )
+            following = await asyncio.to_thread(
+                transcript_lines, source_input.following[-observation_task.FOLLOWING_MESSAGES :]
+            )
             task = observation_task.observation_task(
-                self._runtime.prompts["observe"], lines, source_input.known
+                self._runtime.prompts["observe"], lines, source_input.known, following
             )
             source = await asyncio.to_thread(summary_input, lines, source_input.items, for_observations=True)
+        citable = (*source_input.items, *source_input.following)  # what came after can end a fact
         return await self._summarizer.summarize(
             task,
             lambda text: accept_observations(
-                observation_task.parse_observations(text, source_input.items), source, text
+                observation_task.parse_observations(text, citable), source, text
             ),
             lambda text: self._publish_phase("summarise", text),
             self._on_estimate,

@@ -23,6 +23,8 @@ _text = TextContext("Context")
 OBSERVE = "[Write observations]"
 REFINE = "[Refine observations]"
 KNOWN_FACTS = 30  # newest facts shown to the model that writes the next ones, so that it can end them
+FOLLOWING_MESSAGES = 40  # newest messages after those observed that are shown, in brief
+_FOLLOWING_CHARS = 240
 _OVER = re.compile(r"^over\b\s*[:,-]?\s*", re.IGNORECASE)
 _KNOWN = re.compile(r"\bknown\s+#?(\d{1,4})\b[:,]?\s*(?:and\s+)?", re.IGNORECASE)
 _SHARED_WORDS = 2  # words of a fact that a note has to share to end it by a common entry
@@ -42,11 +44,24 @@ _MERGED_SHARE = 0.5  # of the characters of the merged observations, at most
 
 
 def observation_task(
-    prompt: str, lines: tuple[TranscriptLine, ...], known: Sequence[Observation]
+    prompt: str,
+    lines: tuple[TranscriptLine, ...],
+    known: Sequence[Observation],
+    following: Sequence[TranscriptLine] = (),
 ) -> SummaryTask:
-    """Return the task to observe these messages; `known` facts have numbers, by which a note can end them."""
+    """Return the task to observe these messages; `known` facts have numbers, by which a note can end them.
+
+    The messages `following` them, which stay in the window, tell what is done by now: without them the notes
+    would be a turn behind.
+    """
     known_lines = [f"known {n}: {observation_line(fact).text}" for n, fact in enumerate(known, 1)]
     previous_lines = ("Known already:", *known_lines) if known else ()
+    newest = [
+        msgspec.structs.replace(line, max_chars=min(line.max_chars, _FOLLOWING_CHARS))
+        for line in following[-FOLLOWING_MESSAGES:]
+    ]
+    if newest:
+        previous_lines += ("What came after, not to be noted:", *(f"later {line.text}" for line in newest))
     return SummaryTask(prompt, OBSERVE, "The messages to observe:", lines, previous=previous_lines)
 
 

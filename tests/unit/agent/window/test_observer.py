@@ -74,12 +74,15 @@ async def test_observations_are_prepared_then_placed() -> None:
 
 
 async def test_the_request_has_the_observed_record() -> None:
-    """It has the record of what is observed, and nothing of the turns after it."""
+    """It has the record of what is observed; what came after is told apart, in brief."""
     rig = await rig_after_turns(4)
     (request,) = rig.model.observation_requests
     text = request.messages[-1].text
-    assert text.startswith(f"{OBSERVE}\nThe messages to observe:\ne3 user: Think.")
-    assert text.count(" user: ") == 3
+    later, record = text.split("The messages to observe:\n")
+    assert later.startswith(f"{OBSERVE}\nWhat came after, not to be noted:\nlater e18 user: Think.")
+    assert all(len(line) < 300 for line in later.splitlines())
+    assert record.startswith("e3 user: Think.")
+    assert record.count(" user: ") == 3
     assert request.messages[0].text.startswith("You take notes")
     await run_turns(rig, 6)
     later = rig.model.observation_requests[1].messages[-1].text
