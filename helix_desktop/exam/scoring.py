@@ -64,4 +64,6 @@ def wilson_interval(successes: int, total: int) -> tuple[float, float]:
     share = successes / total
     spread = _Z * math.sqrt(share * (1 - share) / total + _Z**2 / (4 * total**2))
     center, scale = share + _Z**2 / (2 * total), 1 + _Z**2 / total
-    return max(0.0, (center - spread) / scale), min(1.0, (center + spread) / scale)
+    # The ends are exact for none and for all; rounding would miss them by a hair.
+    low = (center - spread) / scale if successes else 0.0
+    return low, (center + spread) / scale if successes < total else 1.0
