@@ -17,7 +17,8 @@ _KEY_DIGITS = 16
 def with_cache_hints(request: ModelRequest, window: Window, runtime: SessionRuntime) -> ModelRequest:
     """Return a request that begins as a window does with what it asks of the provider's cache."""
     transcript, info = runtime.transcript, runtime.frame.info
-    gaps = measured_gaps(transcript, info.label, runtime.clock())
+    next_input = round(window.estimate * runtime.frame.ratio)
+    gaps = measured_gaps(transcript, info.label, runtime.clock(), next_input)
     hints = CacheHints(
         key=digest_of(runtime.session.id.encode())[:_KEY_DIGITS],
         ends=layer_ends(window, transcript),

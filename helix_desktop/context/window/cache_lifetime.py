@@ -10,11 +10,12 @@ import msgspec
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.domain.events.session import AssistantSpoke
-from helix_desktop.domain.messages import ModelInfo
+from helix_desktop.domain.messages import ModelInfo, Usage
 
 SHORT_S, LONG_S = 300, 3_600
 """The two lifetimes that providers offer, in seconds: the usual one, and the one that is asked for."""
 
+_LEAST_SAVING = 0.15
 _MAX_CALLS = 50  # of the newest ones: what a session does now counts, at a cost that does not grow
 
 
@@ -51,10 +52,13 @@ def cache_prices(info: ModelInfo) -> CachePrices:
 
 
 def prefers_long(gaps: Sequence[CallGap], prices: CachePrices) -> bool:
-    """Return True if these calls would have cost less with the long lifetime."""
-    return _cost(gaps, LONG_S, prices.write_long, prices.read) < _cost(
-        gaps, SHORT_S, prices.write, prices.read
-    )
+    """Return True if these calls would have cost clearly less with the long lifetime.
+
+    Clearly: where a cache expires, rewrites cost nothing, and these measured calls do not tell what that is
+    worth.
+    """
+    short = _cost(gaps, SHORT_S, prices.write, prices.read)
+    return _cost(gaps, LONG_S, prices.write_long, prices.read) < short * (1 - _LEAST_SAVING)
 
 
 def _cost(gaps: Sequence[CallGap], lifetime_s: int, write: float, read: float) -> float:
@@ -64,28 +68,41 @@ def _cost(gaps: Sequence[CallGap], lifetime_s: int, write: float, read: float) -
     )
 
 
-def measured_gaps(transcript: Transcript, model: str, now_ms: int) -> list[CallGap]:
-    """Return the gaps between the newest calls of a model, the one up to a call made now included."""
+def measured_gaps(transcript: Transcript, model: str, now_ms: int, next_input: int) -> list[CallGap]:
+    """Return the gaps between the newest calls of a model, and the one up to a call made now.
+
+    `next_input` are the tokens of that call. What a rewrite made the provider read again counts as added,
+    where it reports what it had.
+    """
     items = [
         item
         for item in transcript.reported_items[-_MAX_CALLS:]
         if isinstance(item.event, AssistantSpoke) and item.event.model == model
     ]
-    gaps = [
-        CallGap((_started_ms(item) - _started_ms(previous)) / 1000, prefix, _input(item) - prefix)
-        for previous, item in pairwise(items)
-        for prefix in (min(_input(previous), _input(item)),)
-    ]
+    gaps = [_gap(previous, item) for previous, item in pairwise(items)]
     if items:
-        gaps.append(CallGap((now_ms - _started_ms(items[-1])) / 1000, _input(items[-1]), 0))
+        seconds, prefix = (now_ms - _started_ms(items[-1])) / 1000, min(_input(items[-1]), next_input)
+        gaps.append(CallGap(seconds, prefix, next_input - prefix))
     return gaps
+
+
+def _gap(previous: LogItem, item: LogItem) -> CallGap:
+    seconds = (_started_ms(item) - _started_ms(previous)) / 1000
+    prefix, usage = min(_input(previous), _input(item)), _usage(item)
+    if usage is not None and usage.cached and seconds <= SHORT_S:
+        prefix = usage.cached
+    return CallGap(seconds, prefix, _input(item) - prefix)
+
+
+def _usage(item: LogItem) -> Usage | None:
+    return item.event.usage if isinstance(item.event, AssistantSpoke) else None
+
+
+def _input(item: LogItem) -> int:
+    usage = _usage(item)
+    return usage.input if usage is not None else 0
 
 
 def _started_ms(item: LogItem) -> int:
     """Return when the call was made: from then on the provider's clock runs."""
     return item.at_ms - (item.event.duration_ms if isinstance(item.event, AssistantSpoke) else 0)
-
-
-def _input(item: LogItem) -> int:
-    usage = item.event.usage if isinstance(item.event, AssistantSpoke) else None
-    return usage.input if usage is not None else 0

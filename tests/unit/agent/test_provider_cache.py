@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import json
+
 import msgspec
 
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.rewrites.planner import is_prompt_cache_cold
 from helix_desktop.context.window.cache_misses import MissCause, newest_cache_uses
+from helix_desktop.domain.cost import call_cost
 from helix_desktop.domain.events.session import AssistantSpoke
 from helix_desktop.domain.messages import CacheHints, ModelInfo, ModelRequest, ModelResponse, Usage
+from helix_desktop.providers.anthropic.request import encode_request
 from tests.support.agent_rig import AgentRig
+from tests.support.model_servers.chat_server import text_reply
+from tests.support.model_servers.prompt_cache import PromptCacheScript
 from tests.support.scripted_model import ScriptedModel, ScriptedReply
 
 CLAUDE = ModelInfo(
@@ -65,6 +71,37 @@ async def test_after_a_long_pause_the_longer_lifetime_is_asked_for_and_counts() 
     await conversation.run("Go on.")
     assert transcript.cache_lifetime_s == 3_600
     assert (is_cold(50 * MINUTE_S), is_cold(70 * MINUTE_S)) == (False, True)
+
+
+async def bill(pause_s: int, keep_long: bool | None) -> float:
+    """Return the US dollars of eight long questions with pauses between; None: the lifetime it asks for."""
+    cache, cost = PromptCacheScript(lambda _: text_reply("Done.")), 0.0
+
+    def answer(request: ModelRequest) -> ScriptedReply:
+        nonlocal cost
+        wants_long = request.cache is not None and request.cache.keep_long
+        is_long = wants_long if keep_long is None else keep_long
+        cache.now_s = rig.clock() / 1_000
+        cache(json.loads(encode_request(CLAUDE, request, max_output_tokens=100, keep_long=is_long).body))
+        size, read, writes = cache.inputs[-1], cache.reads[-1], cache.writes[-1]
+        usage = Usage(size, 20, read, writes, writes if is_long else 0, True, True)
+        cost += call_cost(CLAUDE, usage)
+        return [ModelResponse("Done.", usage=usage, cache_lifetime_s=3_600 if is_long else 0)]
+
+    rig = AgentRig(ScriptedModel(answer, CLAUDE), PROFILES["plain"])
+    conversation = await rig.begin()
+    for _ in range(8):
+        await conversation.run("words of a question " * 300)
+        rig.clock.advance_s(pause_s)
+    return cost
+
+
+async def test_the_lifetime_that_is_asked_for_is_the_cheaper_one() -> None:
+    """Against a cache by Anthropic's rules: with pauses of eight minutes the hour, else the five minutes."""
+    quick, pauses = MINUTE_S // 2, 8 * MINUTE_S
+    assert await bill(quick, None) == await bill(quick, False) < await bill(quick, True)
+    assert await bill(pauses, None) < 0.5 * await bill(pauses, False)
+    assert await bill(pauses, None) < 1.1 * await bill(pauses, True)
 
 
 async def test_another_model_is_the_reason_of_a_miss() -> None:

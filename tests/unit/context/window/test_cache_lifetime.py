@@ -29,9 +29,9 @@ def gaps(*seconds: float, prefix: int = 30_000, added: int = 1_000) -> list[Call
     ("measured", "prices", "long"),
     [
         ([], ANTHROPIC, False),
-        (gaps(*[QUICK] * 40), ANTHROPIC, False),  # an hour would cost 0.75 x 40k more
-        (gaps(*[QUICK] * 40, PAUSE), ANTHROPIC, True),  # one pause costs 1.15 x 30k, the hour 0.75 x 41k
-        (gaps(*[QUICK] * 60, PAUSE), ANTHROPIC, False),  # here the hour costs 0.75 x 61k
+        (gaps(*[QUICK] * 40), ANTHROPIC, False),  # 170k tokens of fresh input, or 200k
+        (gaps(*[QUICK] * 3, PAUSE), ANTHROPIC, True),  # 51.5k or 20k
+        (gaps(*[QUICK] * 25, PAUSE), ANTHROPIC, False),  # 145k or 130k: not clear enough
         (gaps(QUICK, AWAY), ANTHROPIC, False),  # an hour does not help
         (gaps(QUICK, QUICK), FREE_WRITES, False),  # nothing to gain
         (gaps(QUICK, PAUSE), FREE_WRITES, True),
@@ -55,19 +55,19 @@ def test_prices_of_a_model_are_multiples_of_its_input_price() -> None:
 
 def test_gaps_are_measured_from_call_to_call_of_one_model() -> None:
     """From the start of a call to that of the next, the one about to be made included."""
-    ends = [(1_000, 1_000, 10_000), (61_000, 10_000, 12_000), (500_000, 2_000, 11_000)]
+    calls = [(1_000, 1_000, 10_000, 0), (61_000, 10_000, 12_000, 0), (281_000, 2_000, 11_000, 6_000)]
     transcript = Transcript(
-        RecordedEvent(seq, at_ms, answer(duration_ms, tokens))
-        for seq, (at_ms, duration_ms, tokens) in enumerate(ends, 1)
+        RecordedEvent(seq, at_ms, answer(duration_ms, tokens, cached))
+        for seq, (at_ms, duration_ms, tokens, cached) in enumerate(calls, 1)
     )
-    assert measured_gaps(transcript, "a/m", 900_000) == [
+    assert measured_gaps(transcript, "a/m", 900_000, 13_000) == [
         CallGap(51.0, 10_000, 2_000),
-        CallGap(447.0, 11_000, 0),
-        CallGap(402.0, 11_000, 0),
+        CallGap(228.0, 6_000, 5_000),
+        CallGap(621.0, 11_000, 2_000),
     ]
-    assert measured_gaps(transcript, "another/model", 900_000) == []
+    assert measured_gaps(transcript, "another/model", 900_000, 13_000) == []
 
 
-def answer(duration_ms: int, tokens: int) -> AssistantSpoke:
-    usage = Usage(tokens, 10)
+def answer(duration_ms: int, tokens: int, cached: int) -> AssistantSpoke:
+    usage = Usage(tokens, 10, cached)
     return AssistantSpoke("ok", "a/m", 2, usage=usage, estimate=tokens, duration_ms=duration_ms)
