@@ -38,11 +38,11 @@ def suggest_roles(
     others = [
         provider.model_info(entry.name, catalog) for entry in provider.models if entry.name != main.name
     ]
-    chosen = {"fast": _fast(main, others), "long": _long(main, others)}
+    fitting = {"fast": _fast(main, others), "long": _long(main, others)}
     return {
         role: RoleSuggestion(model, main)
         for role in FILLED_ROLES
-        if (model := chosen[role]) is not None and is_open(settings, role)
+        if (model := fitting[role]) is not None and is_open(settings, role)
     }
 
 

@@ -6630,6 +6630,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <source>{minutes} min</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/context/window/window_breakdown.py" />
             <source>{reason} · full output in the cache</source>
             <translation type="unfinished" />

@@ -11,6 +11,8 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Inspector")
 
+_MINUTE = 60  # seconds
+
 
 def next_rewrite_text(forecast: Forecast, gauge: UsageGauge) -> str:
     """Return which change of the context comes next without a model, when, and what it frees."""
@@ -69,9 +71,15 @@ def _rewrite_texts(forecast: Forecast, policy: ContextPolicy, ratio: float) -> l
         return [ripe, cost]
     pause = tr(
         "It comes sooner after a pause of {time}, when the provider's cache has expired.",
-        time=format_duration(policy.cache_ttl_s * 1000),
+        time=_pause(policy.cache_ttl_s),
     )
     return [ripe, cost, pause]
+
+
+def _pause(seconds: int) -> str:
+    if seconds % _MINUTE:
+        return format_duration(seconds * 1000)
+    return tr("{minutes} min", minutes=seconds // _MINUTE)
 
 
 def _observation_texts(forecast: Forecast, policy: ContextPolicy, gauge: UsageGauge) -> list[str]:
