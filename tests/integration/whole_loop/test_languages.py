@@ -30,7 +30,7 @@ POLICY = msgspec.structs.replace(
     fold_after_steps=6,
     handover_least_gain=0.0,
 )
-_CHANGING = re.compile(r'"(?:at|duration_ms|intake_ms)":\d+')
+_CHANGING = re.compile(r'"(?:at|duration_ms|intake_ms|modified_ns|inode)":\d+')
 
 
 def _script() -> Any:
