@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from helix_desktop.context.summaries.index_lines import IndexLine
+from helix_desktop.domain.digest import CACHE_TOOLS
 from helix_desktop.domain.events.session import ToolAnswered
 from helix_desktop.domain.text_format import ellipsize, format_bytes
 from helix_desktop.domain.tool_call_target import tool_kind
@@ -15,10 +16,17 @@ _COMMAND_CAP = 80  # characters
 
 
 def table_rows(lines: Sequence[IndexLine], session: str, origins: Origins) -> list[str]:
-    """Return the rows: earlier indexes first, then entry number, hash and description of each content."""
+    """Return the rows: earlier indexes first, then entry number, hash and description of each content.
+
+    Answers of the cache's own tools are left out: they repeat what others are the origin of.
+    """
     earlier = [f"{line.digest[:SHORT_DIGITS]} {line.label}" for line in lines if line.digest and not line.seq]
     of_caller = origins.is_of_caller(session)
-    rows = [_row(line, origins if of_caller else None) for line in lines if line.digest and line.seq]
+    rows = [
+        _row(line, origins if of_caller else None)
+        for line in lines
+        if line.digest and line.seq and not line.label.startswith(CACHE_TOOLS)
+    ]
     return [f"{row}\n" for row in (*earlier, *rows)]
 
 

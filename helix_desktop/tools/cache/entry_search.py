@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from helix_desktop.context.summaries.index_entry import HEAD
 from helix_desktop.domain.errors import StoreError
 from helix_desktop.domain.store.content_reader import ContentReader
 from helix_desktop.domain.unicode_safety import is_hidden
@@ -19,6 +20,7 @@ _MAX_RANKED = 100  # matching lines of one content, from the first, of which the
 _MAX_SPOTS = 5  # lines of one content that an answer can hold
 _MAX_LINE, _BEFORE = 200, 60  # characters of a line, and how many of them before the match
 _BINARY_CHECK = 8_192  # bytes that are checked for a NUL
+_INDEX_HEAD = HEAD.encode()
 _DEFINITION = re.compile(
     rb"\s*(?:(?:export|default|public|private|protected|static|abstract|final|async|pub|inline|unsafe)\s+)*"
     rb"(?:def|class|func|fn|function|struct|interface|enum|type|trait|impl|const|let|var|module|#\s*define)\b"
@@ -86,6 +88,8 @@ class EntrySearcher:
             except StoreError:
                 result.unreadable += 1
                 continue
+            if data.startswith(_INDEX_HEAD):
+                continue  # a recalled index repeats words and names a pattern that was looked for
             batch.append((entry, data))
             result.searched, size = result.searched + 1, size + len(data)
             if size >= _BATCH_BYTES or len(batch) >= _BATCH_TEXTS:

@@ -19,6 +19,7 @@ from helix_desktop.tools.cache.origins import SHORT_DIGITS, Origin, Origins
 _MAX_NAME = 100  # characters of a hit's tool and target
 _MAX_EQUAL = 5  # contents with the same lines that are named
 _MAX_LINES = 3  # lines of one hit
+_PARTIAL_SHARE = 0.6  # of the best one's weight that a hit with some of the words has at least
 
 
 class Hit(msgspec.Struct, frozen=True):
@@ -68,7 +69,7 @@ def rank(hits: Sequence[Hit], terms: Sequence[str]) -> list[Hit]:
 
 
 def rank_partial(hits_by_term: Mapping[str, Sequence[Hit]]) -> list[Hit]:
-    """Return the hits of single words, each content once, with the rarest and most words first."""
+    """Return the best hits of single words, each content once, with the rarest and most words first."""
     total = len({hit.key for hits in hits_by_term.values() for hit in hits})
     weights = {term: math.log(1 + total / len(hits)) for term, hits in hits_by_term.items() if hits}
     found: dict[object, list[tuple[float, Hit]]] = {}
@@ -76,7 +77,9 @@ def rank_partial(hits_by_term: Mapping[str, Sequence[Hit]]) -> list[Hit]:
         for hit in hits:
             found.setdefault(hit.key, []).append((weights[term], hit))
     joined = [(sum(weight for weight, _ in parts), _join(parts)) for parts in found.values()]
-    return [hit for _, hit in sorted(joined, key=lambda pair: (-pair[0], -pair[1].at_ms, -pair[1].seq))]
+    least = _PARTIAL_SHARE * max((weight for weight, _ in joined), default=0.0)
+    best = [pair for pair in joined if pair[0] >= least]
+    return [hit for _, hit in sorted(best, key=lambda pair: (-pair[0], -pair[1].at_ms, -pair[1].seq))]
 
 
 def _join(parts: Sequence[tuple[float, Hit]]) -> Hit:

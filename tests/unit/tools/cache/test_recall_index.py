@@ -108,10 +108,13 @@ async def test_a_pattern_on_an_index_finds_what_older_indexes_cover_in_one_call(
     recall = ToolAnswered(
         "r", "recall_cached_content", "", digest_of(NEWER), 1, 1, 1, recalled=digest_of(NEWER)
     )
-    last = await rig.add(AssistantSpoke("", "m", 1, (ToolCall("r", recall.name, "{}"),)), recall)
+    await rig.add(AssistantSpoke("", "m", 1, (ToolCall("r", recall.name, "{}"),)), recall)
+    question = "index, 'read_gauge'"
+    recall = ToolAnswered("q", recall.name, "", middle, 1, 1, 1, question, recalled=middle)
+    last = await rig.add(AssistantSpoke("", "m", 1, (ToolCall("q", recall.name, "{}"),)), recall)
     index = await rig.make_index(newest - 1, last, middle)
     assert await rig.recall(index[:12], pattern="read_gauge") == (
-        f"Recalled {index[:12]} · index of e2-e6 · 6 lines for 'read_gauge' in 3 places, newest first\n"
+        f"Recalled {index[:12]} · index of e2-e10 · 6 lines for 'read_gauge' in 3 places, newest first\n"
         f"{digest_of(NEWER)[:12]} e6 read_file src/gauge.py, 96 B, 21 Nov 14:38: "
         f"(the same in {digest_of(FILE)[:12]} e3)\n"
         "3:def read_gauge(name):\n"
