@@ -11072,7 +11072,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
-            <source>After that, a preview is used. 0: the agent doesn't choose.</source>
+            <source>After that, a preview is used. A model that answers slowly gets up to six times as long. 0: the agent doesn't choose.</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -13,6 +13,7 @@ from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
 
 from helix_desktop.config.paths import resources_dir
+from helix_desktop.domain.tools import Excerpt
 from helix_desktop.ui.chat.actions import ApplyRemedy, ControlTurn, Redo, ShowInChat, ShowInTimeline, Undo
 from helix_desktop.ui.chat.composer.attachment_chips import ChipText
 from helix_desktop.ui.chat.composer.composer import Composer
@@ -21,6 +22,7 @@ from helix_desktop.ui.chat.rows.row_types import (
     ApprovalRow,
     AssistantRow,
     DividerRow,
+    ExcerptContent,
     HeadAndTail,
     NoticeRow,
     OriginalOutput,
@@ -194,8 +196,31 @@ def _tool_rows() -> list[Row]:
             "recalled",
         ),
         *_output_form_rows(head),
+        *_excerpt_rows(head),
         ToolRow(row_key("t7"), "write_file", "out.txt", "interrupted", badge="handed_over", digest=DIGEST),
         ToolRow(row_key("t8"), "mcp__db__query", "select 1", "approval"),
+    ]
+
+
+def _excerpt_rows(head: str) -> list[Row]:
+    """What the agent shows: lines of a file, and an output that is gone."""
+    return [
+        ToolRow(
+            row_key("x1"),
+            "show_output",
+            state="ok",
+            digest=DIGEST,
+            excerpt=Excerpt(DIGEST, 10, 210, 9_000, 1_210, "read_file", "src/helix/stream.py", "The tests"),
+            excerpt_content=ExcerptContent(head, 195, can_show_more=True),
+        ),
+        ToolRow(
+            row_key("x2"),
+            "show_output",
+            state="ok",
+            digest=DIGEST,
+            excerpt=Excerpt(DIGEST, 1, 6, 300, 6, "run_command", "pytest -q tests/unit"),
+            excerpt_content=ExcerptContent(problem="This entry was deleted."),
+        ),
     ]
 
 

@@ -73,6 +73,10 @@ async def test_the_user_sees_the_content_and_the_model_one_line(qapp: QApplicati
         assert accessible_name(rows[2]) == "The rows: read_file rows.txt, lines 2–300"
         press(rig, 2, "whole:card")
         await until(lambda: "row 300" in source_text(rig.rows(ToolRow)[2]), "all lines")
+        rig.chat.view.find_text("row 250")
+        await until(lambda: rig.chat.view.finder.current is not None, "the hit in the card")
+        rig.chat.view.find_text("the rows")  # stands in the caption: what is open stays open
+        rig.chat.view.find_text("")
         copy = next(area for area in card(rig, 2).hit_areas if area.name.endswith(":copy"))
         press(rig, 2, copy.name)
         assert QGuiApplication.clipboard().text() == "\n".join(LINES[1:])

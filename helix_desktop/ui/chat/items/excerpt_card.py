@@ -40,7 +40,7 @@ class ExcerptCard(RowItem):
         super().__init__(row, context, tools)
         self._tool, self._excerpt = row, excerpt
         self._content = row.excerpt_content or ExcerptContent()
-        self._is_open = "card" not in context.expanded
+        self._is_open = ("card" in context.expanded) != row.starts_open
         self._title, self._source = map(escape_invisible, (excerpt_title(excerpt), excerpt_source(excerpt)))
         self._code: CodeBlock | None = None
         self._image = QRectF()

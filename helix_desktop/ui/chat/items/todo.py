@@ -55,7 +55,7 @@ class TodoCard(RowItem):
     def __init__(self, row: ToolRow, context: ItemContext, tools: ItemTools) -> None:
         super().__init__(row, context, tools)
         self._tool = row
-        self._is_open = ("card" in context.expanded) != row.is_newest
+        self._is_open = ("card" in context.expanded) != row.starts_open
         theme = self.style.theme
         self._about = escape_invisible(current_item(row.todo)) if not self._is_open else ""
         if self._is_open:

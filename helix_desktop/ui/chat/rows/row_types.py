@@ -154,6 +154,11 @@ class ToolRow:
         """Return the lines that the agent was shown."""
         return HeadAndTail(self.head, self.tail, self.lines)
 
+    @property
+    def starts_open(self) -> bool:
+        """Return True if its card is open until it is closed: an excerpt, and the newest list."""
+        return self.excerpt is not None or (bool(self.todo) and self.is_newest)
+
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRow:

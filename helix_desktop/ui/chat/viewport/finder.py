@@ -148,7 +148,8 @@ class ChatFinder(QObject):
         """Open the fold of a row that may hide the words."""
         row = self._chat_viewport.model.raw_row(index)
         fold = _FOLDS.get(type(row))
-        if fold is None or self._chat_viewport.item_cache.is_open(row.key, fold):
+        starts_open = isinstance(row, ToolRow) and row.starts_open
+        if fold is None or self._chat_viewport.item_cache.is_open(row.key, fold) != starts_open:
             return False
         self._chat_viewport.item_cache.toggle(row.key, fold)
         return True

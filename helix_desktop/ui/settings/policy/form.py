@@ -186,7 +186,8 @@ def _large_outputs(policy: ContextPolicy) -> PolicyGroup:
         field("intake_ask", tr("Let the agent choose"), "",
               tr("It chooses the full output, a preview or an extract. Off: always a preview.")),
         field("intake_deadline_s", tr("Time to choose and extract"), tr("seconds"),
-              tr("After that, a preview is used. 0: the agent doesn't choose.")),
+              tr("After that, a preview is used. A model that answers slowly gets up to six times as long. "
+                 "0: the agent doesn't choose.")),
         field("preview_tokens", tr("Preview size"), tr("tokens")),
     ))  # fmt: skip
 
