@@ -36,8 +36,8 @@ _COLUMNS = (
     text("95 % interval"),
     text("points, %"),
     text("in context, %"),
-    text("recalls per answer"),
-    text("if any"),
+    text("recalls"),
+    text("recalls if any"),
     text("tokens in"),
     text("tokens out"),
 )

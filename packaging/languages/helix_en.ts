@@ -5708,11 +5708,6 @@
         </message>
         <message>
             <location filename="../../helix_desktop/exam/report.py" />
-            <source>if any</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/exam/report.py" />
             <source>in context, %</source>
             <translation type="unfinished" />
         </message>
@@ -5723,7 +5718,12 @@
         </message>
         <message>
             <location filename="../../helix_desktop/exam/report.py" />
-            <source>recalls per answer</source>
+            <source>recalls</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/exam/report.py" />
+            <source>recalls if any</source>
             <translation type="unfinished" />
         </message>
         <message>
