@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 import pytest
 
 from helix_desktop.agent.session_updates import ObservationProgress
 from helix_desktop.agent.window.summarizer import NO_MODEL
+from helix_desktop.context.log.transcript import OBSERVATIONS_LABEL_TOKENS
 from helix_desktop.context.summaries.observation import TITLE
 from helix_desktop.context.summaries.observation_task import OBSERVE, REFINE
 from helix_desktop.domain.errors import CompactionRefused, ContextWindowExceeded, ModelUnreachable
@@ -27,7 +30,14 @@ from tests.support.observation_rig import (
     rig_after_turns,
     run_turns,
 )
-from tests.support.scripted_model import OBSERVATIONS, Script, ScriptedReply, text_reply, tool_call_reply
+from tests.support.scripted_model import (
+    OBSERVATIONS,
+    Script,
+    ScriptedReply,
+    WordCounter,
+    text_reply,
+    tool_call_reply,
+)
 
 
 async def test_observations_are_prepared_then_placed() -> None:
@@ -313,3 +323,32 @@ async def test_manual_observations_without_a_model() -> None:
     (observations,) = rig.events(ObservationsMade)
     assert observations.model == NO_MODEL
     assert TITLE in next_request_text(rig)
+
+
+async def test_an_observation_that_is_over_leaves_the_window_with_the_note_that_ends_it() -> None:
+    """The log has both; undoing the later observations brings it back, and the count is that of the text."""
+    todo = "Tests of src/app.py are still to write; never touch main"
+
+    def observing(request: ModelRequest) -> ScriptedReply:
+        text = request.messages[-1].text
+        entry = re.findall(r"^e(\d+) user: ", text, re.MULTILINE)[-1]
+        if "known 1: " in text:
+            return text_reply(f"- (2) Over: known 1, they are written and pass [e{entry}]")
+        return text_reply(f"- (1) {todo} [e{entry}]\n- (2) src/app.py was read [e{entry}]")
+
+    rig = await rig_after_turns(8, PLACE_AT_ONCE, observation_script=observing)
+    first, second, *_ = rig.events(ObservationsMade)
+    assert [ended.observation for ended in second.over] == [first.observations[0]]
+    text = next_request_text(rig)
+    assert f"- (1) {todo}" not in text
+    assert f"Over: {todo}. they are written and pass" in text
+    assert "src/app.py was read" in text
+    window = rig.conversation.window.measure()[0]
+    (counted,) = await WordCounter().count([window.request.messages[1].text])
+    assert abs(window.entry_tokens[0] - counted) <= OBSERVATIONS_LABEL_TOKENS
+    placed = [
+        entry.seq for entry in rig.conversation.session.log if isinstance(entry.event, ObservationsPlaced)
+    ]
+    await rig.conversation.window.undo(placed[1])
+    assert f"- (1) {todo}" in next_request_text(rig)
+    await rig.assert_consistent()
