@@ -13202,6 +13202,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/timeline/observations_view.py" />
+            <source>A later observation says that it's over. It left the context.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/words/coverage.py" />
             <source>Added below it: {names}</source>
             <translation type="unfinished" />
@@ -13495,6 +13500,11 @@
         <message>
             <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
             <source>Outputs that you pinned or sent to the agent in another form.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/observations_view.py" />
+            <source>Over</source>
             <translation type="unfinished" />
         </message>
         <message>

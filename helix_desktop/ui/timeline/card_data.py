@@ -125,12 +125,16 @@ class FoldCard:
 
 @dataclass(frozen=True, slots=True)
 class ObservedFact:
-    """A dated observation: milliseconds since 1970, 1 (vital) to 3 (minor), and the events it comes from."""
+    """A dated observation: milliseconds since 1970, 1 (vital) to 3 (minor), and the events it comes from.
+
+    `is_over`: a later one took it out of the context.
+    """
 
     at_ms: int
     priority: int
     text: str
     sources: tuple[int, ...] = ()
+    is_over: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from helix_desktop.context.log.ended_observations import ended_observations
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.events.rewrite import (
     FoldMade,
@@ -60,6 +61,7 @@ class _CardReducer:
         self._newest_attempt: dict[Attempt, int] = {}  # tries, made or not
         placed = transcript.rewrites.of_kind(ObservationsPlaced)
         self._placed = {placement.made: seq for seq, placement in placed.items()}
+        self._ended = ended_observations(transcript.rewrites.placed_observations.values())
         self._card_of = {seq: placement.made for seq, placement in placed.items()}  # of what was put in place
 
     def read(self, log: Sequence[RecordedEvent]) -> tuple[TimelineCard, ...]:
@@ -183,7 +185,13 @@ class _CardReducer:
             number=number,
             is_reflection=event.reflection,
             facts=tuple(
-                ObservedFact(observation.at, observation.priority, observation.text, observation.sources)
+                ObservedFact(
+                    observation.at,
+                    observation.priority,
+                    observation.text,
+                    observation.sources,
+                    observation in self._ended,
+                )
                 for observation in event.observations
             ),
             before=event.before,

@@ -139,6 +139,9 @@ class ObservationsView(Card):
         words, tone, role = _PRIORITIES.get(fact.priority, _PRIORITIES[_NORMAL])
         pill = Pill(translate(words), tone)
         pill.setToolTip(tr("Priority {number} of {count}", number=fact.priority, count=_MINOR))
+        if fact.is_over:
+            pill, role = Pill(tr("Over")), "faint"
+            pill.setToolTip(tr("A later observation says that it's over. It left the context."))
         holder = QWidget()
         holder.setFixedWidth(max(_PRIORITY_PX, pill.width()))
         inside = QHBoxLayout(holder)

@@ -302,7 +302,7 @@ def observations_card(number: int, seq: int, **changes: object) -> ObservationsC
              "length of the message, which is why long answers stalled the view.", (14, 17)),
         ObservedFact(NOW_MS - 4_000_000, 2,
                      "Finished blocks are frozen; only the open one is rebuilt.", (31,)),
-        ObservedFact(NOW_MS - 4_000_000, 3, "The sidecar index is gone.", ()),
+        ObservedFact(NOW_MS - 4_000_000, 3, "The sidecar index is gone.", (), is_over=True),
     )  # fmt: skip
     text = "Long answers stall the chat view.\nRe-render **only** what changed, and keep 500 tokens/s smooth."
     values: dict[str, object] = {
