@@ -21,7 +21,7 @@ def with_cache_hints(request: ModelRequest, window: Window, runtime: SessionRunt
     gaps = measured_gaps(transcript, info.label, runtime.clock(), next_input)
     hints = CacheHints(
         key=digest_of(runtime.session.id.encode())[:_KEY_DIGITS],
-        ends=layer_ends(window, transcript),
+        ends=layer_ends(window, transcript, runtime.policy),
         keep_long=prefers_long(gaps, cache_prices(info)),
     )
     return msgspec.structs.replace(request, cache=hints)

@@ -10,6 +10,7 @@ import msgspec
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem, PinnedCopy, SummaryBlock, WindowEntry
+from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.window import Window
 from helix_desktop.domain.events.session import UserSpoke
 from helix_desktop.domain.messages import Message, RequestLayers
@@ -22,7 +23,7 @@ Anthropic looks at 20 ("Prompt caching", November 2026).
 """
 
 
-def layer_ends(window: Window, transcript: Transcript) -> tuple[int, ...]:
+def layer_ends(window: Window, transcript: Transcript, policy: ContextPolicy) -> tuple[int, ...]:
     """Return after how many messages a layer ends that later requests keep, in order; at most two.
 
     The ends of handover, observations and notes (without them of the user's first messages), and of what the
@@ -34,7 +35,7 @@ def layer_ends(window: Window, transcript: Transcript) -> tuple[int, ...]:
         return ()  # the request was repaired: nothing is known of its layers
     same = opening + sum(1 for _ in takewhile(lambda entry: _upto(entry) < transcript.changed_from, entries))
     settled = opening + sum(
-        1 for _ in takewhile(lambda entry: not _is_changeable(entry, transcript), entries)
+        1 for _ in takewhile(lambda entry: not _is_changeable(entry, transcript, policy), entries)
     )
     ends = {opening + _head_count(entries), settled}
     if not any(_is_found(same, end, messages) for end in (*ends, len(messages))):
@@ -87,9 +88,12 @@ def _is_users(entry: WindowEntry) -> bool:
     return isinstance(entry, LogItem) and isinstance(entry.event, UserSpoke)
 
 
-def _is_changeable(entry: WindowEntry, transcript: Transcript) -> bool:
+def _is_changeable(entry: WindowEntry, transcript: Transcript, policy: ContextPolicy) -> bool:
     """Return True if a sweep may change how a message is sent."""
-    return isinstance(entry, LogItem) and entry.saving > 0 and entry.seq not in transcript.masked
+    if not isinstance(entry, LogItem) or entry.saving < max(1, policy.least_saving) or _is_users(entry):
+        return False
+    rewrites = transcript.rewrites
+    return not any(entry.seq in seqs for seqs in (rewrites.masked, rewrites.sweep_exempt, rewrites.pinned))
 
 
 def _block_count(message: Message) -> int:

@@ -26,7 +26,7 @@ def test_a_layer_that_ends_in_a_request_is_in_the_one_before(simulator: SessionS
         if sum(isinstance(recorded.event, AssistantSpoke) for recorded in between) != 1:
             continue  # an answer that broke off came from a request that is not among these
         transcript = Transcript(simulator.log[: sent.seq])
-        ends, changed_from = layer_ends(sent.window, transcript), transcript.changed_from
+        ends, changed_from = layer_ends(sent.window, transcript, simulator.policy), transcript.changed_from
         same = 1
         for entry in sent.window.entries:
             if _upto(entry) >= changed_from:
@@ -57,11 +57,11 @@ def test_the_layers_end_with_the_notes_and_where_the_next_sweep_begins() -> None
     play_turn(simulator, "Read.", 3, lines=40)
     simulator.send_message("Go on.")
     window = simulator.window()
-    assert layer_ends(window, simulator.transcript) == (2, 3)
+    assert layer_ends(window, simulator.transcript, simulator.policy) == (2, 3)
     simulator.record_sweep(planner.sweep_all(simulator.transcript, simulator.policy), SweepReason.MANUAL)
     last = max(simulator.transcript.masked)
     place = next(n for n, entry in enumerate(window.entries, 2) if _upto(entry) == last)
-    assert layer_ends(simulator.window(), simulator.transcript) == (2, place + 1)
+    assert layer_ends(simulator.window(), simulator.transcript, simulator.policy) == (2, place + 1)
 
 
 def test_what_the_request_before_had_is_found_from_far_away() -> None:
@@ -72,7 +72,7 @@ def test_what_the_request_before_had_is_found_from_far_away() -> None:
     before = len(simulator.window().request.messages)
     simulator.step("All at once.", 12)
     simulator.answer_all_calls("an output of one line")
-    assert before in layer_ends(simulator.window(), simulator.transcript)
+    assert before in layer_ends(simulator.window(), simulator.transcript, simulator.policy)
 
 
 def test_hashes_tell_which_layer_changed() -> None:
