@@ -5,24 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from helix_desktop.context.intake.error_lines import MENTION, REPORT, RESULT, find_error
+
 _SEARCHED = 2_000  # characters of a line that are searched
 _TAIL_CHARS = 20_000  # characters of an output in which an error line is looked for, from its end
+_SAME_SHAPE = 3  # lines that differ in numbers only
 _GAP = "…"
-_ERROR = re.compile(
-    r"\b[A-Z]\w*(?:Error|Exception|Warning)\b|^E\s{2,}\S|\b(?:Traceback|FATAL|panic(?:ked)?)\b"
-    r"|\b(?:fatal|error|failed|failure|cannot|denied)\b[:\s]|\b(?:ERROR|FAILED|XPASS|XFAIL)\b"
-    r"|\b(?:no such file|not found|segmentation fault)\b",
-    re.IGNORECASE,
-)
-_STRONG = re.compile(
-    r"^E\s{2,}\S|\b[A-Z]\w*(?:Error|Exception)\b:?|^(?:fatal|error|ERROR|FATAL)\b|\berror(?:\[\w+\])?:"
-)
-_PASSED = re.compile(r"\bPASSED\b|\bpassed\b(?!.*\b[1-9]\d* (?:failed|errors?)\b)|\.{3} ok\b")
+_SAYS_WHY = re.compile(r"^E {2,}\S|(?:Error|Exception|error|ERROR|fatal|FATAL)\b[^:]{0,40}: *\S")
 _FIGURE = re.compile(
-    r"#\d{1,7}\b|\b\d[\d.,]*\s?(?:%|ms|s|seconds|min|h|[KMGT]i?B|bytes|tokens|lines|passed|failed|skipped|errors?)(?!\w)"
+    r"#\d{1,7}\b|\b\d[\d.,]*\s?(?:%|ms|s|seconds|min|h|[KMGT]i?B|bytes|tokens|lines|passed|skipped)(?!\w)"
     r"|[=:]\s*-?\d[\d.,]*\b"
 )
 _NOISE = re.compile(r"^(?:\[CACHED\]|\[…|exit (?:code|status) \d|[-=_*~#.\s]*$)", re.IGNORECASE)
+_DIGITS = re.compile(r"\d+")
 
 
 def last_telling_line(text: str) -> str:
@@ -38,14 +33,13 @@ def last_telling_line(text: str) -> str:
 
 
 def error_line(text: str) -> str:
-    """Return the last line of an output that names an error; empty if none does."""
-    lines = [line.strip()[:_SEARCHED] for line in text[-_TAIL_CHARS:].splitlines()]
-    lines = [line for line in lines if line and not _NOISE.match(line)]
-    for pattern in (_STRONG, _ERROR):
-        for line in reversed(lines):
-            if pattern.search(line) and not _PASSED.search(line):
-                return line
-    return ""
+    """Return the line of an output that says why it failed: the last of the most telling; empty if none."""
+    found: dict[int, str] = {}
+    for line in text[-_TAIL_CHARS:].splitlines():
+        part = line[:_SEARCHED].rstrip()
+        if part and not _NOISE.match(part) and (error := find_error(part)) is not None:
+            found[-1 if _SAYS_WHY.search(part) else error.rank] = part.strip()
+    return next((found[rank] for rank in (-1, REPORT, RESULT, MENTION) if rank in found), "")
 
 
 def shorten_output(text: str, cap: int) -> str:
@@ -65,20 +59,18 @@ def _fit_lines(between: Sequence[str], max_chars: int) -> list[str]:
     """Return the lines that carry facts and fit, in their order; of two kinds the errors first."""
     ranked: list[tuple[int, int, str]] = []
     for number, line in enumerate(between):
-        part = " ".join(line[:_SEARCHED].split())
+        part = line[:_SEARCHED].rstrip()
         if not part or _NOISE.match(part):
             continue
-        if _ERROR.search(part) and not _PASSED.search(part):
-            ranked.append((0, number, part))
-        elif _FIGURE.search(part):
-            ranked.append((1, number, part))
+        error = find_error(part)
+        if error is not None or _FIGURE.search(part):
+            ranked.append((MENTION + 1 if error is None else error.rank, number, " ".join(part.split())))
     fitting: dict[int, str] = {}
-    shapes: set[str] = set()
+    shapes: dict[str, int] = {}
     for _, number, part in sorted(ranked):
-        shape = re.sub(r"\d+", "#", part)
-        if shape in shapes or len(part) + 1 > max_chars:
-            continue
-        shapes.add(shape)
-        fitting[number] = part
-        max_chars -= len(part) + 1
+        shape = _DIGITS.sub("#", part)
+        shapes[shape] = shapes.get(shape, 0) + 1
+        if shapes[shape] <= _SAME_SHAPE and len(part) + 1 <= max_chars:
+            fitting[number] = part
+            max_chars -= len(part) + 1
     return [fitting[number] for number in sorted(fitting)]

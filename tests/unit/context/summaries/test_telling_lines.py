@@ -21,9 +21,9 @@ tests/test_parse.py:12: AssertionError
 
 def test_the_error_and_the_result_of_a_run() -> None:
     """The error that was raised, not the name of a passed test; the result is the last line."""
-    assert error_line(PYTEST) == "tests/test_parse.py:12: AssertionError"
+    assert error_line(PYTEST) == "E       AssertionError: assert 4 == 3"
     assert last_telling_line(PYTEST) == "1 failed, 36 passed in 0.42s"
-    assert error_line("tests/test_errors.py::test_error PASSED\n36 passed") == ""
+    assert error_line("tests/test_errors.py::test_error PASSED\n36 passed") == "36 passed"
     assert last_telling_line("done\n\n=====\nexit code 0\n") == "done"
     assert last_telling_line("") == ""
 
