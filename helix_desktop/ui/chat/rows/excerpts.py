@@ -14,7 +14,7 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Chat")
 
-FIRST_LINES = 80  # lines that a card shows until the user asks for all
+FIRST_LINES, FIRST_BYTES = 80, 16 * 1024  # that a card shows until the user asks for all
 _MAX_EDGE_PX = 2_000  # pixels of an image; a card is never wider, on a dense screen either
 
 
@@ -25,11 +25,12 @@ def excerpt_content(data: bytes, excerpt: Excerpt, in_full: bool) -> ExcerptCont
         return (
             ExcerptContent(image=image) if image else ExcerptContent(problem=tr("Couldn't read the image."))
         )
-    count = min(excerpt.lines, MAX_LINES if in_full else FIRST_LINES)
+    max_lines, max_bytes = (MAX_LINES, MAX_BYTES) if in_full else (FIRST_LINES, FIRST_BYTES)
+    count = min(excerpt.lines, max_lines)
     first = excerpt.start_line - 1
     part = b"".join(islice(BytesIO(data), first, first + count))
-    if len(part) > MAX_BYTES:
-        part = part[:MAX_BYTES]
+    if len(part) > max_bytes:
+        part = part[: part.rfind(b"\n", 0, max_bytes) + 1 or max_bytes]
         count = part.count(b"\n")
     hidden = excerpt.lines - count
     fits = excerpt.lines <= MAX_LINES and excerpt.size <= MAX_BYTES

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.image import identify_image
 from helix_desktop.domain.tools import Excerpt
-from helix_desktop.ui.chat.rows.excerpts import FIRST_LINES, excerpt_content
+from helix_desktop.ui.chat.rows.excerpts import FIRST_BYTES, FIRST_LINES, excerpt_content
 from helix_desktop.ui.chat.rows.row_types import MAX_BYTES, ExcerptContent
 from tests.support.image_bytes import minimal_png, png
 
@@ -35,6 +35,18 @@ def test_what_is_too_large_for_a_card_is_cut_and_left_to_the_cache() -> None:
     content = b"x" * (2 * MAX_BYTES) + b"\nlast\n"
     shown = excerpt_content(content, Excerpt("d", 1, 2, len(content), 2), in_full=True)
     assert (len(shown.text), shown.hidden_lines, shown.can_show_more) == (MAX_BYTES, 2, False)
+
+
+def test_long_lines_come_when_the_user_asks_for_all() -> None:
+    """So that a card comes into sight at once."""
+    content = b"".join(b"%04d" % number + b" word" * 100 + b"\n" for number in range(70))
+    excerpt = Excerpt("d", 1, 70, len(content), 70)
+    first = excerpt_content(content, excerpt, in_full=False)
+    assert len(first.text) <= FIRST_BYTES
+    assert first.text.endswith(" word")
+    assert first.text.count("\n") + 1 + first.hidden_lines == 70
+    assert first.can_show_more
+    assert excerpt_content(content, excerpt, in_full=True).text == content.decode().removesuffix("\n")
 
 
 @pytest.mark.parametrize("in_full", [True, False])

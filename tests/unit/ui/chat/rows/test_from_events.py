@@ -221,6 +221,25 @@ def test_the_user_s_choice_is_shown_on_the_card() -> None:
     assert back.lines > 100
 
 
+def test_the_time_that_a_slow_model_had_is_on_the_card() -> None:
+    """Beside why the choice was not made."""
+    simulator = build_history(1, size=3_000)
+    seq = output_seqs(simulator)[0]
+    log = [
+        msgspec.structs.replace(
+            recorded,
+            event=msgspec.structs.replace(
+                recorded.event, form="preview", intake_note="Too late.", intake_extended_s=24
+            ),
+        )
+        if recorded.seq == seq
+        else recorded
+        for recorded in simulator.log
+    ]
+    card = next(row for row in rows_from_log(log)[1] if isinstance(row, ToolRow) and row.answer_seq == seq)
+    assert card.form_note == "Too late. This model answers slowly: it had 24 s to choose."
+
+
 def test_a_long_output_shows_its_ends_and_no_line_twice() -> None:
     simulator = SessionSimulator(build_history(1).policy)
     simulator.send_message("Begin.")
