@@ -17,9 +17,10 @@ import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from helix_desktop.domain.messages import ModelInfo, ModelRequest
+from helix_desktop.domain.messages import CacheHints, Message, ModelInfo, ModelRequest
 from helix_desktop.domain.model_spec import DialectName
 from helix_desktop.providers.anthropic.request import encode_request
+from helix_desktop.providers.cache_fields import CacheFields
 from helix_desktop.providers.openai_chat.request import request_body as chat_body
 from helix_desktop.providers.openai_chat.variants import RequestVariant
 from helix_desktop.providers.openai_responses.request import request_body as responses_body
@@ -111,6 +112,21 @@ def test_the_shape_of_messages(judge: Judge, simulator: SessionSimulator) -> Non
     for request in requests_of(simulator, "anthropic"):
         body = json.loads(encode_request(INFO, request, max_output_tokens=1_000).body)
         assert judge.problems("anthropic", body) == []
+
+
+def test_the_shape_of_what_is_asked_of_caches(judge: Judge) -> None:
+    """Keys, retention and breakpoints, of models whose writes are free and of those that they cost."""
+    hints = CacheHints("5e55104", (2,), keep_long=True)
+    messages = (Message("system", "You help."), Message("user", "[Folded steps]"), Message("user", "Go on."))
+    request = ModelRequest(messages, cache=hints)
+    body = encode_request(INFO, request, max_output_tokens=1_000, keep_long=True).body
+    assert judge.problems("anthropic", json.loads(body)) == []
+    for info in (INFO, msgspec.structs.replace(INFO, price_in=2.0, price_cache_write=2.5)):
+        cache = CacheFields(info, hints, set())
+        assert judge.problems("openai-chat", json.loads(chat_body(info, request, cache=cache))) == []
+        assert (
+            judge.problems("openai-responses", json.loads(responses_body(info, request, cache=cache))) == []
+        )
 
 
 @generated
