@@ -25,9 +25,18 @@ from helix_desktop.domain.events.summary import (
 from helix_desktop.domain.messages import ModelRequest, ToolCall
 from helix_desktop.domain.tools import OutputCallback, ToolResult, ignore_output
 from helix_desktop.domain.user_text import verbatim
+from helix_desktop.tools.cache.recall import RecallCachedContent
+from helix_desktop.tools.cache.recall_arguments import RecallArguments
+from helix_desktop.tools.process.ripgrep import Ripgrep
 from tests.support.agent_rig import AgentRig, ScriptedTools
-from tests.support.reachability import parse_index_entry
-from tests.support.scripted_model import Script, ScriptedModel, ScriptedReply, text_reply, tool_call_reply
+from tests.support.scripted_model import (
+    Script,
+    ScriptedModel,
+    ScriptedReply,
+    WordCounter,
+    text_reply,
+    tool_call_reply,
+)
 
 ROUNDS = 5
 # Only what the test asks for rewrites the window; little of the user's text stays verbatim.
@@ -44,7 +53,7 @@ BY_HAND = msgspec.structs.replace(
     handover_least_gain=0.02,
     user_text_tokens=60,
 )
-_HANDLE = re.compile(r'recall_cached_content\(\\?"([0-9a-f]{8,64})"?')
+_INDEX = re.compile(r'recall_cached_content\("([0-9a-f]{12})"\) \d+ outputs covered here')
 FILLER = "and so on " * 80
 
 
@@ -181,32 +190,24 @@ async def test_five_rounds_lose_nothing(lines: Lines | None) -> None:
 
 
 async def assert_within_one_call(rig: AgentRig, rounds: int) -> None:
-    """Assert that each canary so far is in the window's text, or in what a handle there leads to."""
+    """Assert that each canary so far is in the window, or found by one recall on an index in it."""
     request = rig.conversation.window.measure()[0].request
     parts = [
         part for sent in request.messages for part in (sent.text, *(call.arguments for call in sent.calls))
     ]
     text = "\n".join(parts)
-    called = await text_behind(rig, _HANDLE.findall(text))
+    indexes = _INDEX.findall(text)
     for number in range(1, rounds + 1):
         for kind, canary in canaries(number).items():
-            assert canary in text or canary in called, f"{kind} of round {number}: {canary}"
+            if canary not in text:
+                found = [await recall(rig, index, re.escape(canary)) for index in indexes]
+                assert any(canary in answer for answer in found), f"{kind} of round {number}: {canary}"
 
 
-async def text_behind(rig: AgentRig, handles: list[str]) -> str:
-    """Return the text that one call on each handle can search: a content, or all that an index covers."""
-    texts: list[str] = []
-    waiting, seen = list(handles), set[str]()
-    while waiting:
-        (digest,) = await rig.store.find(waiting.pop(), 2)
-        if digest in seen:
-            continue
-        seen.add(digest)
-        data = await rig.store.get(digest)
-        texts.append(data.decode())
-        if data.startswith(b"Index of cached outputs"):
-            waiting += parse_index_entry(data).digests
-    return "\n".join(texts)
+async def recall(rig: AgentRig, index: str, pattern: str) -> str:
+    """Return what the agent's own tool answers to a pattern on an index."""
+    tool = RecallCachedContent(rig.store, WordCounter().count, Ripgrep(None, {}))
+    return (await tool.run("r", RecallArguments(index, pattern=pattern))).model_text
 
 
 def assert_flagged(event: HandoverMade | ObservationsMade) -> None:
