@@ -99,6 +99,17 @@ async def test_changed_and_removed_files_are_found_and_no_others(files: Files) -
     assert await files.check(versions) == ChangeReport(expected)
 
 
+async def test_a_change_within_one_tick_of_the_clock_is_found(workspace: WorkspaceFiles) -> None:
+    """Same size, same inode, same time: as on a disk that counts in seconds, right after a write."""
+    path = workspace.root / "a.txt"
+    path.write_text("one")
+    version, stat = workspace.version("a.txt"), path.stat()
+    path.write_text("two")
+    os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    report = await workspace.check([version])
+    assert [file.after for file in report.files] == [fingerprint(b"two")]
+
+
 async def test_a_link_out_of_the_workspace_is_never_read(workspace: WorkspaceFiles) -> None:
     """A file that became a link to the same bytes outside is gone; so is one behind such a folder."""
     (workspace.root / "folder").mkdir()

@@ -16,6 +16,7 @@ from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.tools import ApprovalRequest, ToolResult
 
 _MAX_FILES = 300  # files in one check: 20 to 60 ms in a thread
+_MAX_NAMED = 20  # files that one call names and that are followed
 _DEADLINE_S = 2.0  # seconds: a disk that does not answer holds up no turn
 log = logging.getLogger(__name__)
 
@@ -38,7 +39,7 @@ class FileChanges:
             return result
         try:
             async with asyncio.timeout(_DEADLINE_S):
-                versions = await self._checker.versions(use.paths)
+                versions = await self._checker.versions(use.paths[:_MAX_NAMED])
         except (HelixError, OSError) as error:
             log.warning("the versions of files could not be read: %s", error)
             return result

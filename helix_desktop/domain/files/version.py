@@ -10,8 +10,9 @@ FINGERPRINT_DIGITS = 32  # hex digits of a SHA-256: enough, and never taken for 
 class FileVersion(msgspec.Struct, frozen=True, omit_defaults=True):
     """A file of the workspace as it was at one moment.
 
-    `size` is in bytes, `modified_ns` in nanoseconds since 1970. `fingerprint` is how the SHA-256 of its bytes
-    begins; it is empty for a file too large to be hashed.
+    `size` is in bytes, `modified_ns` in nanoseconds since 1970; 0 if the file had just been written, so that
+    its time says little. `fingerprint` is how the SHA-256 of its bytes begins; it is empty for a file too
+    large to be hashed.
     """
 
     path: str

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import os
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 
@@ -13,13 +15,26 @@ from helix_desktop.tools.files.jail import FileStamp, Jail, OpenFile
 
 MAX_HASHED = 8 * 1024 * 1024  # bytes of one file: about 10 ms
 MAX_HASHED_TOGETHER = 64 * 1024 * 1024  # bytes of all files in one check: about 0.1 s
+_CLOCK_STEP_NS = 2_000_000_000  # the coarsest times of a file system in use: FAT
 _GONE = (FileNotFoundError, NotADirectoryError)
 
 
 def version_of(opened: OpenFile) -> FileVersion:
-    """Return the version of an open file; reads it from its beginning, unless it is large."""
-    stamp = opened.stamp
-    return FileVersion(opened.path, stamp.size, stamp.mtime_ns, stamp.inode, _fingerprint(opened))
+    """Return the version of an open file; reads it from its beginning, unless it is large.
+
+    A file that is written meanwhile gets no fingerprint, so that its next time counts as a change. One that
+    was written just before gets no time, so that it is hashed next time.
+    """
+    stamp, fingerprint = opened.stamp, _fingerprint(opened)
+    if FileStamp.of(os.fstat(opened.file.fileno())) != stamp:
+        fingerprint = ""
+    modified_ns = 0 if fingerprint and _is_fresh(stamp) else stamp.mtime_ns
+    return FileVersion(opened.path, stamp.size, modified_ns, stamp.inode, fingerprint)
+
+
+def _is_fresh(stamp: FileStamp) -> bool:
+    """Return True if a file may be written once more without another time."""
+    return time.time_ns() - stamp.mtime_ns < _CLOCK_STEP_NS
 
 
 def _fingerprint(opened: OpenFile) -> str:
@@ -69,7 +84,7 @@ class JailedFileChecker:
                         after = _fingerprint(opened)
                         bytes_left -= opened.stamp.size if after else 0
                     if after and after == version.fingerprint:
-                        self._touched[version] = opened.stamp
+                        self._note_touched(version, opened.stamp)
                     else:
                         changed.append(ChangedFile(version.path, version.fingerprint, after))
             except ToolError as error:
@@ -78,6 +93,10 @@ class JailedFileChecker:
                 else:  # also if a folder, or a link that leads out, is in its place
                     changed.append(ChangedFile(version.path, version.fingerprint, is_gone=True))
         return ChangeReport(tuple(changed), unchecked)
+
+    def _note_touched(self, version: FileVersion, stamp: FileStamp) -> None:
+        if not _is_fresh(stamp):
+            self._touched[version] = stamp
 
     def _is_same(self, version: FileVersion, stamp: FileStamp) -> bool:
         then = (version.size, version.modified_ns, version.inode)
