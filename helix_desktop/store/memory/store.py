@@ -166,14 +166,17 @@ class MemoryStore(StoreSearch):
         """Refuse the commit before anything is changed."""
         for content in commit.contents:
             check_digest(content, digest_of(content.data))
-        stored = self._data.entries.keys() | {content.digest for content in commit.contents}
-        stored |= {digest for digest in self._data.tombstones if self._is_redacted(digest)}
+        added = {content.digest for content in commit.contents}
+
+        def is_stored(digest: str) -> bool:
+            return digest in self._data.entries or digest in added or self._is_redacted(digest)
+
         check_sequence(commit.session, len(self._data.logs.get(commit.session, ())), commit.events)
         for recorded in commit.events:
             for digest in digests_in(recorded.event):
-                check_stored(digest, digest in stored, f"event {recorded.seq}")
+                check_stored(digest, is_stored(digest), f"event {recorded.seq}")
         for digest in commit.recalls:
-            check_stored(digest, digest in stored, "a recall")
+            check_stored(digest, is_stored(digest), "a recall")
 
     def _is_redacted(self, digest: str) -> bool:
         tombstone = self._data.tombstones.get(digest)
