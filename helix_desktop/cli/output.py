@@ -18,6 +18,7 @@ from helix_desktop.agent.session_updates import (
     Update,
 )
 from helix_desktop.cli.rewrite_lines import rewrite_line
+from helix_desktop.domain.events.files import FilesChanged
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.session import (
     AssistantSpoke,
@@ -35,6 +36,7 @@ from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.domain.user_text import join_sentences, plain_text
 from helix_desktop.words.costs import price_text
 from helix_desktop.words.numbers import format_size, format_usd, format_whole_percent
+from helix_desktop.words.rewrites import files_changed_text
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Command line")
@@ -199,6 +201,8 @@ def _print_event(event: Event) -> None:
             print_err(f"[{tr('subagent {title}: session {session}', title=title, session=session)}]")
         case SubagentStarted(session=session):
             print_err(f"[{tr('subagent: session {session}', session=session)}]")
+        case FilesChanged() as changed:
+            print_err(f"[{files_changed_text(changed)}]")
         case BudgetNeared() as neared:
             print_err(f"[{_budget_text(neared)}]")
         case _:

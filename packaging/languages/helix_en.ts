@@ -5850,6 +5850,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <source>Files that change</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/help/guide.py" />
             <source>Guide</source>
             <translation type="unfinished" />
@@ -5997,6 +6002,11 @@
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
             <source>What the model sees</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <source>When a file changes after the agent read it, by an edit, a command or in your editor, the output says “changed since”. It still shows the file as it was.</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -97,6 +97,15 @@ def _context() -> tuple[Section, ...]:
             ),
         ),
         Section(
+            tr("Files that change"),
+            (
+                tr(
+                    "When a file changes after the agent read it, by an edit, a command or in your editor, "
+                    "the output says “changed since”. It still shows the file as it was."
+                ),
+            ),
+        ),
+        Section(
             tr("Where to look"),
             (
                 tr("Inspector: what the next request contains, part by part, in tokens."),
