@@ -55,8 +55,8 @@ def miss_text(cause: MissCause) -> str:
     if cause.kind == "idle":
         return tr(
             "{waited} since the request before; the provider cache lasts {lifetime}.",
-            waited=_length(cause.waited_s),
-            lifetime=_length(cause.lifetime_s),
+            waited=lifetime_text(cause.waited_s),
+            lifetime=lifetime_text(cause.lifetime_s),
         )
     if cause.kind in _REWRITES:
         what = translate(_REWRITES[cause.kind])
@@ -64,8 +64,8 @@ def miss_text(cause: MissCause) -> str:
     return translate(_CAUSES[cause.kind])
 
 
-def _length(seconds: int) -> str:
-    """Return a length of time in whole minutes or hours."""
+def lifetime_text(seconds: int) -> str:
+    """Return how long something lasts, in whole minutes or hours: "5 min", "1 h", "1 h 20 min"."""
     if seconds < _HOUR:
         return tr("{minutes} min", minutes=max(1, seconds // _MINUTE))
     minutes = seconds % _HOUR // _MINUTE

@@ -6338,6 +6338,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/inspector/provider_cache_card.py" />
+            <source>Lifetime asked for</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/inspector/from_window.py" />
             <source>MCP tools</source>
             <translation type="unfinished" />

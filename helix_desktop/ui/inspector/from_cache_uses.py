@@ -11,7 +11,7 @@ from helix_desktop.domain.events.session import RecordedEvent
 from helix_desktop.ui.inspector.rows import ProviderCacheRow, ProviderCacheState
 from helix_desktop.words.costs import CostState
 from helix_desktop.words.numbers import format_tokens, format_whole_percent
-from helix_desktop.words.provider_cache import miss_text, usage_text
+from helix_desktop.words.provider_cache import lifetime_text, miss_text, usage_text
 from helix_desktop.words.times import format_date_and_time
 from helix_desktop.words.translation import Translator
 
@@ -21,7 +21,7 @@ _NEWEST, _ALL = 6, 1_000
 
 
 def provider_cache_state(
-    log: Sequence[RecordedEvent], spent: Spending, policy: ContextPolicy
+    log: Sequence[RecordedEvent], spent: Spending, policy: ContextPolicy, lifetime_s: int = 0
 ) -> ProviderCacheState | None:
     """Return the bill as reported and the newest requests; None while no tokens were reported."""
     uses = newest_cache_uses(log, _NEWEST, policy.cache_ttl_s)
@@ -34,6 +34,7 @@ def provider_cache_state(
         cache_writes=format_tokens(spent.cache_writes) if spent.cache_writes else "",
         fresh=format_tokens(spent.fresh) if total else "",
         cost=CostState(spent).cost_text,
+        lifetime=lifetime_text(lifetime_s) if lifetime_s else "",
         rows=tuple(_row(use) for use in uses),
     )
 

@@ -36,8 +36,8 @@ class ProviderCacheCard(Card):
         requests.clicked.connect(self.requests_requested)
         head.addWidget(requests)
         self.body.addLayout(head)
-        self._figures = {name: KeyValue("", "") for name in ("read", "cache_writes", "fresh", "cost")}
-        for figure in self._figures.values():
+        self._figures = tuple(KeyValue("", "") for _ in range(5))
+        for figure in self._figures:
             self.body.addWidget(figure)
         self.body.addWidget(line())
         self._rows = QVBoxLayout()
@@ -53,20 +53,16 @@ class ProviderCacheCard(Card):
         self._state = state
         self._share.set_text(state.share)
         self._share.setVisible(bool(state.share))
-        names = {
-            "read": tr("Read"),
-            "cache_writes": tr("Written"),
-            "fresh": tr("New"),
-            "cost": tr("Session cost"),
-        }
-        for key, value in (
-            ("read", state.read),
-            ("cache_writes", state.cache_writes),
-            ("fresh", state.fresh),
-            ("cost", state.cost),
-        ):
-            self._figures[key].set_value(names[key], value)
-            self._figures[key].setVisible(bool(value))
+        figures = (
+            (tr("Read"), state.read),
+            (tr("Written"), state.cache_writes),
+            (tr("New"), state.fresh),
+            (tr("Session cost"), state.cost),
+            (tr("Lifetime asked for"), state.lifetime),
+        )
+        for figure, (name, value) in zip(self._figures, figures, strict=True):
+            figure.set_value(name, value)
+            figure.setVisible(bool(value))
         for old in self._lines:
             self._rows.removeWidget(old)
             old.deleteLater()
@@ -77,7 +73,7 @@ class ProviderCacheCard(Card):
 
     def figures(self) -> list[KeyValue]:
         """Return the figures that are shown."""
-        return [figure for figure in self._figures.values() if not figure.isHidden()]
+        return [figure for figure in self._figures if not figure.isHidden()]
 
     def texts(self) -> list[str]:
         """Return the lines on requests, newest first."""

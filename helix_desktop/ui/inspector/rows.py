@@ -167,13 +167,17 @@ class ProviderCacheRow:
 
 @dataclass(frozen=True, slots=True)
 class ProviderCacheState:
-    """The session's bill as providers reported it, in words (empty: unknown), and its newest requests."""
+    """The session's bill as providers reported it, in words (empty: unknown), and its newest requests.
+
+    `lifetime` says for how long the provider was asked to store what requests begin with; empty: its usual.
+    """
 
     share: str = ""
     read: str = ""
     cache_writes: str = ""
     fresh: str = ""
     cost: str = ""
+    lifetime: str = ""
     rows: tuple[ProviderCacheRow, ...] = ()
 
 

@@ -168,7 +168,9 @@ class SessionController(QObject):
         transcript = conversation.session.transcript
         policy = conversation.window.policy
         state = inspector_state(conversation.window.rows(), gauge, transcript, policy, totals, forecast)
-        cache = provider_cache_state(conversation.session.log, conversation.budget.spent, policy)
+        cache = provider_cache_state(
+            conversation.session.log, conversation.budget.spent, policy, transcript.cache_lifetime_s
+        )
         self.views.inspector.set_state(replace(state, provider_cache=cache))
         self._stale_pages = {"cache", "timeline"}
         self._refresh_page(self._window.page())

@@ -388,7 +388,7 @@ def window_rows(count: int) -> tuple[WindowRow, ...]:
 
 
 PROVIDER_CACHE = ProviderCacheState(
-    "83 %", "412k", "61.2k", "23.4k", "≈ $0.41",
+    "83 %", "412k", "61.2k", "23.4k", "≈ $0.41", "1 h",
     (
         ProviderCacheRow(248, "e248 · 13.9k read · 640 written · 60 new"),
         ProviderCacheRow(

@@ -33,13 +33,14 @@ def test_the_card_shows_bill_and_reasons(qtbot: QtBot) -> None:
     card = ProviderCacheCard()
     qtbot.addWidget(card)
     spent = Spending(53_030, 0.21, False, 4_000, 48_700, 300)
-    card.show_state(provider_cache_state(LOG, spent, POLICY))
+    card.show_state(provider_cache_state(LOG, spent, POLICY, 3_600))
     assert not card.isHidden()
     assert [figure.accessibleName() for figure in card.figures()] == [
         "Read: 4k",
         "Written: 48.7k",
         "New: 300",
         "Session cost: $0.21",
+        "Lifetime asked for: 1 h",
     ]
     assert card.texts() == [
         "e4 · 0 read · 17k written · 0 new",
