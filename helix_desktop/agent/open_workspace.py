@@ -34,6 +34,7 @@ from helix_desktop.domain.events.session import (
     RecordedEvent,
     SessionStarted,
 )
+from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.store.entries import SessionSummary
 from helix_desktop.system.task_scope import TaskScope
 
@@ -131,11 +132,13 @@ class OpenWorkspace:
         await conversation.session.record(SessionStarted(title))
         return conversation
 
-    async def continue_session(self, session: str, handover_seq: int = 0) -> Conversation:
+    async def continue_session(
+        self, session: str, handover_seq: int = 0, written: HandoverMade | None = None
+    ) -> Conversation:
         """Create a session that begins with a handover of another one, and return its conversation.
 
-        `handover_seq` is the handover's event there; 0: the handover as it would be now. Raises InvalidInput
-        if there is none, StoreError.
+        `handover_seq` is the handover's event there; 0: the handover as it would be now, `written` by a model
+        or else made without one. Raises InvalidInput if there is none, StoreError.
         """
         if not self.models.shared.is_ready:
             await self.set_models(self.models.shared.roles)
@@ -145,8 +148,10 @@ class OpenWorkspace:
             transcript = source.session.transcript.fork()
         else:
             transcript = await asyncio.to_thread(Transcript, await self.store.events(session))
+        titles = {summary.title for summary in await self.sessions()}
+        window, counter = frame.info.window, self._services.counter
         events, contents = await continuation(
-            transcript, session, handover_seq, policy, frame.info.window, self._services.counter
+            transcript, session, handover_seq, policy, window, counter, titles, written
         )
         conversation = await self.open_session(uuid.uuid4().hex)
         await conversation.session.record(*events, contents=contents)

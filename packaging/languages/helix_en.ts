@@ -536,6 +536,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/agent/window/handovers.py" />
+            <source>Nothing to summarize yet.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/agent/window/compactor.py" />
             <source>Nothing was changed.</source>
             <translation type="unfinished" />
@@ -568,6 +573,11 @@
         <message>
             <location filename="../../helix_desktop/agent/budget.py" />
             <source>Raise the budget in the Session menu or with --budget-tokens and --budget-usd, then continue.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/window/handovers.py" />
+            <source>Send a message first.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -770,6 +780,11 @@
         <message>
             <location filename="../../helix_desktop/agent/intake/output_forms.py" />
             <source>This output isn't in the context.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/window/handovers.py" />
+            <source>This session has no messages.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -4262,6 +4277,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/handover/dialog.py" />
+            <source>A new session starts with this handover and can recall everything it covers.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/handover/rows.py" />
             <source>As far as possible</source>
             <translation type="unfinished" />
@@ -4308,6 +4328,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/handover/dialog.py" />
+            <source>Start new session</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/dialog.py" />
             <source>Stop</source>
             <translation type="unfinished" />
         </message>
@@ -4337,8 +4362,18 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/handover/rows.py" />
+            <source>Whole conversation, for a new session</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/handover/dialog.py" />
             <source>Write a draft, then read and edit it. Nothing changes until you compact.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/dialog.py" />
+            <source>Write a draft, then read and edit it. This session stays as it is.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -4353,7 +4388,17 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/handover/dialog.py" />
+            <source>Write handover</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/dialog.py" />
             <source>Your changes aren't saved. Press Esc again to discard them.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/dialog.py" />
+            <source>{tokens} tokens</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -13425,11 +13470,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/timeline/present_view.py" />
-            <source>Not enough to compact yet: it would free too little of the context window</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/timeline/present_card.py" />
             <source>Not in it, but can be recalled: {names}</source>
             <translation type="unfinished" />
@@ -13738,7 +13778,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/timeline/present_view.py" />
-            <source>Write a draft, read and edit it, then compact</source>
+            <source>Write a draft, read and edit it, then compact or start a session</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -117,14 +117,16 @@ class Compactor:
             self.is_running, self._approve = False, approve_any
             self._publish_phase("idle")
 
-    async def estimate(self, cut: CutPoint, focus: str = "") -> CostEstimate:
+    async def estimate(self, cut: CutPoint, focus: str = "", must_free: bool = True) -> CostEstimate:
         """Return the cost estimate of a handover up to `cut`. Raises CompactionRefused."""
-        return await self._summarizer.estimate(await self._brief(self._read_input(cut), focus))
+        source_input = self._read_input(cut, must_free)
+        return await self._summarizer.estimate(await self._brief(source_input, focus))
 
-    async def draft(self, cut: CutPoint, focus: str = "") -> HandoverDraft:
+    async def draft(self, cut: CutPoint, focus: str = "", must_free: bool = True) -> HandoverDraft:
         """Write a handover of everything up to `cut` without recording it.
 
-        Raises CompactionRefused if it would not help, or if one is being written already.
+        Without `must_free` it is for another session, and need not make this one's window smaller. Raises
+        CompactionRefused if it would not help, or if one is being written already.
         """
         if self.is_running or self.is_drafting:
             raise CompactionRefused(
@@ -135,11 +137,13 @@ class Compactor:
         self.is_drafting = True
         try:
             source_input, event = await self._write_handover(
-                HandoverTrigger.MANUAL, cut, focus, ask_model=True
+                HandoverTrigger.MANUAL, cut, focus, ask_model=True, must_free=must_free
             )
-            (final_event, *_) = self._events_to_record(event, source_input.previous_seq)
-            assert isinstance(final_event, HandoverMade)  # the event itself comes first
-            return HandoverDraft(cut, to_markdown(event.sections), final_event)
+            if must_free:
+                (final_event, *_) = self._events_to_record(event, source_input.previous_seq)
+                assert isinstance(final_event, HandoverMade)  # the event itself comes first
+                event = final_event
+            return HandoverDraft(cut, to_markdown(event.sections), event)
         finally:
             self.is_drafting = False
             self._publish_phase("idle")
@@ -150,16 +154,20 @@ class Compactor:
         Raises InvalidInput for a text that cannot be parsed, CompactionRefused if the history changed
         meanwhile or the handover would no longer help.
         """
-        event = draft.event
-        if text is not None and text.strip() != draft.text.strip():
-            covered = covered_messages(self._runtime.transcript, draft.cut.upto, draft.cut.kept_seq)
-            sections = from_markdown(text, frozenset(item.seq for item in covered))
-            event = await self._counted(msgspec.structs.replace(event, sections=sections, edited=True))
+        event = await self.edited(draft, text)
         self._publish_phase("write")
         try:
             await self._record(event, event.former)
         finally:
             self._publish_phase("idle")
+
+    async def edited(self, draft: HandoverDraft, text: str | None) -> HandoverMade:
+        """Return a draft's event with the user's own text if it was changed. Raises InvalidInput."""
+        if text is None or text.strip() == draft.text.strip():
+            return draft.event
+        covered = covered_messages(self._runtime.transcript, draft.cut.upto, draft.cut.kept_seq)
+        sections = from_markdown(text, frozenset(item.seq for item in covered))
+        return await self._counted(msgspec.structs.replace(draft.event, sections=sections, edited=True))
 
     def _publish_phase(self, phase: Phase, text: str = "") -> None:
         self._estimate = self._estimate if phase in ("summarise", "check", "write") else None
@@ -171,12 +179,17 @@ class Compactor:
         self._estimate = estimate
 
     async def _write_handover(
-        self, trigger: HandoverTrigger, cut: CutPoint, focus: str, ask_model: bool
+        self,
+        trigger: HandoverTrigger,
+        cut: CutPoint,
+        focus: str,
+        ask_model: bool,
+        must_free: bool = True,
     ) -> tuple[CompactionInput, HandoverMade]:
         """Run the first two phases: read, then call the models without holding a lock."""
         started_at_ms = self._runtime.clock()
         self._publish_phase("read")
-        source_input = self._read_input(cut)
+        source_input = self._read_input(cut, must_free)
         if trigger is HandoverTrigger.OVERFLOW:
             source_input = msgspec.structs.replace(source_input, words=())
         nearly_open = self._runtime.transcript.handover_failures >= planner.BREAKER_FAILURES - 1
@@ -189,11 +202,11 @@ class Compactor:
             event, trigger=trigger, focus=focus, duration_ms=duration_ms
         )
 
-    def _read_input(self, cut: CutPoint) -> CompactionInput:
+    def _read_input(self, cut: CutPoint, must_free: bool = True) -> CompactionInput:
         transcript = self._runtime.transcript
         policy, frame = self._runtime.policy, self._runtime.frame
         gauge = measure_usage(project(transcript, policy, frame), transcript, policy, frame)
-        if not planner.is_worthwhile(transcript, policy, gauge, cut):
+        if must_free and not planner.is_worthwhile(transcript, policy, gauge, cut):
             raise CompactionRefused(
                 _text("The conversation wasn't compacted."),
                 _text("It would free less than it costs."),

@@ -13,6 +13,7 @@ from helix_desktop.context.summaries.cut_points import CutPoint
 from helix_desktop.domain.cost import CostEstimate, SpendReply
 from helix_desktop.domain.errors import CompactionRefused
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
+from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.user_text import TextContext
 
 _text = TextContext("Agent")
@@ -124,6 +125,34 @@ class Handovers:
     async def estimate(self, focus: str = "", upto: int = 0) -> CostEstimate:
         """Return the cost estimate of a draft up to event `upto` (0: furthest). Raises CompactionRefused."""
         return await self._compactor.estimate(self._cut(upto), focus)
+
+    async def draft_whole(self, focus: str = "") -> HandoverDraft:
+        """Write a handover of every message, for a session that continues this one; nothing is recorded here.
+
+        Raises CompactionRefused without a message or while another one is written; ModelNotChosen.
+        """
+        self._runtime.model_choice.require()
+        return await self._compactor.draft(self._whole_cut(), focus, must_free=False)
+
+    async def estimate_whole(self, focus: str = "") -> CostEstimate:
+        """Return the cost estimate of such a handover. Raises CompactionRefused."""
+        return await self._compactor.estimate(self._whole_cut(), focus, must_free=False)
+
+    async def edited(self, draft: HandoverDraft, text: str) -> HandoverMade:
+        """Return a draft's event with the user's own text of its six sections. Raises InvalidInput."""
+        return await self._compactor.edited(draft, text)
+
+    def _whole_cut(self) -> CutPoint:
+        """Return the cut behind every message. Raises CompactionRefused without one."""
+        items = self._runtime.transcript.items
+        if not items:
+            raise CompactionRefused(
+                _text("Nothing to summarize yet."),
+                _text("This session has no messages."),
+                _text("Send a message first."),
+            )
+        tokens = sum(self._runtime.transcript.entry_tokens(item) for item in items)
+        return CutPoint(items[-1].seq, 0, len(items), tokens)
 
     def _cut(self, upto: int) -> CutPoint:
         """Return the cut that ends at an event (0: the furthest). Raises CompactionRefused."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Container
+from itertools import count
 
 import msgspec
 
@@ -29,17 +31,23 @@ _COPY = re.compile(r" \((\d+)\)$")
 
 
 def continued_handover(
-    transcript: Transcript, session: str, seq: int, policy: ContextPolicy, window: int
+    transcript: Transcript,
+    session: str,
+    seq: int,
+    policy: ContextPolicy,
+    window: int,
+    written: HandoverMade | None = None,
 ) -> tuple[HandoverMade, str]:
     """Return the first event of a session that continues another one, and the text of its index entry.
 
     `transcript` is that of the other one, `session`; `seq` is a handover of it, 0 the handover as it would
-    be now, of every message. The text is empty where the index entry is stored already. Event numbers of the
-    other session are left out: here they would name other events. Raise InvalidInput if there is no such
-    handover, or no message. The tokens of the event are to be counted.
+    be now, of every message: `written` by a model, else made without one. The text is empty where the index
+    entry is stored already. Event numbers of the other session are left out: here they would name other
+    events. Raise InvalidInput if there is no such handover, or no message. The tokens of the event are to be
+    counted.
     """
     recorded = transcript.rewrites.handovers.get(seq)
-    source = recorded if seq else _present(transcript, policy)
+    source = recorded if seq else written or _present(transcript, policy)
     if source is None:
         raise InvalidInput(
             _text("No session can start from this."),
@@ -66,19 +74,25 @@ def continued_handover(
         before=0,
         former=0,
         trigger=HandoverTrigger.CONTINUED,
-        calls=0, spent=0, cost=0.0, duration_ms=0, threshold=0.0, refused="", fallback="",
+        threshold=0.0,
         origin=session,
         origin_title=transcript.title,
         origin_seq=seq,
         quotes=_quotes(transcript, source, policy, window),
-    )  # fmt: skip
+    )
+    if written is None:  # what it took is on record in the other session
+        event = msgspec.structs.replace(
+            event, calls=0, spent=0, cost=0.0, duration_ms=0, refused="", fallback=""
+        )
     return event, index_text
 
 
-def continued_title(title: str) -> str:
-    """Return the title of a session that continues one of this title: the same with the next number."""
+def continued_title(title: str, titles: Container[str]) -> str:
+    """Return the title of a session that continues one of this title: its next number not in `titles`."""
     copy = _COPY.search(title)
-    return f"{title[: copy.start()]} ({int(copy.group(1)) + 1})" if copy else f"{title} (2)"
+    base, number = (title[: copy.start()], int(copy.group(1))) if copy else (title, 1)
+    numbered = (f"{base} ({following})" for following in count(number + 1))
+    return next(candidate for candidate in numbered if candidate not in titles)
 
 
 def _present(transcript: Transcript, policy: ContextPolicy) -> HandoverMade | None:

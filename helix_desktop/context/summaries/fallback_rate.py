@@ -49,7 +49,9 @@ def fallback_rate(log: Iterable[RecordedEvent]) -> FallbackRate:
     total = NO_SUMMARIES
     for recorded in log:
         match recorded.event:
-            case HandoverMade(origin="", fallback=reason) | ObservationsMade(fallback=reason):
+            case HandoverMade(origin=origin, calls=0) if origin:
+                pass  # counted where it was written
+            case HandoverMade(fallback=reason) | ObservationsMade(fallback=reason):
                 newest = FallbackRate(1, 1, reason, recorded.at) if reason else FallbackRate(1)
                 total += newest
     return total

@@ -20,11 +20,11 @@ from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.themed import Themed, restyle, retint
 from helix_desktop.ui.design.window_state import error_level
-from helix_desktop.ui.handover.rows import DraftRow, HandoverRange
+from helix_desktop.ui.handover.rows import WHOLE, DraftRow, HandoverRange
 from helix_desktop.ui.timeline.card_data import Phase
 from helix_desktop.ui.timeline.running_view import PhaseSteps
 from helix_desktop.words.errors import error_text
-from helix_desktop.words.numbers import format_token_change
+from helix_desktop.words.numbers import format_token_change, format_tokens
 from helix_desktop.words.times import format_exact_duration
 from helix_desktop.words.translation import Translator, translate
 
@@ -48,8 +48,9 @@ class HandoverDialog(Themed, SizedDialog):
     def __init__(self, parent: QWidget) -> None:
         """Start with the choice."""
         super().__init__(parent, _SMALL, _MIN_SIZE)
-        self.setWindowTitle(tr("Compact conversation"))
         self.setModal(True)
+        self._title, self._lead = label("", "title"), label("", "muted", wrap=True)
+        self._hint = label("", "faint", wrap=True)
         self._draft = ""
         self._warned = False
         self.range_box, self.focus_input = (
@@ -76,9 +77,8 @@ class HandoverDialog(Themed, SizedDialog):
         self._problem = label("", "error", wrap=True)
         self._problem.hide()
         self._pages = QStackedWidget()
-        hint = tr("Write a draft, then read and edit it. Nothing changes until you compact.")
         for body, stretching in (
-            (column(label(hint, "faint", wrap=True), self.rejected_text, None, gap=8), 1),
+            (column(self._hint, self.rejected_text, None, gap=8), 1),
             (column(self.phase_steps, self.model_output, gap=8), 1),
             (column(self.editor, self._facts, gap=8), 0),
         ):
@@ -91,6 +91,7 @@ class HandoverDialog(Themed, SizedDialog):
         self.cancel_button = PushButton(tr("Cancel"), name="cancel")
         self._lay_out()
         self._connect()
+        self._show_purpose()
         self._show("choose")
 
     @property
@@ -114,6 +115,23 @@ class HandoverDialog(Themed, SizedDialog):
         for handover_range in ranges:
             self.range_box.addItem(handover_range.text, handover_range.upto)
         self.range_box.setEnabled(len(ranges) > 1)
+
+    def _show_purpose(self) -> None:
+        """Say what becomes of the handover: it replaces messages here, or another session starts with it."""
+        if self.range_box.currentData() == WHOLE:
+            title = tr("Write handover")
+            lead = tr("A new session starts with this handover and can recall everything it covers.")
+            hint = tr("Write a draft, then read and edit it. This session stays as it is.")
+        else:
+            title = tr("Compact conversation")
+            lead = tr(
+                "A handover, a summary in six sections, replaces older messages. You can undo this at any "
+                "time, and the agent can recall everything it covers."
+            )
+            hint = tr("Write a draft, then read and edit it. Nothing changes until you compact.")
+        self.setWindowTitle(title)
+        for part, words in ((self._title, title), (self._lead, lead), (self._hint, hint)):
+            part.setText(words)
 
     def show_estimate(self, text: str) -> None:
         """Show what writing a draft takes, in tokens and money."""
@@ -140,6 +158,7 @@ class HandoverDialog(Themed, SizedDialog):
     def show_draft(self, draft: DraftRow) -> None:
         """Let the user read and change a draft."""
         self._draft = draft.text
+        self.commit_button.setText(tr("Start new session") if draft.is_whole else tr("Compact"))
         self.editor.setPlainText(draft.text)
         clear_layout(self._facts)
         self._facts.addWidget(self._pills(draft))
@@ -200,11 +219,7 @@ class HandoverDialog(Themed, SizedDialog):
         buttons = FlowBox(
             [self.estimate_label, self.cancel_button, self.draft_button, self.commit_button], right_from=1
         )
-        lead = tr(
-            "A handover, a summary in six sections, replaces older messages. You can undo this at any time, "
-            "and the agent can recall everything it covers."
-        )
-        words = column(label(tr("Compact conversation"), "title"), label(lead, "muted", wrap=True), gap=5)
+        words = column(self._title, self._lead, gap=5)
         layout = column(words, choice, self._pages, self._problem, buttons, margins=(22, 20, 22, 16), gap=12)
         layout.setStretch(2, 1)
         self.setLayout(layout)
@@ -216,6 +231,7 @@ class HandoverDialog(Themed, SizedDialog):
             )
         )
         self.range_box.currentTextChanged.connect(self.range_box.setToolTip)
+        self.range_box.currentIndexChanged.connect(lambda _: self._show_purpose())
         self.focus_input.returnPressed.connect(self.draft_button.click)
         self.commit_button.clicked.connect(lambda: self.commit_requested.emit(self.editor.toPlainText()))
         self.cancel_button.clicked.connect(self.reject)
@@ -240,7 +256,11 @@ class HandoverDialog(Themed, SizedDialog):
         self.cancel_button.setText(tr("Stop") if writing else tr("Cancel"))
 
     def _pills(self, draft: DraftRow) -> QWidget:
-        change = format_token_change(draft.tokens_before, draft.tokens_after)
+        change = (
+            tr("{tokens} tokens", tokens=format_tokens(draft.tokens_after))
+            if draft.is_whole
+            else format_token_change(draft.tokens_before, draft.tokens_after)
+        )
         messages = tr.plural(draft.messages, "%n message", "%n messages")
         pills: list[QWidget] = [
             Pill(change, "accent", "gauge"),

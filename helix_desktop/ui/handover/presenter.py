@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 from PySide6.QtWidgets import QWidget
 
@@ -10,27 +12,39 @@ from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.session_updates import CompactionProgress, Update
 from helix_desktop.agent.window.handover_draft import HandoverDraft
 from helix_desktop.domain.errors import HelixError, SummaryRefused
+from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.dialogs import exec_async
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.handover.dialog import HandoverDialog
-from helix_desktop.ui.handover.rows import draft_row, handover_ranges
+from helix_desktop.ui.handover.rows import WHOLE, draft_row, handover_ranges, whole_range
 from helix_desktop.words.costs import estimate_text
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Compact")
+
+StartSession = Callable[[HandoverMade], Coroutine[Any, Any, None]]
+"""Starts a session with a handover and shows it."""
 
 
 class HandoverPresenter:
     """One handover of one conversation, while its dialog is open."""
 
     def __init__(
-        self, conversation: Conversation, async_actions: AsyncActions, parent: QWidget, theme: Theme
+        self,
+        conversation: Conversation,
+        async_actions: AsyncActions,
+        parent: QWidget,
+        theme: Theme,
+        start_session: StartSession | None = None,
     ) -> None:
+        """With `start_session`, a handover of every message can be written for a new session."""
         self._conversation, self._async_actions = conversation, async_actions
         self.dialog = HandoverDialog(parent)
+        self._start_session = start_session
         self._draft: HandoverDraft | None = None
+        self._is_whole = False  # whether the draft is for a new session
         self._draft_task: asyncio.Task[None] | None = None
         self._is_open = True
         self.dialog.write_requested.connect(self._start_draft)
@@ -46,9 +60,11 @@ class HandoverPresenter:
         Raises CompactionRefused when there is nothing to compact.
         """
         cuts = self._conversation.handovers.cuts()
-        if not cuts:
+        transcript = self._conversation.session.transcript
+        if not cuts and self._start_session is None:
             await self._conversation.handovers.draft()  # says at once why there is nothing
-        self.dialog.show_ranges(list(handover_ranges(cuts, self._conversation.session.transcript)))
+        whole = [whole_range(len(transcript.items))] if self._start_session is not None else []
+        self.dialog.show_ranges([*handover_ranges(cuts, transcript), *whole])
         self.dialog.range_box.currentIndexChanged.connect(lambda _: self._estimate())
         self._estimate()
         leave = self._conversation.session.listen(self._on_update)
@@ -67,7 +83,9 @@ class HandoverPresenter:
 
     async def _show_estimate(self, upto: int) -> None:
         try:
-            text = estimate_text(await self._conversation.handovers.estimate(upto=upto))
+            handovers = self._conversation.handovers
+            estimate = handovers.estimate_whole() if upto == WHOLE else handovers.estimate(upto=upto)
+            text = estimate_text(await estimate)
         except HelixError as error:
             text = translate(error.what)
         if self._is_open and upto == (self.dialog.range_box.currentData() or 0):
@@ -88,7 +106,9 @@ class HandoverPresenter:
 
     async def _run_draft(self, focus: str, upto: int) -> None:
         try:
-            self._draft = await self._conversation.handovers.draft(focus, upto)
+            handovers, is_whole = self._conversation.handovers, upto == WHOLE
+            self._draft = await (handovers.draft_whole(focus) if is_whole else handovers.draft(focus, upto))
+            self._is_whole = is_whole
         except HelixError as error:
             self._draft_task = None  # what is shown now can be clicked at once
             self.dialog.show_choice()
@@ -96,7 +116,7 @@ class HandoverPresenter:
             if isinstance(error, SummaryRefused):
                 self.dialog.show_rejected(error.text)
         else:
-            self.dialog.show_draft(draft_row(self._draft))
+            self.dialog.show_draft(draft_row(self._draft, self._is_whole))
 
     def _on_draft_done(self, task: asyncio.Task[None]) -> None:
         if self._draft_task is task:
@@ -113,7 +133,11 @@ class HandoverPresenter:
             return
         self.dialog.commit_button.setEnabled(False)
         try:
-            await self._conversation.handovers.commit(self._draft, text)
+            if self._is_whole and self._start_session is not None:
+                written = await self._conversation.handovers.edited(self._draft, text)
+                self._async_actions.start(self._start_session(written), "new session")
+            else:
+                await self._conversation.handovers.commit(self._draft, text)
         except HelixError as error:
             self.dialog.show_error(error)
         else:

@@ -17,6 +17,8 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Compact")
 
+WHOLE = -1
+"""Stands for the range of every message, whose handover another session begins with."""
 _MAX_TEXT_CHARS = 28  # characters of the last message that a range covers
 
 
@@ -32,7 +34,8 @@ class HandoverRange:
 class DraftRow:
     """A draft: its six sections as Markdown, and what comes with them; tokens are of the window.
 
-    `coverage` and `missing` say how much it names of what it covers, and what is added below it.
+    `coverage` and `missing` say how much it names of what it covers, and what is added below it. One that
+    `is_whole` is for a new session: `tokens_after` are its own.
     """
 
     text: str
@@ -45,6 +48,13 @@ class DraftRow:
     duration_ms: int
     coverage: str = ""
     missing: str = ""
+    is_whole: bool = False
+
+
+def whole_range(messages: int) -> HandoverRange:
+    """Return the range of every message, for a new session."""
+    count = tr.plural(messages, "%n message", "%n messages")
+    return HandoverRange(WHOLE, f"{tr('Whole conversation, for a new session')} · {count}")
 
 
 def handover_ranges(cuts: Sequence[CutPoint], transcript: Transcript) -> Iterator[HandoverRange]:
@@ -65,13 +75,13 @@ def _end_text(upto: int, transcript: Transcript) -> str:
     return tr("Up to “{excerpt}” (e{number})", excerpt=last, number=str(upto))
 
 
-def draft_row(draft: HandoverDraft) -> DraftRow:
+def draft_row(draft: HandoverDraft, is_whole: bool = False) -> DraftRow:
     """Return a draft as the dialog shows it."""
     event = draft.event
     return DraftRow(
         draft.text,
         draft.before,
-        draft.after,
+        event.tokens if is_whole else draft.after,
         event.messages,
         draft.ledger,
         writer_name(recorded_writer(draft.model), event.demo),
@@ -79,6 +89,7 @@ def draft_row(draft: HandoverDraft) -> DraftRow:
         event.duration_ms,
         coverage_text(event.coverage),
         missing_text(event.coverage),
+        is_whole,
     )
 
 

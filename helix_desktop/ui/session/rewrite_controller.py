@@ -13,7 +13,7 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.rewrite import FormChosen, SweepMade
 from helix_desktop.domain.events.rewrite_kinds import ATTACHED_SWEEP_REASONS
 from helix_desktop.ui.chat.actions import Redo, RetrySummary, SessionAction, Undo
-from helix_desktop.ui.handover.presenter import HandoverPresenter
+from helix_desktop.ui.handover.presenter import HandoverPresenter, StartSession
 from helix_desktop.ui.inspector.rows import WindowRow
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
@@ -22,8 +22,11 @@ from helix_desktop.ui.session.controller import SessionController
 class RewriteController(QObject):
     """Binds the commands that rewrite the window to the conversation on screen."""
 
-    def __init__(self, context: ControllerContext, session_controller: SessionController) -> None:
+    def __init__(
+        self, context: ControllerContext, session_controller: SessionController, start_session: StartSession
+    ) -> None:
         super().__init__(context.window)
+        self._start_session = start_session
         window, views = context.window, context.views
         self._window, self._session_controller = window, session_controller
         self._async_actions = context.async_actions
@@ -31,7 +34,7 @@ class RewriteController(QObject):
         timeline, actions = views.timeline, window.commands
         timeline.undo_requested.connect(self.undo)
         timeline.redo_requested.connect(self.redo)
-        timeline.compact_requested.connect(self.compact)
+        timeline.compact_requested.connect(self.write_handover)
         timeline.retry_requested.connect(self.retry)
         timeline.cancel_requested.connect(self._cancel_current)
         views.chat.view.action_triggered.connect(self._on_chat_action)
@@ -95,6 +98,15 @@ class RewriteController(QObject):
                 lambda conversation: self._start(self._run_handover(conversation), "compact")
             )
 
+    def write_handover(self) -> None:
+        """Open the same dialog, also for a handover that a new session starts with."""
+        if self.handover_presenter is None:
+            self._with_conversation(
+                lambda conversation: self._start(
+                    self._run_handover(conversation, self._start_session), "write handover"
+                )
+            )
+
     def _on_chat_action(self, action: SessionAction) -> None:
         match action:
             case Undo(seq=seq):
@@ -113,9 +125,11 @@ class RewriteController(QObject):
         else:
             self.observe()
 
-    async def _run_handover(self, conversation: Conversation) -> None:
+    async def _run_handover(
+        self, conversation: Conversation, start_session: StartSession | None = None
+    ) -> None:
         self.handover_presenter = HandoverPresenter(
-            conversation, self._async_actions, self._window, self._window.theme
+            conversation, self._async_actions, self._window, self._window.theme, start_session
         )
         try:
             await self.handover_presenter.run()

@@ -255,7 +255,6 @@ class PresentCard:
     """The handover of the whole conversation as it would be now, made without a model and not stored.
 
     `coverage` and `missing` say what of the messages it names and what not, as text; `markdown` is all of it.
-    `can_write` is False while a compaction would free too little.
     """
 
     messages: int
@@ -264,7 +263,6 @@ class PresentCard:
     coverage: str = ""
     missing: str = ""
     markdown: str = ""
-    can_write: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.context.rewrites import planner
 from helix_desktop.context.summaries.edited_handover import to_markdown
 from helix_desktop.context.summaries.present_handover import PresentHandover, PresentHandoverWriter
-from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.domain.events.summary import Coverage
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.ui.timeline.card_data import Bullet, PresentCard, Section
@@ -23,13 +20,12 @@ _MAX_NAMES, _MAX_NAME_CHARS = 4, 60  # missing facts that are listed
 
 
 def build_present_card(
-    writer: PresentHandoverWriter, transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge
+    writer: PresentHandoverWriter, transcript: Transcript, ledger_tokens: int
 ) -> PresentCard | None:
     """Return the card; None without messages. Its time grows with the log: call it in a thread."""
     if not transcript.items:
         return None
-    present = writer.write(transcript, policy.ledger_tokens)
-    plan = planner.handover_now(transcript, policy, gauge)
+    present = writer.write(transcript, ledger_tokens)
     return PresentCard(
         present.messages,
         tuple(
@@ -40,7 +36,6 @@ def build_present_card(
         coverage_text(present.coverage),
         _missing_text(present.coverage),
         markdown=_markdown(present),
-        can_write=plan is not None and planner.is_worthwhile(transcript, policy, gauge, plan.cut),
     )
 
 

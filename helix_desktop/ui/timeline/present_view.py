@@ -54,6 +54,7 @@ class PresentView(Card):
         self._without_model = Pill(tr("Without a model"), icon_name="list")
         self._without_model.setToolTip(tr("Made from the log. Nothing is stored or sent."))
         self.write_button = _button(tr("Write with a model…"), "pencil", "present-write")
+        self.write_button.setToolTip(tr("Write a draft, read and edit it, then compact or start a session"))
         self.session_button = _button(tr("Start new session"), "plus", "present-session")
         self.session_button.setToolTip(tr("Start a session whose context begins with this handover"))
         self.copy_button = _button(tr("Copy"), "copy", "present-copy")
@@ -91,12 +92,6 @@ class PresentView(Card):
         self._coverage.setVisible(bool(card.coverage))
         self._complete.setVisible(bool(card.coverage) and not card.missing)
         self._incomplete.setVisible(bool(card.missing))
-        self.write_button.setEnabled(card.can_write)
-        self.write_button.setToolTip(
-            tr("Write a draft, read and edit it, then compact")
-            if card.can_write
-            else tr("Not enough to compact yet: it would free too little of the context window")
-        )
         bullets = [BulletView(bullet, "text") for bullet in gist_bullets(card.sections)]
         for bullet in bullets:
             bullet.source_clicked.connect(self._signals.source)

@@ -9,7 +9,6 @@ from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.summaries.fallback_rate import NO_SUMMARIES
 from helix_desktop.context.summaries.present_handover import PresentHandoverWriter
-from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.ui.timeline.card_data import Continuation, PresentCard, RunningCard, TimelineState
 from helix_desktop.ui.timeline.from_events import build_cards
 from helix_desktop.ui.timeline.present_card import build_present_card
@@ -58,7 +57,7 @@ class TimelinePresenter:
         points = with_current_usage(
             await asyncio.to_thread(usage_points, log), last, gauge.used, gauge.window
         )
-        present = await self._present_card(conversation, gauge)
+        present = await self._present_card(conversation)
         sessions = await workspace.sessions()
         if conversation is not self._conversation:
             return
@@ -90,7 +89,7 @@ class TimelinePresenter:
         if workspace is self._workspace:
             self._view.show_fallbacks(self._fallbacks)
 
-    async def _present_card(self, conversation: Conversation, gauge: UsageGauge) -> PresentCard | None:
+    async def _present_card(self, conversation: Conversation) -> PresentCard | None:
         """Return the handover as it would be now; written anew only where the log went on."""
         transcript, policy = conversation.session.transcript, conversation.window.policy
         async with self._present_lock:
@@ -100,7 +99,7 @@ class TimelinePresenter:
             if written_for != self._present_for:
                 writer = self._writer[1]
                 self._present = await asyncio.to_thread(
-                    build_present_card, writer, transcript.fork(), policy, gauge
+                    build_present_card, writer, transcript.fork(), policy.ledger_tokens
                 )
                 self._present_for = written_for
             return self._present

@@ -12,6 +12,7 @@ from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.workspace_cleanup import run_housekeeping
 from helix_desktop.domain.errors import HelixError, StoreClosed, WorkspaceMissing
 from helix_desktop.domain.events.session import NEW_TITLE
+from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.store.retention import RetentionRule
 from helix_desktop.domain.user_text import TextContext
 from helix_desktop.services.app_services import AppServices
@@ -267,13 +268,17 @@ class WorkspaceController(QObject):
         self._window.show_page("chat")
         self._window.commands.focus_composer.trigger()
 
-    async def continue_session(self, handover_seq: int) -> None:
-        """Begin a session with a handover of the one on screen; 0: with the one as it would be now."""
+    async def continue_with(self, written: HandoverMade) -> None:
+        """Begin a session with a handover of the one on screen that a model wrote for it."""
+        await self.continue_session(0, written)
+
+    async def continue_session(self, handover_seq: int, written: HandoverMade | None = None) -> None:
+        """Begin a session with a handover of the one on screen; 0: as it would be now, or `written`."""
         workspace, conversation = self._active_workspace.opened, self.session_controller.conversation
         if workspace is None or conversation is None:
             return
         async with self._new_session_lock:
-            continued = await workspace.continue_session(conversation.session.id, handover_seq)
+            continued = await workspace.continue_session(conversation.session.id, handover_seq, written)
         await self._show_session(workspace, continued.session.id)
         self._window.show_page("chat")
         self._window.commands.focus_composer.trigger()

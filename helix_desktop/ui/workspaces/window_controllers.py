@@ -52,7 +52,7 @@ class WindowControllers:
     def _add_session_controllers(self, context: ControllerContext) -> None:
         session = self.session_controller
         ViewStateKeeper(session, context.services.view_states, context.async_actions)
-        self.rewrites = RewriteController(context, session)
+        self.rewrites = RewriteController(context, session, self.workspace_controller.continue_with)
         self.navigation = SessionNavigation(context, session)
         ToolCardController(context, session)
         ApprovalController(context, session)

@@ -24,7 +24,7 @@ from helix_desktop.ui.design.dialogs import Choice, ErrorDialog, QuestionDialog,
 from helix_desktop.ui.design.style.theme import LIGHT
 from helix_desktop.ui.design.window_state import Banner, BannerAction
 from helix_desktop.ui.handover.dialog import HandoverDialog
-from helix_desktop.ui.handover.rows import DraftRow, HandoverRange
+from helix_desktop.ui.handover.rows import WHOLE, DraftRow, HandoverRange
 from helix_desktop.ui.help.guide import GuideDialog
 from helix_desktop.ui.help.guide_texts import TOPICS
 from helix_desktop.ui.redaction.dialog import RedactDialog, confirmation_word
@@ -230,7 +230,7 @@ def dialog_screens() -> Iterator[Screen]:
     guide.close()
     yield from _question_screens(window)
     yield from _store_screens(window)
-    for stage in ("choose", "writing", "draft"):
+    for stage in ("choose", "writing", "draft", "draft for a new session"):
         yield Screen(f"compaction {stage}", _handover_dialog(window, stage), _LEAST)
 
 
@@ -281,11 +281,12 @@ def _store_screens(window: QWidget) -> Iterator[Screen]:
 def _handover_dialog(window: QWidget, stage: str) -> HandoverDialog:
     dialog = HandoverDialog(window)
     words = half_longer("As far as possible · 46 messages · 21.3k tokens in context")
-    dialog.show_ranges([HandoverRange(148, words), HandoverRange(96, words)])
+    dialog.show_ranges([HandoverRange(148, words), HandoverRange(96, words), HandoverRange(WHOLE, words)])
+    dialog.range_box.setCurrentIndex(2 if stage.endswith("session") else 0)
     dialog.show_estimate(half_longer("About 12k tokens · $0.04"))
     if stage == "writing":
         dialog.show_writing("summarise", shell_gallery.SECTIONS[:400])
-    if stage == "draft":
+    if stage.startswith("draft"):
         note = half_longer("The summary model's window is too small.")
         draft = DraftRow(
             shell_gallery.SECTIONS,
@@ -297,6 +298,6 @@ def _handover_dialog(window: QWidget, stage: str) -> HandoverDialog:
             note,
             13_400,
         )
-        dialog.show_draft(draft)
+        dialog.show_draft(replace(draft, is_whole=stage != "draft"))
         dialog.show_problem(half_longer("The edited handover can't be read. Headings are missing."))
     return dialog

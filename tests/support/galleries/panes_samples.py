@@ -246,7 +246,7 @@ def quiet_timeline_state() -> TimelineState:
         quotes=("Long answers stall the chat view.", "The renderer was the reason."),
     )  # fmt: skip
     cards = (fold_card(2, 462), SweepCard(120, NOW_MS - 90_000_000, 6, 2_300), origin)
-    present = replace(present_card(), missing="", can_write=False)
+    present = replace(present_card(), missing="")
     rate = FallbackRate(24, 3, "The summary model's window is too small.")
     after = (Continuation("s-2", "Flush the stream (3)"), Continuation("s-3", "Flush the stream (4)"))
     return TimelineState(

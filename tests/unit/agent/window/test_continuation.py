@@ -10,12 +10,13 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.summaries.handover import TITLE
 from helix_desktop.context.window.window import project
-from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.errors import CompactionRefused, InvalidInput
 from helix_desktop.domain.events.session import SessionStarted
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.messages import ModelRequest
 from tests.support.agent_rig import AgentRig
 from tests.support.scripted_model import (
+    SUMMARY,
     ScriptedModel,
     ScriptedReply,
     text_reply,
@@ -78,6 +79,7 @@ async def test_a_session_begins_with_the_handover_of_another_one() -> None:
     assert answer.digest.encode() in await rig.store.get(origin.index)
     rig._conversation = new
     await rig.assert_consistent()
+    assert (await rig.workspace.continue_session(old.session.id)).session.transcript.title == "Ports (3)"
     summaries = {summary.id: summary for summary in await rig.workspace.sessions()}
     assert summaries[new.session.id].origin == old.session.id
 
@@ -131,6 +133,37 @@ async def test_a_later_handover_keeps_what_the_session_began_with() -> None:
         current[1].index,
         current[0],
     )
+
+
+async def test_a_model_can_write_the_handover_for_a_new_session() -> None:
+    """Also where compacting frees nothing; nothing is recorded here, the new session counts the cost."""
+    script = ScriptedModel(reading_script, summary_script=lambda _: text_reply(SUMMARY))
+    rig = AgentRig(script, MANUAL_ONLY)
+    conversation = await rig.begin()
+    await conversation.run("Never touch b.toml. Which port is it?")
+    before = list(conversation.session.log)
+    assert conversation.handovers.cuts() == []
+    draft = await conversation.handovers.draft_whole("ports")
+    edited = await conversation.handovers.edited(draft, draft.text.replace("A fact about", "My word on"))
+    assert conversation.session.log == before
+    new = await rig.workspace.continue_session(conversation.session.id, written=edited)
+    text = handover_text(new.window.measure()[0].request)
+    assert "My word on current issues" in text
+    assert "user: Never touch b.toml. Which port is it?" in text
+    origin = new.session.transcript.origin
+    assert origin is not None
+    assert (origin.model, origin.focus, origin.edited) == ("test/scripted", "ports", True)
+    assert new.session.transcript.spending.tokens == draft.event.spent > 0
+    rate = await rig.workspace.fallbacks.count()
+    assert rate.summaries == 1
+
+
+async def test_a_draft_of_nothing_is_refused() -> None:
+    """Without a message there is nothing to write."""
+    rig = AgentRig(ScriptedModel(reading_script), MANUAL_ONLY)
+    conversation = await rig.begin()
+    with pytest.raises(CompactionRefused, match="no messages"):
+        await conversation.handovers.draft_whole()
 
 
 async def test_fallbacks_are_counted_over_all_sessions() -> None:

@@ -15,8 +15,9 @@ def handover(fallback: str = "", origin: str = "") -> HandoverMade:
     """A handover, with or without a fallback."""
     trigger = HandoverTrigger.CONTINUED if origin else HandoverTrigger.THRESHOLD
     return HandoverMade(
-        9, 0, (), "", "ab", 1, 10, 100, 20, 8, "box/small", trigger, fallback=fallback, origin=origin
-    )
+        9, 0, (), "", "ab", 1, 10, 100, 20, 8, "box/small", trigger, fallback=fallback, origin=origin,
+        calls=0 if origin else 1,
+    )  # fmt: skip
 
 
 def observations(fallback: str = "") -> ObservationsMade:
