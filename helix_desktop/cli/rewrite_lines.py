@@ -24,6 +24,7 @@ from helix_desktop.domain.events.summary import (
     ObservationsPlaced,
 )
 from helix_desktop.domain.user_text import join_sentences
+from helix_desktop.words.coverage import coverage_text
 from helix_desktop.words.rewrite_reasons import placement_text, sweep_reason_text, trigger_text
 from helix_desktop.words.translation import Translator
 
@@ -79,7 +80,7 @@ def _compaction_line(event: HandoverMade | HandoverFailed) -> str:
             session=event.origin[:8],
             tokens=event.after,
         )
-    return tr.plural(
+    line = tr.plural(
         event.messages,
         "summarized ({why}): %n message, {before} → {after} tokens, {model}",
         "summarized ({why}): %n messages, {before} → {after} tokens, {model}",
@@ -88,6 +89,7 @@ def _compaction_line(event: HandoverMade | HandoverFailed) -> str:
         after=event.after,
         model=event.model,
     )
+    return " · ".join(filter(None, (line, coverage_text(event.coverage))))
 
 
 def _observations_line(event: ObservationsMade | ObservationsPlaced | ObservationsFailed) -> str:

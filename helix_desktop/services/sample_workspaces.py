@@ -30,6 +30,7 @@ DEMO_POLICY = msgspec.structs.replace(
     fold_least=6_000,
     observe_at=0.5,
     observe_place_at=0.9,
+    protect_argument_steps=3,
     handover_cooldown_s=5,
 )
 """The demo model's window is small, and its work short: with these numbers every mechanism is seen in it."""
