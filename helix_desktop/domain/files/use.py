@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any, Literal
 
 import msgspec
@@ -41,6 +42,7 @@ class FileUse(msgspec.Struct, frozen=True):
     new_texts: tuple[str, ...] = ()
 
 
+@lru_cache(64)  # a call is looked at when it is made, and when it is answered
 def file_use(call: ToolCall) -> FileUse | None:
     """Return what a call does with files; None if it names none, or only lists, searches or runs."""
     kind, args = tool_kind(call.name), decode_arguments(call.arguments)
