@@ -69,6 +69,10 @@ def argument_values(arguments: str) -> tuple[bytes, ...]:
     return (_bytes(arguments), *map(_bytes, _texts(parse_arguments(arguments))))
 
 
+def _json_texts(content: bytes) -> tuple[bytes, ...]:
+    return argument_values(content.decode("utf-8", "replace"))[1:]
+
+
 def _texts(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield value
@@ -155,11 +159,13 @@ def _argument_bytes(
 ) -> tuple[int, int]:
     """Return the bytes of the texts in all calls' arguments, and of those in their call or fetched.
 
-    An index entry contains each call with its arguments, so small ones can be read there.
+    An index entry contains each call with its arguments, so small ones can be read there. A large list or object
+    is stored as JSON, with the texts in it.
     """
     call_arguments = {
         call.id: argument_values(call.arguments) for message in request for call in message.calls
     }
+    in_fetched = {text for content in fetched if content[:1] in (b"[", b"{") for text in _json_texts(content)}
     index_text = b"\n".join(content for content in fetched if content.startswith(HEAD.encode()))
     total = reachable = 0
     for call_id, (complete, *texts) in originals.calls.items():
@@ -167,7 +173,8 @@ def _argument_bytes(
         at_once = complete in fetched or complete in index_text
         for text in texts or [complete]:
             total += len(text)
-            if at_once or text in in_call or text in fetched or _as_json(text) in index_text:
+            is_fetched = text in fetched or text in in_fetched
+            if at_once or is_fetched or text in in_call or _as_json(text) in index_text:
                 reachable += len(text)
     return total, reachable
 

@@ -170,5 +170,7 @@ def test_arguments_are_reachable_in_their_call_or_through_handles() -> None:
     assert shares(masked, *calls[1:]) == (72, 22)
     assert shares(masked, *calls[1:], stored=(body,)) == (72, 72)
     assert shares(ToolCall("x", "write", calls[0].arguments)) == (72, 0)  # another call
+    listed = json.dumps(["b", {"body": body}])  # as a list is stored
+    assert shares(*calls[1:], text=digest(listed), stored=(listed,)) == (72, 14 + 50)
     arguments = calls[0].arguments
     assert shares(text=f"{digest(arguments)} {digest(text)}", stored=(arguments, text)) == (72, 71)
