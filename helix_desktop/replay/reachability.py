@@ -159,8 +159,8 @@ def _argument_bytes(
 ) -> tuple[int, int]:
     """Return the bytes of the texts in all calls' arguments, and of those in their call or fetched.
 
-    An index entry contains each call with its arguments, so small ones can be read there. A large list or object
-    is stored as JSON, with the texts in it.
+    An index entry contains each call with its arguments, so small ones can be read there. A large list or
+    object is stored as JSON, with the texts in it.
     """
     call_arguments = {
         call.id: argument_values(call.arguments) for message in request for call in message.calls

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helix_desktop.domain.errors import RequestTooLarge
+from helix_desktop.domain.identifiers import identifiers_in
 from helix_desktop.domain.messages import Message, ToolCall
 from helix_desktop.domain.user_text import verbatim
 from helix_desktop.replay.coverage import (
@@ -34,6 +35,8 @@ from tests.support.replay_fakes import (
     user_message,
 )
 from tests.support.synthetic_recordings import make_session, write_recordings
+
+WORDS = ("src/a.py", "x/src/a.pyc", "row_1", "row_12", "_row_1", "#7", "#77", "a.py", "src", "tideGauge")
 
 
 def call(arguments: str) -> Message:
@@ -135,6 +138,28 @@ def test_an_unmanaged_request_holds_all_that_its_call_uses(seed: int, steps: int
     assert (found.in_window, found.in_window_old, found.in_window_very_old) == (
         found.identifiers, found.identifiers_old, found.identifiers_very_old,
     )  # fmt: skip
+
+
+@given(st.lists(st.lists(st.sampled_from(WORDS), max_size=5).map(" ".join), min_size=1, max_size=12))
+def test_the_last_occurrence_is_that_of_looking_through_everything(outputs: list[str]) -> None:
+    arguments = [f"{text} src/a.py row_1 #7" for text in outputs]
+    messages = [
+        message
+        for text, arguments_text in zip(outputs, arguments, strict=True)
+        for message in (call(arguments_text), output(text))
+    ]
+    texts = [text for pair in zip(arguments, outputs, strict=True) for text in pair]
+    expected = []
+    for number, arguments_text in enumerate(arguments):
+        newest_first = list(enumerate(texts[: 2 * number]))[::-1]
+        expected.append(
+            tuple(
+                IdentifierUse(name, number - hits[0][0] // 2, hits[0][1])
+                for name in identifiers_in(arguments_text)
+                if (hits := [(at, text) for at, text in newest_first if occurs_in(name, text)])
+            )
+        )
+    assert find_uses(messages) == expected
 
 
 def test_each_recording_and_the_total_have_the_coverage(tmp_path: Path) -> None:
