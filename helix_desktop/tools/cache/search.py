@@ -24,6 +24,7 @@ from helix_desktop.domain.text_format import pluralize
 from helix_desktop.domain.tools import CountTokens, OutputCallback, ToolResult, ignore_output
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.tools.arguments import Arguments
+from helix_desktop.tools.cache.covered import read_index
 from helix_desktop.tools.cache.origins import CallingSession, Origins
 from helix_desktop.tools.cache.search_hits import (
     Hit,
@@ -33,12 +34,13 @@ from helix_desktop.tools.cache.search_hits import (
     rank,
     rank_partial,
 )
-from helix_desktop.tools.cache.session_words import find_words, newest_searchable_seq
+from helix_desktop.tools.cache.session_words import find_indexed_words, find_words, newest_searchable_seq
 from helix_desktop.tools.errors import store_errors_as_tool_errors
 from helix_desktop.tools.tool import UnguardedTool
 
 _CURSOR = re.compile(r"([0-9a-f]{1,16})\.([0-9a-f]{1,16})\.([0-9a-f]{1,8})\.([0-9a-f]{0,200})")
 _BATCH = 50  # hits that are ranked together
+_MAX_INDEXES = 20  # indexes of other sessions that are read for what was said
 _MAX_NAME = 100  # characters of a tool's name
 _MAX_QUOTE = 80  # characters of the agent's query that are quoted
 _MAX_TOOLS = 12
@@ -163,11 +165,32 @@ class SearchCachedContent(UnguardedTool[SearchCacheArguments]):
             upto = position.upto or self._upto()
             words = await asyncio.to_thread(find_words, self._session.transcript, upto, terms, len(terms))
             hits += words
+        if not position.cursor and not args.tool:
+            hits += await self._words_elsewhere(args.query, terms, position, origins, should_continue)
         newest_ms = max((hit.entry.created for hit in results.hits), default=0)
         if not hits and not results.cursor and not args.cursor and len(terms) > 1:
             return await self._search_parts(terms, entry_filter, args, should_continue)
         ranked = rank(hits, terms)
         return SearchOutcome(tuple(ranked), results.cursor, results.unreadable, newest_ms=newest_ms)
+
+    async def _words_elsewhere(
+        self,
+        query: str,
+        terms: Sequence[str],
+        position: SearchPosition,
+        origins: Origins,
+        should_continue: Callable[[int], bool],
+    ) -> list[Hit]:
+        """Return the messages of other sessions with all words, as far as indexes hold them; each once."""
+        index_filter = EntryFilter(kinds=("index",), until=position.until or None)
+        results = await self._contents.search(query, index_filter, _MAX_INDEXES, "", should_continue)
+        hits: dict[object, Hit] = {}
+        for found in results.hits:
+            if not origins.is_of_caller(found.entry.session):
+                lines, _ = await read_index(self._contents, found.entry.digest)
+                words = await asyncio.to_thread(find_indexed_words, found.entry, lines, terms)
+                hits |= {hit.key: hit for hit in words if hit.key not in hits}
+        return list(hits.values())
 
     async def _search_parts(
         self,

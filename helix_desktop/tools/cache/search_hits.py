@@ -23,9 +23,10 @@ _PARTIAL_SHARE = 0.6  # of the best one's weight that a hit with some of the wor
 
 
 class Hit(msgspec.Struct, frozen=True):
-    """A content, or a message of the calling session, with words of a query.
+    """A content or a message with words of a query.
 
-    `entry` is None for a message, which `seq` and `speaker` name. `terms` are the words in each of its best
+    `entry` is None for a message, which `seq` and `speaker` name: of the calling session, or of another one
+    whose `index` has it. `terms` are the words in each of its best
     `lines`, `count` how many of its lines have one, `equal` the hits with the same lines.
     """
 
@@ -37,11 +38,13 @@ class Hit(msgspec.Struct, frozen=True):
     seq: int = 0
     speaker: str = ""
     equal: tuple[Hit, ...] = ()
+    index: CacheEntry | None = None
 
     @property
     def key(self) -> object:
         """Return what is the same for the same content or message."""
-        return self.entry.digest if self.entry is not None else (self.seq, self.speaker)
+        session = self.index.session if self.index is not None else ""
+        return self.entry.digest if self.entry is not None else (session, self.seq, self.speaker)
 
 
 def hit_of_content(hit: ContentHit, terms: Sequence[str]) -> Hit:
@@ -130,7 +133,8 @@ async def _hit_lines(hit: Hit, origins: Origins) -> list[str]:
     """Return the lines of a hit: hash, name and where it arose, then the best lines with numbers."""
     match_text = pluralize(hit.count, "matching line") if hit.count else "found in its name only"
     if hit.entry is None:
-        head = [f"e{hit.seq} {hit.speaker}", *_place(origins.of_event(hit.seq))]
+        origin = origins.of_event(hit.seq) if hit.index is None else await origins.of_content(hit.index)
+        head = [f"{_handle(hit)} {hit.speaker}", *_place(origin)]
     else:
         name = escape_hidden_name(" ".join(part for part in (hit.entry.tool, hit.entry.target) if part))
         short_name = name if len(name) <= _MAX_NAME else f"{name[:_MAX_NAME]}…"
@@ -150,7 +154,10 @@ def _place(origin: Origin) -> list[str]:
 
 
 def _handle(hit: Hit) -> str:
-    return hit.entry.digest[:SHORT_DIGITS] if hit.entry is not None else f"e{hit.seq}"
+    """Return what recalls a hit: a hash, an entry number, or both."""
+    if hit.entry is not None:
+        return hit.entry.digest[:SHORT_DIGITS]
+    return f"{hit.index.digest[:SHORT_DIGITS]} e{hit.seq}" if hit.index is not None else f"e{hit.seq}"
 
 
 def _more(hit: Hit) -> str:

@@ -1,14 +1,18 @@
-"""What was said and called in the calling session, which the log has and the store's search does not."""
+"""What was said and called: in the calling session, whose log has it all, and in others, by their indexes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from msgspec.structs import replace
+
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
+from helix_desktop.context.summaries.index_lines import IndexLine
 from helix_desktop.domain.digest import CACHE_TOOLS
 from helix_desktop.domain.events.session import AssistantSpoke, UserSpoke
 from helix_desktop.domain.search_query import normalize
+from helix_desktop.domain.store.entries import CacheEntry
 from helix_desktop.domain.text_search import find_matches
 from helix_desktop.tools.cache.search_hits import Hit, terms_in
 
@@ -30,17 +34,32 @@ def find_words(transcript: Transcript, upto: int, terms: Sequence[str], min_term
         if len(hits) >= _MAX_HITS:
             break
         for speaker, text in _texts(item):
-            folded = normalize(text)
-            present = [term for term in terms if term in folded]
-            if len(present) < max(1, min_terms):
-                continue
-            summary = find_matches(present, text.encode("utf-8", "replace"), "", lambda: True)
-            if summary is not None:
-                terms_found = terms_in(summary.best, present)
-                hits.append(
-                    Hit(item.at_ms, summary.best, terms_found, summary.lines, seq=item.seq, speaker=speaker)
-                )
+            hit = _hit_of_text(text, terms, min_terms)
+            if hit is not None:
+                hits.append(replace(hit, at_ms=item.at_ms, seq=item.seq, speaker=speaker))
     return hits
+
+
+def find_indexed_words(index: CacheEntry, lines: Sequence[IndexLine], terms: Sequence[str]) -> list[Hit]:
+    """Return the newest messages with all of the normalized words in an index of another session."""
+    hits: list[Hit] = []
+    for line in reversed(lines):
+        if line.digest or len(hits) >= _MAX_HITS or line.text.startswith(CACHE_TOOLS):
+            continue
+        hit = _hit_of_text(line.text, terms, len(terms))
+        if hit is not None:
+            hits.append(replace(hit, at_ms=index.created, seq=line.seq, speaker=line.label, index=index))
+    return hits
+
+
+def _hit_of_text(text: str, terms: Sequence[str], min_terms: int) -> Hit | None:
+    """Return a hit if a text has at least `min_terms` of the words; who said it and when is not in it yet."""
+    folded = normalize(text)
+    present = [term for term in terms if term in folded]
+    if len(present) < max(1, min_terms):
+        return None
+    matches = find_matches(present, text.encode("utf-8", "replace"), "", lambda: True)
+    return Hit(0, matches.best, terms_in(matches.best, present), matches.lines) if matches else None
 
 
 def _texts(item: LogItem) -> Iterator[tuple[str, str]]:

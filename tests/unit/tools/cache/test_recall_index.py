@@ -246,10 +246,15 @@ async def test_search_finds_words_that_are_in_the_log_alone_and_counts_equal_lin
     search_call = ToolCall("s", "search_cached_content", "{}")
     await rig.add(AssistantSpoke("I search for harbour.", "m", 5, (search_call,)))
 
-    async def search(query: str) -> str:
-        result = await rig.tools().run(make_call("search_cached_content", query=query))
+    async def search(query: str, of: SessionRig = rig) -> str:
+        result = await of.tools().run(make_call("search_cached_content", query=query))
         return result.content.decode()
 
+    index = await rig.make_index(2, 6)
+    other = SessionRig(rig.store, Transcript(), "6" * 32)
+    elsewhere = await search("harbour nine", other)
+    assert f"\n{index[:12]} e2 user, 21 Nov 2025 14:39: 1 matching line\n" in elsewhere
+    assert "The harbour closes at nine." in await other.recall(f"{index[:12]} e2")
     text = await search("harbour")
     assert text.startswith(
         "2 hits for 'harbour':\n"
