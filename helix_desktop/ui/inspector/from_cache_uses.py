@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import wrap
 
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.cache_misses import RequestCacheUse, newest_cache_uses
@@ -18,6 +19,7 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Inspector")
 
 _NEWEST, _ALL = 6, 1_000
+_LINE = 36  # characters that the inspector shows of a line at its usual width
 
 
 def provider_cache_state(
@@ -40,16 +42,24 @@ def provider_cache_state(
 
 
 def cache_uses_text(log: Sequence[RecordedEvent], policy: ContextPolicy) -> str:
-    """Return what the newest requests read, newest first, a paragraph each."""
-    return "\n\n".join(
-        "\n".join(filter(None, (f"{format_date_and_time(use.at_ms)} · {row.text}", row.reason)))
-        for use in newest_cache_uses(log, _ALL, policy.cache_ttl_s)
-        for row in (_row(use),)
-    )
+    """Return what the newest requests read, newest first, a paragraph of short lines each."""
+    return "\n\n".join(_paragraph(use) for use in newest_cache_uses(log, _ALL, policy.cache_ttl_s))
+
+
+def _paragraph(use: RequestCacheUse) -> str:
+    head = f"e{use.seq} · {format_date_and_time(use.at_ms)}"
+    return "\n".join((head, *wrap(_tokens_text(use), _LINE), *wrap(_reason_text(use), _LINE)))
 
 
 def _row(use: RequestCacheUse) -> ProviderCacheRow:
-    is_reported = use.usage.reports_cache or use.usage.cached
-    tokens = tr("{tokens} tokens sent", tokens=format_tokens(use.usage.input))
-    words = usage_text(use.usage) if is_reported else tokens
-    return ProviderCacheRow(use.seq, f"e{use.seq} · {words}", " ".join(map(miss_text, use.causes)))
+    return ProviderCacheRow(use.seq, f"e{use.seq} · {_tokens_text(use)}", _reason_text(use))
+
+
+def _tokens_text(use: RequestCacheUse) -> str:
+    if use.usage.reports_cache or use.usage.cached:
+        return usage_text(use.usage)
+    return tr("{tokens} tokens sent", tokens=format_tokens(use.usage.input))
+
+
+def _reason_text(use: RequestCacheUse) -> str:
+    return " ".join(map(miss_text, use.causes))
