@@ -7,9 +7,10 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from PySide6.QtWidgets import QApplication, QMenu
+from PySide6.QtWidgets import QApplication, QLabel, QMenu
 
 from helix_desktop.config.settings import ModelEntry, Provider
+from helix_desktop.ui.settings.forms import ProviderForm
 from helix_desktop.ui.workspaces.settings.providers_presenter import form_from_provider
 from helix_desktop.workspaces.record import MAIN
 from tests.support.model_servers.chat_server import ChatServer, replies_in_order, text_reply
@@ -66,6 +67,32 @@ async def test_roles_are_set_per_workspace_and_globally_and_saved(qapp: QApplica
         assert _roles(rig) == {"main": "large", "fast": "small", "long": "vast"}
         await rig.wiring.services.use_model(rig.workspace.id, "demo/offline")
         assert _roles(rig) == {"main": "offline"}, "nobody else is asked beside the offline demo model"
+
+
+async def test_a_new_provider_fills_roles_and_says_why(qapp: QApplication, tmp_path: Path) -> None:
+    """From the catalog; nothing is contacted, and what the user sets afterwards stays."""
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        services, settings = rig.wiring.services, rig.wiring.settings
+        vendor = next(vendor for vendor in services.models.catalog.vendors if vendor.name == "anthropic")
+        entries = tuple(ModelEntry(name=name) for name in vendor.begin)
+        form = ProviderForm("", "anthropic", vendor.base_url, vendor.dialect, entries, vendor.begin[0])
+        await settings.show("providers")
+        settings.dialog.providers.editor.saved.emit(form)
+        await until(lambda: services.settings.fast, "the role")
+        assert services.settings.fast == "anthropic/claude-haiku-5-5"
+        await settings.show("roles")
+        reason = next(
+            label
+            for label in settings.dialog.roles.findChildren(QLabel)
+            if "From the catalog" in label.text()
+        )
+        assert "claude-opus-5-5 costs" in reason.text()
+        settings.dialog.roles.default_model_chosen.emit("fast", "")
+        await until(lambda: not services.settings.fast, "the main model")
+        assert (services.settings.catalog_roles, services.settings.user_roles) == ((), ("fast",))
+        await until(reason.isHidden, "no reason any more")
+        settings.dialog.close()
 
 
 async def test_a_role_whose_model_is_gone_falls_back_to_the_main_one(

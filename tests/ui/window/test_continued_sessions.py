@@ -1,0 +1,101 @@
+"""Sessions that start with the handover of another one, in the real window."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtWidgets import QApplication
+
+from helix_desktop.domain.events.summary import SECTIONS
+from helix_desktop.ui.chat.rows.row_types import DividerRow
+from helix_desktop.ui.design.pill import Pill
+from tests.support.model_servers.chat_server import ChatServer, Reply, text_reply
+from tests.support.window.window_rig import WindowRig, open_window, until
+
+pytestmark = pytest.mark.qt_loop
+
+SUMMARY = "\n".join(f"## {title}\n- The port is 8080, by the user's word. [e3]" for title in SECTIONS)
+
+
+def script(request: dict[str, Any]) -> Reply:
+    """Answer, or summarize."""
+    last = str(request["messages"][-1]["content"])
+    return text_reply(SUMMARY if last.startswith("[Write a handover]") else "It is 8080.")
+
+
+async def _timeline(rig: WindowRig) -> None:
+    """Show the timeline with the handover as it would be now."""
+    rig.window.show_page("timeline")
+    await until(rig.views.timeline.present.isVisible, "the handover as it would be now")
+
+
+async def test_a_session_starts_from_the_timeline_and_both_are_linked(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    """Made without a model, then written by one; the words of the first are in the second's request."""
+    async with ChatServer(script) as server, open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        await rig.run_turn("Which port?")
+        old = rig.conversation.session.id
+        await _timeline(rig)
+        requests = len(server.bodies)
+        present = rig.views.timeline.present
+        assert "Nothing was compacted yet" in present.accessibleName()
+        present.session_button.click()
+        await until(lambda: rig.conversation.session.id != old, "the new session")
+        assert len(server.bodies) == requests
+        new = rig.conversation.session.id
+        await until(lambda: rig.rows(DividerRow), "the first row")
+        assert rig.rows(DividerRow)[0].text == "Continues “Which port?”"
+        await rig.run_turn("And now?")
+        first = str(server.bodies[-1]["messages"][1]["content"])
+        assert first.startswith("[Conversation History Summary]")
+        assert "user: Which port?\nagent: It is 8080." in first
+
+        await _timeline(rig)
+        card = rig.views.timeline.card_widget(2)
+        assert card is not None
+        next(pill for pill in card.findChildren(Pill) if pill.text().startswith("From")).click()
+        await until(lambda: rig.conversation.session.id == old, "the first session again")
+        await _timeline(rig)
+
+        def ahead() -> list[Pill]:
+            return [pill for pill in present.findChildren(Pill) if pill.text().startswith("Continued in")]
+
+        await until(ahead, "the way on")
+        ahead()[0].click()
+        await until(lambda: rig.conversation.session.id == new, "the second session again")
+
+        await _timeline(rig)
+        present.write_button.click()
+        await until(lambda: rig.wiring.rewrites.handover_presenter, "the dialog")
+        by_hand = rig.wiring.rewrites.handover_presenter
+        assert by_hand is not None
+        await until(by_hand.dialog.isVisible, "the dialog on screen")
+        assert by_hand.dialog.windowTitle() == "Write handover"
+        by_hand.dialog.draft_button.click()
+        await until(lambda: by_hand.dialog.step == "draft", "the draft")
+        by_hand.dialog.commit_button.click()
+        await until(lambda: rig.conversation.session.id not in (old, new), "the third session")
+        origin = rig.conversation.session.transcript.origin
+        assert origin is not None
+        assert (origin.origin, origin.model) == (new, rig.conversation.model.label)
+
+
+async def test_a_link_to_a_deleted_session_says_so(qapp: QApplication, tmp_path: Path) -> None:
+    """The one that continues it goes on as before."""
+    async with ChatServer(script) as server, open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        await rig.run_turn("Which port?")
+        old = rig.conversation.session.id
+        await rig.wiring.workspace_controller.continue_session(0)
+        rig.window.sidebar.session_deleted.emit(old)
+        await until(lambda: "moved to the trash" in rig.banner_text(), "the deletion")
+        await rig.run_turn("And now?")
+        rig.views.timeline.session_requested.emit(old)
+        await until(lambda: "isn't in this workspace" in rig.banner_text(), "the notice")
+        assert rig.conversation.session.id != old
