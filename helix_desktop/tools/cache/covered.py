@@ -13,7 +13,7 @@ from helix_desktop.domain.digest import CACHE_TOOLS, RECALL_TOOL
 from helix_desktop.domain.errors import StoreError
 from helix_desktop.domain.events.session import ToolAnswered
 from helix_desktop.domain.store.content_reader import ContentReader
-from helix_desktop.tools.cache.origins import CallingSession
+from helix_desktop.tools.cache.origins import CallingSession, Origins
 from helix_desktop.tools.cache.session_words import newest_searchable_seq
 
 
@@ -51,15 +51,15 @@ def always() -> bool:
     return True
 
 
-async def read_index(contents: ContentReader, digest: str) -> tuple[list[IndexLine], str]:
-    """Return the lines of one index, and the session that stored it. Raises StoreError."""
+async def read_index(contents: ContentReader, origins: Origins, digest: str) -> tuple[list[IndexLine], str]:
+    """Return the lines of one index, and the session whose events it numbers. Raises StoreError."""
     data, entry = await contents.get(digest), await contents.entry(digest)
     text = data.decode("utf-8", "surrogatepass")
-    return await asyncio.to_thread(parse_index, text), entry.session
+    return await asyncio.to_thread(parse_index, text), origins.session_of_index(entry)
 
 
 async def read_coverage(
-    contents: ContentReader, digest: str, may_go_on: Callable[[], bool] = always
+    contents: ContentReader, origins: Origins, digest: str, may_go_on: Callable[[], bool] = always
 ) -> Coverage:
     """Return everything that an index leads to, through earlier ones too. Raises StoreError for the first."""
     found: _Entries = {}
@@ -69,7 +69,7 @@ async def read_coverage(
             unreadable += 1
             continue
         try:
-            lines, session = await read_index(contents, name)
+            lines, session = await read_index(contents, origins, name)
         except StoreError:
             if name == digest:
                 raise

@@ -92,6 +92,14 @@ class Origins:
         """Return True if a session of this id makes the call."""
         return self._session is not None and session == self._session.id
 
+    def session_of_index(self, entry: CacheEntry) -> str:
+        """Return the session whose events an index numbers: the one that stored it, or went on in it."""
+        if self.transcript is not None and self.is_of_caller(entry.session):
+            for handover in self.transcript.rewrites.handovers.values():
+                if handover.index == entry.digest and handover.origin:
+                    return handover.origin
+        return entry.session
+
     def seq_of(self, digest: str) -> int:
         """Return the newest event of the calling session in which a content arose; 0 if it did not there."""
         return self._by_digest().get(digest, 0)
@@ -117,9 +125,10 @@ class Origins:
         """Return where a content arose: in the calling session if it did there, else where it was stored."""
         if seq := self.seq_of(entry.digest):
             return self.of_event(seq, entry.digest)
-        return Origin(at_ms=entry.created, session=await self._title_of(entry.session))
+        return Origin(at_ms=entry.created, session=await self.name_of(entry.session))
 
-    async def _title_of(self, session: str) -> str:
+    async def name_of(self, session: str) -> str:
+        """Return `this session`, or another one's title as a phrase; empty if it is not known."""
         if not session:
             return ""
         if self.is_of_caller(session):

@@ -65,7 +65,7 @@ class RecallCachedContent(UnguardedTool[RecallArguments]):
         with store_errors_as_tool_errors():
             if isinstance(handle, EntryRange):
                 index = await resolver.resolve(handle.index) if handle.index else ""
-                entries = await self._covered.entries(handle, index, self._session)
+                entries = await self._covered.entries(handle, index, origins)
                 if len(entries) != 1 or not entries[0].digest:
                     return await self._covered.recall_entries(entries, handle, args, origins)
                 digest = entries[0].digest

@@ -24,7 +24,7 @@ from helix_desktop.tools.cache.covered import (
 from helix_desktop.tools.cache.entry_search import EntrySearch, EntrySearcher
 from helix_desktop.tools.cache.handles import EntryRange
 from helix_desktop.tools.cache.hit_groups import MAX_GROUPS, group_hits, render_groups
-from helix_desktop.tools.cache.origins import SHORT_DIGITS, CallingSession, Origin, Origins
+from helix_desktop.tools.cache.origins import SHORT_DIGITS, Origin, Origins
 from helix_desktop.tools.cache.paging import Paginator, split_lines
 from helix_desktop.tools.cache.recall_arguments import RecallArguments
 from helix_desktop.tools.process.ripgrep import Ripgrep
@@ -70,8 +70,11 @@ class CoverageRecall:
 
     async def _search_index(self, entry: CacheEntry, args: RecallArguments, origins: Origins) -> str:
         may_go_on = self._time_limit()
-        coverage = await read_coverage(self._contents, entry.digest, may_go_on)
+        coverage = await read_coverage(self._contents, origins, entry.digest, may_go_on)
         name = f"Recalled {entry.digest[:SHORT_DIGITS]} · index{_span(coverage.entries)}"
+        session = origins.session_of_index(entry)
+        if not origins.is_of_caller(session) and (session_name := await origins.name_of(session)):
+            name = f"{name}, {session_name}"
         is_found, text = await self._search(f"{name} · ", coverage, args, origins, may_go_on)
         return text if is_found else await self.search_session(text, args, origins)
 
@@ -121,12 +124,11 @@ class CoverageRecall:
             return Origin()
 
     async def _table(self, entry: CacheEntry, args: RecallArguments, origins: Origins) -> str:
-        lines, session = await read_index(self._contents, entry.digest)
+        lines, session = await read_index(self._contents, origins, entry.digest)
         rows = await asyncio.to_thread(table_rows, lines, session, origins)
         covered = [CoveredEntry(line, session) for line in lines if line.seq]
         span = _span(covered)
-        origin = await origins.of_content(entry)
-        parts = (f"Recalled {entry.digest[:SHORT_DIGITS]}", f"index{span}", origin.session)
+        parts = (f"Recalled {entry.digest[:SHORT_DIGITS]}", f"index{span}", await origins.name_of(session))
         head = " · ".join(part for part in parts if part)
         example = f"{entry.digest[:SHORT_DIGITS]} e{covered[0].seq}" if covered else ""
         how = (
@@ -137,16 +139,14 @@ class CoverageRecall:
         return await self._paged(f"{head} · {pluralize(len(rows), 'content')}. {how}".strip(), rows, args,
                                  self._limits.table_tokens)  # fmt: skip
 
-    async def entries(
-        self, handle: EntryRange, index: str, session: CallingSession | None
-    ) -> list[CoveredEntry]:
+    async def entries(self, handle: EntryRange, index: str, origins: Origins) -> list[CoveredEntry]:
         """Return the entries of a range, in their order. Raises ToolError if there are none."""
         if index:
-            coverage = await read_coverage(self._contents, index)
+            coverage = await read_coverage(self._contents, origins, index)
             found = [entry for entry in coverage.entries if handle.first <= entry.seq <= handle.last]
             entries = sorted(found, key=lambda entry: entry.seq)
             where = f"what {index[:SHORT_DIGITS]} covers"
-        elif session is None:
+        elif (session := origins.session) is None:
             raise ToolError(
                 f"{handle.text} names entries of a session, and this call comes from none.",
                 fix=f'Write the hash of an index before it: "<hash> {handle.text}".',

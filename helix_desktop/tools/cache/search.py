@@ -186,8 +186,8 @@ class SearchCachedContent(UnguardedTool[SearchCacheArguments]):
         results = await self._contents.search(query, index_filter, _MAX_INDEXES, "", should_continue)
         hits: dict[object, Hit] = {}
         for found in results.hits:
-            if not origins.is_of_caller(found.entry.session):
-                lines, _ = await read_index(self._contents, found.entry.digest)
+            if not origins.is_of_caller(origins.session_of_index(found.entry)):
+                lines, _ = await read_index(self._contents, origins, found.entry.digest)
                 words = await asyncio.to_thread(find_indexed_words, found.entry, lines, terms)
                 hits |= {hit.key: hit for hit in words if hit.key not in hits}
         return list(hits.values())

@@ -15,6 +15,7 @@ from helix_desktop.context.summaries.index_entry import index_text
 from helix_desktop.context.summaries.index_lines import IndexLine, parse_index
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ToolError
+from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
 from helix_desktop.domain.events.session import (
     AssistantSpoke,
     Event,
@@ -23,6 +24,7 @@ from helix_desktop.domain.events.session import (
     ToolAnswered,
     UserSpoke,
 )
+from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import Content, SessionSummary
@@ -236,6 +238,26 @@ async def test_every_recall_says_what_it_is_and_no_more_than_is_known() -> None:
     theirs = f"Recalled {short} · read_file gauge.py · 21 Nov 2025 14:35 UTC, session “The \\u202egauge”\n"
     assert await other.recall(short) == theirs + FILE.decode()
     assert await other.recall(short, is_caller=False) == theirs + FILE.decode()
+
+
+async def test_an_index_that_a_session_began_with_numbers_the_events_of_the_other_one() -> None:
+    rig = await SessionRig.create()
+    await rig.say("The harbour closes at nine.")
+    text, count = index_text(rig.transcript.items)
+    index = Content(digest_of(text.encode()), text.encode(), kind="index")
+    later = SessionRig(rig.store, Transcript(), "7" * 32)
+    handover = HandoverMade(
+        *(1, 0, (), "", index.digest, count, 9, 0, 0, 1, "", HandoverTrigger.CONTINUED), origin=SESSION
+    )
+    await later.add(SessionStarted("Later"), handover, UserSpoke("When does it close?", 5), contents=(index,))
+    await rig.store.commit(Commit(SESSION, summary=SessionSummary(SESSION, "Tides", AT, AT, 1, 1, 1, "m", 1)))
+    found = await later.recall(index.digest, pattern="nine")
+    assert f"Recalled {index.digest[:12]} · index of e2-e2, session “Tides” · 1 line for 'nine'" in found
+    assert found.endswith("\ne2 user:\n1:The harbour closes at nine."), (
+        "no time: e2 of this session is another"
+    )
+    assert "The harbour closes" in await later.recall(f"{index.digest[:12]} e2")
+    assert "The harbour closes" not in await later.recall("e3")
 
 
 async def test_search_finds_words_that_are_in_the_log_alone_and_counts_equal_lines_once() -> None:
