@@ -63,7 +63,7 @@ class MessagesAssembler:
         self._cache_lifetime_s = cache_lifetime_s
         self._blocks: dict[int, _Block] = {}
         self._counts: dict[str, int] = {}
-        self._stored_1h = 0
+        self._stored_1h: int | None = None
         self._stop = ""
         self._refusal_text = ""
         self.progress = 0
@@ -126,7 +126,7 @@ class MessagesAssembler:
             usage=self._usage(),
             stop="calls" if calls and stop == "end" else stop,
             verbatim=None if stop == "filter" else self._verbatim(blocks),
-            cache_lifetime_s=self._cache_lifetime_s,
+            cache_lifetime_s=self._lifetime_s(),
         )
 
     def _start_block(self, index: int, raw: Mapping[str, Any]) -> list[AnswerDelta]:
@@ -186,9 +186,14 @@ class MessagesAssembler:
         input_tokens = fresh + stored + cached
         if not input_tokens:
             return None
-        stored_1h = min(max(0, self._stored_1h), stored)
+        stored_1h = min(max(0, self._stored_1h or 0), stored)
         writes, reads = (key in self._counts for key in _CACHE_FIELDS)
         return Usage(input_tokens, output, cached, stored, stored_1h, reads, writes)
+
+    def _lifetime_s(self) -> int:
+        """Return the lifetime that was asked for, unless the server reports that it stored for less."""
+        stored = self._counts.get("cache_creation_input_tokens", 0)
+        return 0 if stored and self._stored_1h == 0 else self._cache_lifetime_s
 
     def _calls(self, blocks: list[_Block]) -> tuple[ToolCall, ...]:
         calls: list[ToolCall] = []

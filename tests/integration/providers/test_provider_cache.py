@@ -99,6 +99,12 @@ async def test_anthropic_gets_breakpoints_at_the_ends_of_layers(http: HttpClient
     assert lifetimes == [0, 3_600]
 
 
+async def test_a_server_that_stores_for_less_than_was_asked_says_so(http: HttpClient) -> None:
+    hour = reporting(TokenCounts(10_000, 50, 7_000, cache_writes=2_500, cache_writes_1h=2_500))
+    minutes = reporting(TokenCounts(10_000, 50, 7_000, cache_writes=2_500))
+    assert (await exchange(ANTHROPIC, http, [hour, minutes], [LONG, LONG]))[1] == [3_600, 0]
+
+
 async def test_anthropic_servers_without_the_hour_or_any_breakpoint_are_learned(http: HttpClient) -> None:
     no_hour = api_error(400, "system.0.cache_control.ephemeral.ttl: Extra inputs are not permitted")
     none = api_error(400, "system.0.cache_control: Extra inputs are not permitted")

@@ -189,16 +189,17 @@ class _AnthropicEncoder:
         cache_writes = (
             (counts.input - counts.cached + 1) // 2 if counts.cache_writes is None else counts.cache_writes
         )
-        usage = {
+        usage: dict[str, Any] = {
             "input_tokens": counts.input - counts.cached - cache_writes,
             "cache_creation_input_tokens": cache_writes,
             "cache_read_input_tokens": counts.cached,
-            "cache_creation": {
-                "ephemeral_5m_input_tokens": cache_writes - counts.cache_writes_1h,
-                "ephemeral_1h_input_tokens": counts.cache_writes_1h,
-            },
             "output_tokens": 1,
         }
+        if counts.cache_writes is not None:
+            usage["cache_creation"] = {
+                "ephemeral_5m_input_tokens": counts.cache_writes - counts.cache_writes_1h,
+                "ephemeral_1h_input_tokens": counts.cache_writes_1h,
+            }
         message = {"id": "msg_1", "type": "message", "role": "assistant", "content": [], "usage": usage}
         yield _event_with_type({"type": "message_start", "message": message})
 
