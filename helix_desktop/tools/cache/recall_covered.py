@@ -43,6 +43,14 @@ class RecallLimits:
     entry_tokens: int = 3_000  # below what an output may have before its form is asked for
 
 
+@dataclass(frozen=True)
+class _Answer:
+    """The answer to a search; it is final if something was found, or not all could be searched."""
+
+    text: str
+    is_final: bool
+
+
 class CoverageRecall:
     """Recalls what indexes and ranges of entries lead to."""
 
@@ -75,20 +83,29 @@ class CoverageRecall:
         session = origins.session_of_index(entry)
         if not origins.is_of_caller(session) and (session_name := await origins.name_of(session)):
             name = f"{name}, {session_name}"
-        is_found, text = await self._search(f"{name} · ", coverage, args, origins, may_go_on)
-        return text if is_found else await self.search_session(text, args, origins)
+        answer = await self._search(f"{name} · ", coverage, args, origins, may_go_on)
+        if answer.is_final:
+            return answer.text
+        return await self.search_session(answer.text, args, origins, may_go_on)
 
-    async def search_session(self, nothing: str, args: RecallArguments, origins: Origins) -> str:
+    async def search_session(
+        self,
+        nothing: str,
+        args: RecallArguments,
+        origins: Origins,
+        may_go_on: Callable[[], bool] | None = None,
+    ) -> str:
         """Return the lines of everything in the calling session, after a search that found nothing.
 
-        `nothing` says where; without a calling session there is no more to say.
+        `nothing` says where; without a calling session there is no more to say. `may_go_on` returns False
+        when the time of that search is over.
         """
         if origins.session is None:
             return f"{nothing}. search_cached_content looks everywhere else."
         coverage = await asyncio.to_thread(session_coverage, origins.session)
         opening = f"{nothing}; elsewhere in this session: "
-        is_found, text = await self._search(opening, coverage, args, origins, self._time_limit())
-        return text if is_found else f"{nothing}, nor in this session."
+        answer = await self._search(opening, coverage, args, origins, may_go_on or self._time_limit())
+        return answer.text if answer.is_final else f"{nothing}, nor in this session."
 
     async def _search(
         self,
@@ -97,13 +114,13 @@ class CoverageRecall:
         args: RecallArguments,
         origins: Origins,
         may_go_on: Callable[[], bool],
-    ) -> tuple[bool, str]:
-        """Return whether a pattern was found, and the answer."""
+    ) -> _Answer:
         searcher = EntrySearcher(self._contents, self._ripgrep, may_go_on)
         search = await searcher.search(coverage.entries, args.pattern, args.context or 0)
         quote, notes = repr(args.pattern[:_MAX_QUOTE]), _notes(search, coverage)
+        is_partial = bool(search.skipped or coverage.unreadable)
         if not search.hits:
-            return False, f"{opening}{' '.join((*notes, quote))} is nowhere in it"
+            return _Answer("\n".join([f"{opening}{quote} is nowhere in it", *notes]), is_partial)
         groups = await asyncio.to_thread(group_hits, search.hits)
         lines = pluralize(sum(hit.count or 1 for hit in search.hits), "line")
         places = pluralize(len(search.hits), "place")
@@ -111,7 +128,8 @@ class CoverageRecall:
         (head_tokens,) = await self._count_tokens([f"{head}\n"])
         budget = max(1, (args.max_tokens or self._limits.search_tokens) - head_tokens)
         group_origins = [await self._origin_of(group.hit.entry, origins) for group in groups[:MAX_GROUPS]]
-        return True, f"{head}\n{await render_groups(groups, group_origins, budget, self._count_tokens)}"
+        body = await render_groups(groups, group_origins, budget, self._count_tokens)
+        return _Answer(f"{head}\n{body}", True)
 
     async def _origin_of(self, entry: CoveredEntry, origins: Origins) -> Origin:
         if origins.is_of_caller(entry.session):
@@ -168,7 +186,7 @@ class CoverageRecall:
         name = " · ".join(("Recalled", f"{handle.index[:SHORT_DIGITS]} {handle.text}".strip()))
         if args.pattern:
             newest_first = Coverage(tuple(sorted(entries, key=lambda entry: -entry.seq)))
-            _, text = await self._search(f"{name} · ", newest_first, args, origins, self._time_limit())
+            text = (await self._search(f"{name} · ", newest_first, args, origins, self._time_limit())).text
         else:
             lines, left_out = await self._entry_lines(entries, origins)
             if left_out:
