@@ -5876,6 +5876,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <source>Choose “Start new session” there, or in the menu of a handover: the new session starts with it and can recall everything it covers. Both sessions are linked.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
             <source>Context policy</source>
             <translation type="unfinished" />
         </message>
@@ -5991,6 +5996,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <source>Take it along</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
             <source>The agent recalls a cached output itself when it needs it, byte for byte.</source>
             <translation type="unfinished" />
         </message>
@@ -6006,7 +6016,17 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <source>The inspector says under “What comes next” what changes when, what it saves and costs.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
             <source>The policy decides when something is cached, noted or summarized.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <source>The timeline shows the handover as it would be now at any time, made without a model. Copy it, or let a model write it.</source>
             <translation type="unfinished" />
         </message>
         <message>

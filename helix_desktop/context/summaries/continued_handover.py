@@ -27,7 +27,7 @@ _LAST_ANSWER_TOKENS = 4_000  # the newest answer goes along up to this size: fol
 _COVERED = 1  # the event before it in its own log: the session's start, which is no message
 _EVENT_NUMBER = re.compile(r"[ ,]*\[?\be\d+(?:-e\d+)?\]?$")
 _CITED = re.compile(r" \[e\d+\]")
-_COPY = re.compile(r" \((\d+)\)$")
+_COPY = re.compile(r" \((\d{1,2})\)$")
 
 
 def continued_handover(

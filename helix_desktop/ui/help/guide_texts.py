@@ -208,6 +208,19 @@ def _summarized() -> tuple[Section, ...]:
                 tr("You can read and edit a handover before it is used."),
             ),
         ),
+        Section(
+            tr("Take it along"),
+            (
+                tr(
+                    "The timeline shows the handover as it would be now at any time, made without a model. "
+                    "Copy it, or let a model write it."
+                ),
+                tr(
+                    "Choose “Start new session” there, or in the menu of a handover: the new session starts "
+                    "with it and can recall everything it covers. Both sessions are linked."
+                ),
+            ),
+        ),
     )
 
 
@@ -251,6 +264,7 @@ def _policy() -> tuple[Section, ...]:
             tr("Change it"),
             (
                 tr("Settings → Context policy: choose a profile, or change single numbers for a workspace."),
+                tr("The inspector says under “What comes next” what changes when, what it saves and costs."),
                 tr(
                     "Background work asks you before it reads more than {tokens} tokens or half the context "
                     "window.",

@@ -1,0 +1,61 @@
+"""The handover that a session begins with, whatever happened in the one that it continues."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from hypothesis import given
+
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.summaries.continued_handover import continued_handover, continued_title
+from helix_desktop.context.summaries.handover import render_handover
+from helix_desktop.context.window.window import project
+from helix_desktop.domain.events.session import (
+    AssistantSpoke,
+    Event,
+    RecordedEvent,
+    SessionStarted,
+    ToolAnswered,
+    UserSpoke,
+)
+from tests.support.histories import SessionSimulator, count_tokens, histories
+from tests.support.message_linter import lint
+from tests.support.reachability import follow_handles, index_digests
+
+
+@given(histories())
+def test_everything_of_the_other_session_is_reachable(simulator: SessionSimulator) -> None:
+    """Each output and argument, by the handles in the first request, which is valid."""
+    transcript = simulator.transcript
+    if not transcript.items:
+        return
+    policy = msgspec.structs.replace(simulator.policy, handle_digits=64)
+    event, index_text = continued_handover(transcript, "other", 0, policy, simulator.frame.info.window)
+    event = msgspec.structs.replace(event, tokens=count_tokens(render_handover(event, ())))
+    start: tuple[Event, ...] = (SessionStarted("again"), event, UserSpoke("Go on.", 4))
+    log = [RecordedEvent(seq, simulator.clock(), fact) for seq, fact in enumerate(start, 1)]
+    window = project(Transcript(log), policy, simulator.frame)
+    assert lint(window.request.messages) == []
+    contents = simulator.contents | {event.index: index_text.encode("utf-8", "surrogatepass")}
+    reached = follow_handles(window.request, contents, (*index_digests(simulator), event.index)).digests
+    for item in transcript.items:
+        match item.event:
+            case ToolAnswered(digest=digest) if digest:
+                assert digest in reached
+            case AssistantSpoke(short=short):
+                assert {digest for call in short for digest in call.digests} <= reached
+
+
+@pytest.mark.parametrize(
+    ("title", "titles", "following"),
+    [
+        ("Ports", (), "Ports (2)"),
+        ("Ports", ("Ports (2)", "Ports (3)"), "Ports (4)"),
+        ("Ports (2)", ("Ports (2)",), "Ports (3)"),
+        ("Ports (8080)", (), "Ports (8080) (2)"),
+        ("(2)", (), "(2) (2)"),
+    ],
+)
+def test_titles_go_on(title: str, titles: tuple[str, ...], following: str) -> None:
+    """With the next number that no session has."""
+    assert continued_title(title, titles) == following
