@@ -13,10 +13,12 @@ from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.summaries.artifact_ledger import Ledger
 from helix_desktop.domain.events.session import AssistantSpoke, UserSpoke
 from helix_desktop.domain.events.summary import SECTIONS, Bullet, HandoverMade, Section
+from helix_desktop.domain.todo import TODO, TodoItem, TodoStatus, parse_items
 
 _PER_SECTION = 8
 _SENTENCE_CAP = 240
 _DECISIONS_PER_MESSAGE = 2
+_TODO_LABELS: dict[TodoStatus, str] = {"done": "Done", "in_progress": "In progress", "pending": "To do"}
 _PREFERS = re.compile(r"\b(always|never|prefer|please|don't|do not|must|only use|make sure)\b", re.IGNORECASE)
 _DECIDES = re.compile(r"\b(decided|because|found|cause|fixed|turns out|the bug|root)\b", re.IGNORECASE)
 
@@ -30,6 +32,7 @@ class HistoryExtract:
         self._last_request: tuple[int, str] | None = None
         self._decisions: list[Bullet] = []
         self._preferences: list[Bullet] = []
+        self._todo: tuple[int, tuple[TodoItem, ...]] = (0, ())
 
     def add(self, item: LogItem) -> None:
         """Add the next message."""
@@ -40,7 +43,11 @@ class HistoryExtract:
                 self._first_request = self._first_request or self._last_request
                 if _PREFERS.search(text):
                     self._preferences = _newest([*self._preferences, Bullet(_sentence(text), (item.seq,))])
-            case AssistantSpoke(text=text) if text:
+            case AssistantSpoke(text=text, calls=calls):
+                lists = [
+                    items for call in calls if call.name == TODO and (items := parse_items(call.arguments))
+                ]
+                self._todo = (item.seq, lists[-1]) if lists else self._todo
                 decisions = [Bullet(line, (item.seq,)) for line in _decision_lines(text)]
                 self._decisions = _newest([*self._decisions, *decisions])
 
@@ -49,9 +56,12 @@ class HistoryExtract:
         new = {
             "Project Background": _request("The user asked", self._first_request),
             "Technical Details": self._decisions,
-            "Completed Work": _completed(self.ledger),
+            "Completed Work": _newest([*_todo_bullets(self._todo, "done"), *_completed(self.ledger)]),
             "Current Issues": _issues(self.ledger),
-            "TODO Items": _request("Last request covered here", self._last_request),
+            "TODO Items": [
+                *_request("Last request covered here", self._last_request),
+                *_todo_bullets(self._todo, "in_progress", "pending"),
+            ],
             "User Preferences": self._preferences,
         }
         old = {section.title: section.bullets for section in previous.sections} if previous else {}
@@ -87,6 +97,17 @@ def _join(old: Sequence[Bullet], new: Sequence[Bullet]) -> tuple[Bullet, ...]:
 
 def _request(label: str, request: tuple[int, str] | None) -> list[Bullet]:
     return [Bullet(f"{label}: {_sentence(request[1])}", (request[0],))] if request else []
+
+
+def _todo_bullets(todo: tuple[int, tuple[TodoItem, ...]], *statuses: TodoStatus) -> list[Bullet]:
+    """Return the items of the agent's newest list that have one of these statuses, in their order."""
+    seq, items = todo
+    return [
+        Bullet(f"{_TODO_LABELS[item.status]}: {_sentence(item.content)}", (seq,))
+        for status in statuses
+        for item in items
+        if item.status == status
+    ]
 
 
 def _decision_lines(text: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import msgspec
@@ -33,6 +34,7 @@ from helix_desktop.domain.errors import CompactionRefused
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import SECTIONS, Bullet, HandoverMade, Section
+from helix_desktop.domain.todo import TODO
 from tests.support.histories import NASTY_TEXTS, SessionSimulator, build_history, histories
 
 TEXTS = (
@@ -168,6 +170,27 @@ def test_an_extract_describes_what_happened() -> None:
     assert "mypy ." in expected["Current Issues"]
     assert "No such file" in expected["Current Issues"]
     assert "tabs" in expected["User Preferences"]
+
+
+def test_an_extract_has_the_agent_s_newest_todo_list() -> None:
+    """What is done is completed work; the item in progress comes before those to do; older lists are over."""
+    simulator = SessionSimulator(PROFILES["balanced"])
+    simulator.send_message("Rewrite the parser.")
+    for status in ("pending", "done"):
+        items = (
+            {"content": "Read it", "status": status},
+            {"content": "Write tests", "status": "pending"},
+            {"content": "Rewrite it", "status": "in_progress"},
+        )
+        simulator.step("", [simulator.tool_call(0, json.dumps({"items": items}), TODO)])
+        simulator.answer_all_calls("Todo: 1 of 3 done")
+    sections = {section.title: section for section in extractive_handover(simulator.transcript.items, None)}
+    assert [bullet.text for bullet in sections["TODO Items"].bullets] == [
+        "Last request covered here: Rewrite the parser.",
+        "In progress: Rewrite it",
+        "To do: Write tests",
+    ]
+    assert [bullet.text for bullet in sections["Completed Work"].bullets] == ["Done: Read it"]
 
 
 @given(histories())
