@@ -31,6 +31,7 @@ DEMO_POLICY = msgspec.structs.replace(
     observe_at=0.5,
     observe_place_at=0.9,
     protect_argument_steps=3,
+    handover_at=0.75,
     handover_cooldown_s=5,
 )
 """The demo model's window is small, and its work short: with these numbers every mechanism is seen in it."""
