@@ -34,6 +34,7 @@ class PresentView(Card):
         super().__init__((16, 11, 12, 12), 7)
         self._signals = signals
         self._card: PresentCard | None = None
+        self._parts: list[Disclosure] = []
         self._title = TextLine(tr("Handover as it would be now"), 14, 600)
         self._status = SelectableText("", 13, "muted")
         self._gist, self._details = QWidget(), QWidget()
@@ -121,14 +122,20 @@ class PresentView(Card):
         self._gist.setVisible(not is_open)
         if card is None:
             return
-        parts: list[Disclosure] = []
+        unfolded = {part.head.text(): part.head.isChecked() for part in self._parts if part.head.isEnabled()}
+        focused = next((part.head.text() for part in self._parts if part.head.hasFocus()), "")
+        self._parts = []
         if is_open:
-            parts = [section_disclosure(section, "text", self._signals) for section in card.sections]
-            for part in parts:
-                part.head.setChecked(part.head.isEnabled())
+            self._parts = [section_disclosure(section, "text", self._signals) for section in card.sections]
             if card.ledger:
-                parts.append(ledger_disclosure(card.ledger, "text"))
-        self._fill(self._details, parts)
+                self._parts.append(ledger_disclosure(card.ledger, "text"))
+        for part in self._parts:
+            is_section = part.head.objectName() != "ledger"
+            part.head.setChecked(part.head.isEnabled() and unfolded.get(part.head.text(), is_section))
+        self._fill(self._details, self._parts)
+        for part in self._parts:
+            if part.head.text() == focused:
+                part.head.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _fill(self, box: QWidget, parts: Sequence[QWidget]) -> None:
         layout = box.layout()
@@ -137,6 +144,7 @@ class PresentView(Card):
         for part in parts:
             layout.addWidget(part)
             retint(part, self._theme)
+            part.show()  # at once, so that it can take the keyboard
 
 
 def _button(words: str, icon: str, name: str) -> PushButton:

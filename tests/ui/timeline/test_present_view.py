@@ -69,6 +69,15 @@ def test_the_handover_as_it_would_be_now_is_on_top(qtbot: QtBot, pane: Timeline)
     present.opener.click()
     heads = [part.head.text() for part in present.findChildren(Disclosure)]
     assert [*SECTIONS, "Files, commands and errors"] == heads
+    background = present.findChildren(Disclosure)[0].head
+    background.setChecked(False)
+    background.setFocus()
+    state = quiet_timeline_state()
+    assert state.present is not None
+    pane.set_state(replace(state, present=replace(state.present, messages=97)))
+    after = [part.head for part in present.findChildren(Disclosure) if part.isVisible()]
+    assert [head.isChecked() for head in after] == [False, *[True] * 4, False, False]  # as it was left
+    assert after[0].hasFocus()
     with qtbot.waitSignal(pane.copy_requested) as copied:
         present.copy_button.click()
     assert copied.args == ["# Handover"]
