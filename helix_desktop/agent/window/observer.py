@@ -20,7 +20,7 @@ from helix_desktop.context.summaries.coverage_check import (
     check_coverage,
     covered_facts,
 )
-from helix_desktop.context.summaries.handover import user_text_budget
+from helix_desktop.context.summaries.handover import user_text_budget, whole_texts
 from helix_desktop.context.summaries.index_entry import build_index_entry
 from helix_desktop.context.summaries.observation import EventRange
 from helix_desktop.context.summaries.summary_check import accept_observations, reflection_input, summary_input
@@ -29,7 +29,7 @@ from helix_desktop.domain.cost import CostEstimate, Spending
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import CompactionRefused, SummaryRefused
 from helix_desktop.domain.events.rewrite_kinds import PlacementReason
-from helix_desktop.domain.events.session import Event
+from helix_desktop.domain.events.session import Event, UserSpoke
 from helix_desktop.domain.events.summary import (
     EndedObservation,
     Observation,
@@ -215,7 +215,9 @@ class Observer:
         ledger = covered.ledger.text(policy.ledger_tokens)
         text = "\n".join([*(fact.text for fact in facts), ledger])
         missing_chars = policy.ledger_tokens * CHARS_PER_TOKEN
-        coverage = await asyncio.to_thread(check_coverage, covered, text, missing_chars, quoted)
+        users = [item for item in source_input.items if isinstance(item.event, UserSpoke)]
+        whole = whole_texts(users, quote_budget)
+        coverage = await asyncio.to_thread(check_coverage, covered, text, missing_chars, whole)
         lines = [observation.observation_bullet(fact) for fact in over]
         over_tokens = await self._runtime.counter.count(lines) if lines else []
         prompt = self._runtime.prompt_versions.get("reflect" if event_range.replaces else "observe", "")

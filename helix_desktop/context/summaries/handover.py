@@ -212,9 +212,14 @@ def _newest_user_texts(
 
 def user_text_seqs(transcript: Transcript, upto: int, kept_seq: int, cap: int, window: int) -> frozenset[int]:
     """Return the seqs of the user's messages that stay whole and verbatim, in a handover or as its `kept`."""
-    texts = _newest_user_texts(transcript, upto, kept_seq, user_text_budget(cap, window))
-    whole = (seq for seq, _, tokens in texts if (item := transcript.item(seq)) and item.word_tokens == tokens)
-    return frozenset((*whole, kept_seq))
+    items = [item for item in transcript.users_between(0, upto) if item.seq != kept_seq]
+    return whole_texts(items, user_text_budget(cap, window)) | {kept_seq}
+
+
+def whole_texts(items: Sequence[LogItem], max_tokens: int) -> frozenset[int]:
+    """Return the seqs of `newest_texts` that are not cut."""
+    tokens = {item.seq: item.word_tokens for item in items}
+    return frozenset(seq for seq, _, taken in newest_texts(items, max_tokens) if taken == tokens[seq])
 
 
 def newest_texts(items: Sequence[LogItem], max_tokens: int) -> list[tuple[int, str, int]]:
