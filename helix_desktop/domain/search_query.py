@@ -34,6 +34,11 @@ def parse_query(query: str) -> tuple[str, ...]:
     return tuple(words)
 
 
+def spelled_words(query: str) -> tuple[str, ...]:
+    """Return the words of a query as they are spelled: a line with this spelling is better than others."""
+    return tuple(dict.fromkeys(match[1] or match[2] for match in _PART.finditer(query)))
+
+
 def normalize(text: str) -> str:
     """Return the text without differences of case and of how accents are encoded; lines stay lines."""
     return text.lower() if text.isascii() else unicodedata.normalize("NFC", text.casefold())

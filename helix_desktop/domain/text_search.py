@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from helix_desktop.domain.search_query import MAX_QUERY_LENGTH, normalize
@@ -23,6 +23,8 @@ _SHOWN_LINES = 3
 _EXCERPT, _BEFORE = 160, 60  # characters of a line that are shown, and how many of them before the word
 _LONG_LINE_CHARS = 2_000  # characters into a line, from where on the place is told
 _CONTINUES, _CONTINUATION = 0xC0, 0x80  # UTF-8: the mask and the value of a byte that begins no character
+
+_Rank = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
@@ -55,14 +57,14 @@ class TextChunk:
 class _Match:
     """A line, or a piece of it from `char` on, its folded form, and how many terms that holds.
 
-    `rank` counts the terms, then those of them that are whole words.
+    `rank` counts the terms, those of them that are whole words, and those spelled as in the query.
     """
 
     number: int
     char: int
     text: str
     normalized: str
-    rank: tuple[int, int]
+    rank: _Rank
 
     def to_matching_line(self, terms: Sequence[str]) -> MatchingLine:
         """Return the line with its excerpt."""
@@ -73,13 +75,14 @@ class _Match:
 
 
 class _BestLines:
-    """The lines with the most terms and whole words, the first on a tie; and the count of all that match."""
+    """The lines of the highest ranks, the first on a tie; and the count of all that match."""
 
-    def __init__(self, terms: Sequence[str]) -> None:
+    def __init__(self, terms: Sequence[str], spellings: Sequence[str]) -> None:
         self._terms = terms
         self._best_by_line: dict[int, _Match] = {}
-        self._words = [re.compile(rf"(?<!\w){re.escape(term)}(?!\w)") for term in terms]
-        self._min_rank = (0, 0)  # terms and whole words that a line needs more than, to be kept
+        self._words, self._spellings = _whole_words(terms), _whole_words(spellings)
+        self._min_rank = (0, 0, 0)  # what a line needs more than, to be kept
+        self._max_rank = (len(terms), len(terms), len(spellings))
         self._count = self._last_line = 0
 
     def add(self, chunk: TextChunk) -> None:
@@ -95,8 +98,8 @@ class _BestLines:
                 number = chunk.line + offset
                 self._count += number != self._last_line  # a line in several chunks counts once
                 self._last_line = number
-                if term_count >= max(1, self._min_rank[0]) and self._min_rank[1] < len(self._words):
-                    rank = (term_count, sum(word.search(line) is not None for word in self._words))
+                if term_count >= self._min_rank[0] and self._min_rank < self._max_rank:
+                    rank = (term_count, _count(self._words, line), _count(self._spellings, lines[offset]))
                     if rank > self._min_rank:
                         self._keep(_Match(number, 0 if offset else chunk.char, lines[offset], line, rank))
 
@@ -118,11 +121,24 @@ class _BestLines:
             self._min_rank = min(match.rank for match in best.values())
 
 
+def _whole_words(words: Iterable[str]) -> list[re.Pattern[str]]:
+    return [re.compile(rf"(?<!\w){re.escape(word)}(?!\w)") for word in words]
+
+
+def _count(patterns: Iterable[re.Pattern[str]], line: str) -> int:
+    return sum(pattern.search(line) is not None for pattern in patterns)
+
+
 def find_matches(
-    terms: Sequence[str], data: bytes, description: str, should_continue: Callable[[], bool]
+    terms: Sequence[str],
+    data: bytes,
+    description: str,
+    should_continue: Callable[[], bool],
+    spellings: Sequence[str] = (),
 ) -> MatchSummary | None:
     """Return where normalized terms occur in a content; its `description` counts as part of it.
 
+    Of lines with equally many terms those are better that have them as whole words, then as in `spellings`.
     None if a term occurs in neither, or as soon as `should_continue` returns False.
     """
     description_text = normalize(description)
@@ -134,13 +150,13 @@ def find_matches(
         missing = [word for word in missing if word not in folded]
         if not missing:
             break
-    return None if missing else _match_lines(terms, data, should_continue)
+    return None if missing else _match_lines(terms, spellings, data, should_continue)
 
 
 def _match_lines(
-    terms: Sequence[str], data: bytes, should_continue: Callable[[], bool]
+    terms: Sequence[str], spellings: Sequence[str], data: bytes, should_continue: Callable[[], bool]
 ) -> MatchSummary | None:
-    best = _BestLines(terms)
+    best = _BestLines(terms, spellings)
     for chunk in split_chunks(data):
         if not should_continue():
             return None

@@ -16,7 +16,7 @@ from helix_desktop.context.summaries.handover import searchable_text
 from helix_desktop.domain.errors import ContentDamaged, DigestUnknown
 from helix_desktop.domain.events.session import RecordedEvent
 from helix_desktop.domain.events.summary import HandoverMade
-from helix_desktop.domain.search_query import parse_query
+from helix_desktop.domain.search_query import parse_query, spelled_words
 from helix_desktop.domain.store.entries import (
     DEFAULT_FILTER,
     CacheEntry,
@@ -111,7 +111,7 @@ class StoreSearch(ABC):
                     return SearchResults(tuple(hits), cursor, unreadable)
                 any_searched, cursor = True, cursor_of(entry, NEWEST)
                 try:
-                    summary = await self._find_matches(terms, entry)
+                    summary = await self._find_matches(terms, entry, spelled_words(query))
                 except (ContentDamaged, DigestUnknown):
                     unreadable += 1
                 else:
@@ -126,13 +126,15 @@ class StoreSearch(ABC):
         handovers.sort(key=lambda handover: (handover[1].at, handover[0], handover[1].seq), reverse=True)
         return await asyncio.to_thread(_matching_handovers, terms, handovers, limit)
 
-    async def _find_matches(self, terms: Sequence[str], entry: CacheEntry) -> MatchSummary | None:
+    async def _find_matches(
+        self, terms: Sequence[str], entry: CacheEntry, spellings: Sequence[str]
+    ) -> MatchSummary | None:
         data = await self.get(entry.digest)
         description = description_of(entry)
         stop_event = threading.Event()
         try:
             return await asyncio.to_thread(
-                find_matches, terms, data, description, lambda: not stop_event.is_set()
+                find_matches, terms, data, description, lambda: not stop_event.is_set(), spellings
             )
         finally:
             stop_event.set()  # cancelling does not end a thread

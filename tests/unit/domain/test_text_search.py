@@ -125,3 +125,10 @@ def test_a_search_stops_when_cancelled() -> None:
     assert not list(answers), "it went on until then"
     answers = iter([True, True, False])
     assert find_matches(["level"], data, "", lambda: next(answers)) is None
+
+
+def test_lines_with_whole_words_as_they_are_spelled_come_before_others() -> None:
+    lines = ["gaugeReader a", "Gauge b", "gauge c", "the gauge_x", "my gauge d", "the gauge e"]
+    summary = find_matches(("gauge",), "\n".join(lines).encode(), "", lambda: True, ("gauge",))
+    assert summary is not None
+    assert (summary.lines, [match.line for match in summary.best]) == (6, [3, 5, 6])
