@@ -14,6 +14,8 @@ RESULT, REPORT, MENTION = 0, 1, 2
 
 _SEARCHED = 65_536  # characters of a line to search: a regex search blocks all other threads
 _MAX_TEST_LINE = 1_000  # characters; a line about one test, or the result of all, is never longer
+_MAX_SHAPES = 10_000
+_NUMBER = re.compile(r"[1-9]\d*")  # that there are none of something matters, not how many there are
 _COLOR = re.compile(r"\x1b\[[\d;]*m")
 _WORDS = (
     *("err", "fail", "exception", "fatal", "traceback", "panic", "denied", "not found", "exit "),
@@ -68,10 +70,12 @@ class ErrorMatch(msgspec.Struct, frozen=True):
 def find_error(line: str) -> ErrorMatch | None:
     """Return what a line of an output reports; None if it reports no error and no result."""
     line = line[:_SEARCHED]
+    return _judge(line) if _has_word(line) else _place_in_file(line)
+
+
+def _judge(line: str) -> ErrorMatch | None:
+    """Return what a line with one of the words reports."""
     lower = line.lower()
-    if not (any(word in lower for word in _WORDS) or line.startswith(_PYTEST_ERROR)):
-        place = _PLACE.match(line)
-        return ErrorMatch(0, MENTION) if place is not None else None
     if len(line) <= _MAX_TEST_LINE and _is_passed_test(_COLOR.sub("", line) if "\x1b" in line else line):
         return None
     if "0" in line or "no" in lower or "zero" in lower or "without" in lower:
@@ -81,6 +85,36 @@ def find_error(line: str) -> ErrorMatch | None:
         if match is not None:
             return ErrorMatch(match.start(), rank)
     return None
+
+
+class ErrorFinder:
+    """Finds errors in the lines of one output; lines that differ in numbers only are judged once."""
+
+    def __init__(self) -> None:
+        self._by_shape: dict[str, ErrorMatch | None] = {}
+
+    def find(self, line: str) -> ErrorMatch | None:
+        """Return what a line reports, as `find_error` does; its index may be that of a line alike."""
+        if len(line) > _MAX_TEST_LINE:
+            return find_error(line)
+        if not _has_word(line):
+            return _place_in_file(line)
+        shape = _NUMBER.sub("#", line)
+        if shape not in self._by_shape:
+            if len(self._by_shape) >= _MAX_SHAPES:
+                self._by_shape.clear()
+            self._by_shape[shape] = _judge(line)
+        return self._by_shape[shape]
+
+
+def _place_in_file(line: str) -> ErrorMatch | None:
+    """Return a mention if the line is about a place in a file, as compilers write it."""
+    return ErrorMatch(0, MENTION) if _PLACE.match(line) is not None else None
+
+
+def _has_word(line: str) -> bool:
+    lower = line.lower()
+    return any(word in lower for word in _WORDS) or line.startswith(_PYTEST_ERROR)
 
 
 def _is_passed_test(line: str) -> bool:

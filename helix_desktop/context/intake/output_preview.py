@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from helix_desktop.context.intake.error_lines import MENTION, find_error
+from helix_desktop.context.intake.error_lines import MENTION, ErrorFinder
 from helix_desktop.domain.digest import HEX_DIGITS, bare_marker
 
 CHARS_PER_TOKEN = 3  # low estimate for code and logs, so that a preview stays under its budget
@@ -88,9 +88,9 @@ def _error_lines(text: str, start: int, end: int, cap: int) -> Iterator[_ErrorLi
     """Yield error lines between two offsets, one of each shape; the last that is no mention ranks first."""
     number = text.count("\n", 0, start) + 1
     shapes: set[str] = set()
-    last: _ErrorLine | None = None
+    finder, last = ErrorFinder(), None
     for line in text[start:end].split("\n"):
-        if (match := find_error(line)) is not None:
+        if (match := finder.find(line)) is not None:
             index = match.index
             excerpt = line[max(0, index - cap // 4) :][: cap - _NUMBER_CAP] if len(line) > cap else line
             error_line = _ErrorLine(number, " ".join(_RULE.sub(" ", excerpt).split()), match.rank)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helix_desktop.context.intake.error_lines import MENTION, REPORT, RESULT, find_error
+from helix_desktop.context.intake.error_lines import MENTION, REPORT, RESULT, ErrorFinder, find_error
 from helix_desktop.context.intake.output_preview import preview_output
 from helix_desktop.domain.digest import digest_of
 
@@ -131,6 +133,18 @@ def test_lines_of_real_tools_have_the_rank_of_what_they_report(line: str, rank: 
     """Results of failed runs first, then errors, then what only mentions one; names are none of these."""
     match = find_error(line)
     assert (match.rank if match else None) == rank
+
+
+@given(st.lists(st.tuples(st.sampled_from(TABLE), st.integers(1, 9_999)), max_size=20))
+def test_lines_alike_are_judged_alike(rows: list[tuple[tuple[str, int | None], int]]) -> None:
+    """Whatever numbers above zero they hold; zero of something is another line."""
+    finder = ErrorFinder()
+    for (line, rank), number in rows:
+        for other in (re.sub(r"(?<![\d.\x1b\[])[1-9]\d*(?![\d.m])", str(number), line), line):
+            expected, found = find_error(other), finder.find(other)
+            assert (found and found.rank) == (expected and expected.rank)
+        match = finder.find(line)
+        assert (match and match.rank) == rank
 
 
 @given(st.text(max_size=120), st.sampled_from(TABLE))
