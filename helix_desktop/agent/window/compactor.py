@@ -16,6 +16,7 @@ from helix_desktop.context.log.window_layout import Cover, LogItem
 from helix_desktop.context.rewrites import planner, sweep
 from helix_desktop.context.summaries.coverage_check import (
     CHARS_PER_TOKEN,
+    CoveredFacts,
     check_coverage,
     covered_facts,
 )
@@ -167,7 +168,8 @@ class Compactor:
             return draft.event
         covered = covered_messages(self._runtime.transcript, draft.cut.upto, draft.cut.kept_seq)
         sections = from_markdown(text, frozenset(item.seq for item in covered))
-        return await self._counted(msgspec.structs.replace(draft.event, sections=sections, edited=True))
+        edited = msgspec.structs.replace(draft.event, sections=sections, edited=True)
+        return await self._checked(edited, await asyncio.to_thread(covered_facts, covered))
 
     def _publish_phase(self, phase: Phase, text: str = "") -> None:
         self._estimate = self._estimate if phase in ("summarise", "check", "write") else None
@@ -257,21 +259,13 @@ class Compactor:
         self, source_input: CompactionInput, summary: SummaryResult[tuple[Section, ...]]
     ) -> HandoverMade:
         """Return the event without what is known only on recording: its index, and the usage after it."""
-        policy, window = self._runtime.policy, self._runtime.frame.info.window
-        cut, sections = source_input.cut, summary.value or ()
+        policy, cut = self._runtime.policy, source_input.cut
         facts = await asyncio.to_thread(covered_facts, source_input.covered)
-        ledger = facts.ledger.text(policy.ledger_tokens)
-        text = "\n".join([*(section_text(section, False) for section in sections), ledger])
-        quoted = user_text_seqs(
-            self._runtime.transcript, cut.upto, cut.kept_seq, policy.user_text_tokens, window
-        )
-        missing_chars = policy.ledger_tokens * CHARS_PER_TOKEN
-        coverage = await asyncio.to_thread(check_coverage, facts, text, missing_chars, quoted)
         event = HandoverMade(
             upto=cut.upto,
             kept=cut.kept_seq,
-            sections=sections,
-            ledger=ledger,
+            sections=summary.value or (),
+            ledger=facts.ledger.text(policy.ledger_tokens),
             index=digest_of(b""),
             index_entries=0,
             tokens=0,
@@ -289,14 +283,20 @@ class Compactor:
             cost=summary.cost,
             refused=summary.rejected_text,
             handle_digits=policy.handle_digits,
-            coverage=coverage,
             words=source_input.words,
         )
-        return await self._counted(event)
+        return await self._checked(event, facts)
 
-    async def _counted(self, event: HandoverMade) -> HandoverMade:
-        """Return the event with its tokens: of all but the user's own messages."""
-        words = agent_texts(self._runtime.transcript, event.words)
+    async def _checked(self, event: HandoverMade, facts: CoveredFacts) -> HandoverMade:
+        """Return the event with what it does not name, and its tokens: of all but the user's own messages."""
+        policy, transcript = self._runtime.policy, self._runtime.transcript
+        text = "\n".join([*(section_text(section, False) for section in event.sections), event.ledger])
+        window = self._runtime.frame.info.window
+        quoted = user_text_seqs(transcript, event.upto, event.kept, policy.user_text_tokens, window)
+        max_chars = policy.ledger_tokens * CHARS_PER_TOKEN
+        coverage = await asyncio.to_thread(check_coverage, facts, text, max_chars, quoted)
+        event = msgspec.structs.replace(event, coverage=coverage)
+        words = agent_texts(transcript, event.words)
         tokens = await self._runtime.count_tokens(render_handover(event, (), words))
         return msgspec.structs.replace(event, tokens=tokens)
 

@@ -274,3 +274,20 @@ async def test_nothing_to_draft() -> None:
     with pytest.raises(CompactionRefused, match="Nothing to compact yet"):
         await conversation.handovers.draft()
     assert rig.model.summary_requests == []
+
+
+async def test_an_edited_draft_is_checked_again() -> None:
+    """What the user wrote into it is not added below it any more."""
+    rig = AgentRig(ScriptedModel(thinking_script(9)), MANUAL_ONLY)
+    conversation = await rig.begin()
+    await conversation.run("Think of docs/plan.md.")
+    await conversation.run("And now?")
+    draft = await conversation.handovers.draft()
+    (files,) = draft.event.coverage
+    assert (files.kind, files.named, files.total) == ("files", 0, 1)
+    assert files.missing == (Bullet("docs/plan.md", (3,)),)
+    await conversation.handovers.commit(draft, f"{draft.text}- The plan is in docs/plan.md [e3]\n")
+    (handover,) = rig.events(HandoverMade)
+    assert [(kind.named, kind.missing) for kind in handover.coverage] == [(1, ())]
+    assert "Also Named" not in conversation.window.measure()[0].request.messages[1].text
+    await rig.assert_consistent()
