@@ -133,12 +133,12 @@ class OpenWorkspace:
         return conversation
 
     async def continue_session(
-        self, session: str, handover_seq: int = 0, written: HandoverMade | None = None
+        self, session: str, handover_seq: int = 0, handover: HandoverMade | None = None
     ) -> Conversation:
         """Create a session that begins with a handover of another one, and return its conversation.
 
-        `handover_seq` is the handover's event there; 0: the handover as it would be now, `written` by a model
-        or else made without one. Raises InvalidInput if there is none, StoreError.
+        `handover_seq` is the handover's event there; 0: the handover as it would be now: `handover` where a
+        model wrote it, else made without one. Raises InvalidInput if there is none, StoreError.
         """
         if not self.models.shared.is_ready:
             await self.set_models(self.models.shared.roles)
@@ -151,7 +151,7 @@ class OpenWorkspace:
         titles = {summary.title for summary in await self.sessions()}
         window, counter = frame.info.window, self._services.counter
         events, contents = await continuation(
-            transcript, session, handover_seq, policy, window, counter, titles, written
+            transcript, session, handover_seq, policy, window, counter, titles, handover
         )
         conversation = await self.open_session(uuid.uuid4().hex)
         await conversation.session.record(*events, contents=contents)

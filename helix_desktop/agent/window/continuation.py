@@ -27,15 +27,15 @@ async def continuation(
     window: int,
     counter: TokenCounter,
     titles: Container[str] = (),
-    written: HandoverMade | None = None,
+    handover: HandoverMade | None = None,
 ) -> tuple[tuple[Event, ...], tuple[Content, ...]]:
     """Return the first events of a session that continues `session`, and the content to store with them.
 
-    Its title is none of `titles`; for `seq`, `written` and errors see `continued_handover`. The transcript
+    Its title is none of `titles`; for `seq`, `handover` and errors see `continued_handover`. The transcript
     must not change meanwhile.
     """
     event, index_text = await asyncio.to_thread(
-        continued_handover, transcript, session, seq, policy, window, written
+        continued_handover, transcript, session, seq, policy, window, handover
     )
     tokens, index_tokens = await counter.count([render_handover(event, ()), index_text])
     quoted = sum(quote.tokens for quote in event.quotes)

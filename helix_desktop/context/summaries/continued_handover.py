@@ -36,18 +36,18 @@ def continued_handover(
     seq: int,
     policy: ContextPolicy,
     window: int,
-    written: HandoverMade | None = None,
+    handover: HandoverMade | None = None,
 ) -> tuple[HandoverMade, str]:
     """Return the first event of a session that continues another one, and the text of its index entry.
 
     `transcript` is that of the other one, `session`; `seq` is a handover of it, 0 the handover as it would
-    be now, of every message: `written` by a model, else made without one. The text is empty where the index
-    entry is stored already. Event numbers of the other session are left out: here they would name other
-    events. Raise InvalidInput if there is no such handover, or no message. The tokens of the event are to be
-    counted.
+    be now, of every message: `handover` where a model wrote it, else made without one. The text is empty
+    where the index entry is stored already. Event numbers of the other session are left out: here they would
+    name other events. Raise InvalidInput if there is no such handover, or no message. The tokens of the event
+    are to be counted.
     """
     recorded = transcript.rewrites.handovers.get(seq)
-    source = recorded if seq else written or _present(transcript, policy)
+    source = recorded if seq else handover or _present(transcript, policy)
     if source is None:
         raise InvalidInput(
             _text("No session can start from this."),
@@ -80,7 +80,7 @@ def continued_handover(
         origin_seq=seq,
         quotes=_quotes(transcript, source, policy, window),
     )
-    if written is None:  # what it took is on record in the other session
+    if handover is None:  # what it took is on record in the other session
         event = msgspec.structs.replace(
             event, calls=0, spent=0, cost=0.0, duration_ms=0, refused="", fallback=""
         )

@@ -63,8 +63,8 @@ class HandoverPresenter:
         transcript = self._conversation.session.transcript
         if not cuts and self._start_session is None:
             await self._conversation.handovers.draft()  # says at once why there is nothing
-        whole = [whole_range(len(transcript.items))] if self._start_session is not None else []
-        self.dialog.show_ranges([*handover_ranges(cuts, transcript), *whole])
+        for_new_session = [whole_range(len(transcript.items))] if self._start_session is not None else []
+        self.dialog.show_ranges([*handover_ranges(cuts, transcript), *for_new_session])
         self.dialog.range_box.currentIndexChanged.connect(lambda _: self._estimate())
         self._estimate()
         leave = self._conversation.session.listen(self._on_update)
@@ -134,8 +134,8 @@ class HandoverPresenter:
         self.dialog.commit_button.setEnabled(False)
         try:
             if self._is_whole and self._start_session is not None:
-                written = await self._conversation.handovers.edited(self._draft, text)
-                self._async_actions.start(self._start_session(written), "new session")
+                edited = await self._conversation.handovers.edited(self._draft, text)
+                self._async_actions.start(self._start_session(edited), "new session")
             else:
                 await self._conversation.handovers.commit(self._draft, text)
         except HelixError as error:

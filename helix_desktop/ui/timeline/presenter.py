@@ -95,13 +95,13 @@ class TimelinePresenter:
         async with self._present_lock:
             if self._writer is None or self._writer[0] is not conversation:
                 self._writer = conversation, PresentHandoverWriter()
-            written_for = (conversation.session.id, transcript.last_seq, policy)
-            if written_for != self._present_for:
+            made_for = (conversation.session.id, transcript.last_seq, policy)
+            if made_for != self._present_for:
                 writer = self._writer[1]
                 self._present = await asyncio.to_thread(
                     build_present_card, writer, transcript.fork(), policy.ledger_tokens
                 )
-                self._present_for = written_for
+                self._present_for = made_for
             return self._present
 
     def reveal(self, seq: int) -> None:

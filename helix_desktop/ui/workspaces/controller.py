@@ -268,17 +268,17 @@ class WorkspaceController(QObject):
         self._window.show_page("chat")
         self._window.commands.focus_composer.trigger()
 
-    async def continue_with(self, written: HandoverMade) -> None:
+    async def continue_with(self, handover: HandoverMade) -> None:
         """Begin a session with a handover of the one on screen that a model wrote for it."""
-        await self.continue_session(0, written)
+        await self.continue_session(0, handover)
 
-    async def continue_session(self, handover_seq: int, written: HandoverMade | None = None) -> None:
-        """Begin a session with a handover of the one on screen; 0: as it would be now, or `written`."""
+    async def continue_session(self, handover_seq: int, handover: HandoverMade | None = None) -> None:
+        """Begin a session with a handover of the one on screen; 0: as it would be now, or `handover`."""
         workspace, conversation = self._active_workspace.opened, self.session_controller.conversation
         if workspace is None or conversation is None:
             return
         async with self._new_session_lock:
-            continued = await workspace.continue_session(conversation.session.id, handover_seq, written)
+            continued = await workspace.continue_session(conversation.session.id, handover_seq, handover)
         await self._show_session(workspace, continued.session.id)
         self._window.show_page("chat")
         self._window.commands.focus_composer.trigger()

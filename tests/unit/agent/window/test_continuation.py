@@ -146,7 +146,7 @@ async def test_a_model_can_write_the_handover_for_a_new_session() -> None:
     draft = await conversation.handovers.draft_whole("ports")
     edited = await conversation.handovers.edited(draft, draft.text.replace("A fact about", "My word on"))
     assert conversation.session.log == before
-    new = await rig.workspace.continue_session(conversation.session.id, written=edited)
+    new = await rig.workspace.continue_session(conversation.session.id, handover=edited)
     text = handover_text(new.window.measure()[0].request)
     assert "My word on current issues" in text
     assert "user: Never touch b.toml. Which port is it?" in text
