@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import codecs
+import re
 from collections.abc import Callable
 
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.tools.arguments import Arguments
 
 _SHOWN_LINES = 5
+_LINE_NUMBERS = re.compile(r"^\d+:", re.MULTILINE)  # as a range of lines is read
 _BOM = "\ufeff"
 _UTF16_MARKS = ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 
@@ -103,6 +105,8 @@ def _line_numbers(data: bytes, old: bytes) -> list[int]:
 
 
 def _similar_text_hint(data: bytes, old: str) -> str:
+    if _LINE_NUMBERS.sub("", old) in data.decode(errors="replace"):
+        return "It is there without the line numbers: leave them out."
     squeeze: Callable[[str], str] = lambda line: "".join(line.split())  # noqa: E731 - one use, two places
     expected = next((squeeze(line) for line in old.splitlines() if line.strip()), "")
     for number, line in enumerate(data.decode(errors="replace").split("\n"), 1):

@@ -58,6 +58,12 @@ async def test_one_edit_that_does_not_match_refuses_all(root: Path) -> None:
     assert (root / "src" / "a.py").read_text() == "one\ntwo\nthree\n"
 
 
+async def test_line_numbers_that_were_copied_are_named(root: Path) -> None:
+    call = make_call("edit_file", path="src/a.py", old_text="1:one\n2:two", new_text="x")
+    with pytest.raises(ToolError, match="It is there without the line numbers: leave them out"):
+        await make_tools(root).run(call)
+
+
 async def test_a_failing_write_rolls_back_the_previous_ones(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
