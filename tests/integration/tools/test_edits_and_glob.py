@@ -125,7 +125,7 @@ async def test_utf_16_is_read_as_text(root: Path) -> None:
     content = (await box.run(make_call("read_file", path="x.txt"))).content.decode()
     assert content == "x.txt is in UTF-16 (24 bytes); as UTF-8:\ngröße\nzwei\n"
     part = (await box.run(make_call("read_file", path="x.txt", start_line=2))).content.decode()
-    assert part == "Lines 2-2 of 2 of x.txt:\nzwei\n"
+    assert part == "Lines 2-2 of 2 of x.txt:\n2:zwei\n"
 
 
 async def test_bytes_that_only_look_like_utf_16_are_unchanged(root: Path) -> None:
