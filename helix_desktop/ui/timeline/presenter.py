@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.summaries.fallback_rate import NO_SUMMARIES
 from helix_desktop.context.summaries.present_handover import PresentHandoverWriter
+from helix_desktop.domain.errors import StoreError
 from helix_desktop.ui.timeline.card_data import Continuation, PresentCard, RunningCard, TimelineState
 from helix_desktop.ui.timeline.from_events import build_cards
 from helix_desktop.ui.timeline.present_card import build_present_card
@@ -58,7 +60,7 @@ class TimelinePresenter:
             await asyncio.to_thread(usage_points, log), last, gauge.used, gauge.window
         )
         present = await self._present_card(conversation)
-        sessions = await workspace.sessions()
+        continuations = await self._continuations(workspace, conversation.session.id)
         if conversation is not self._conversation:
             return
         policy = conversation.window.policy
@@ -74,20 +76,33 @@ class TimelinePresenter:
                 policy.enabled,
                 round(saved * gauge.ratio),
                 present,
-                tuple(
-                    Continuation(other.id, session_title(other.title))
-                    for other in sessions
-                    if other.origin == conversation.session.id
-                ),
+                continuations,
                 self._fallbacks,
             )
         )
         self._view.reveal(self._pending_reveal or self._first_card, at_top=not self._pending_reveal)
         self._pending_reveal = self._first_card = 0
         self._is_loaded = True
-        self._fallbacks = await workspace.fallbacks.count()  # may read many sessions: last
-        if workspace is self._workspace:
-            self._view.show_fallbacks(self._fallbacks)
+        await self._show_fallbacks(workspace)  # may read many sessions: last
+
+    async def _show_fallbacks(self, workspace: OpenWorkspace) -> None:
+        with suppress(StoreError):  # it was closed meanwhile, or has damage that is reported elsewhere
+            rate = await workspace.fallbacks.count()
+            if workspace is self._workspace:
+                self._fallbacks = rate
+                self._view.show_fallbacks(rate)
+
+    @staticmethod
+    async def _continuations(workspace: OpenWorkspace, session: str) -> tuple[Continuation, ...]:
+        """Return the sessions that continue one; none while the store cannot be read."""
+        with suppress(StoreError):
+            others = await workspace.sessions()
+            return tuple(
+                Continuation(other.id, session_title(other.title))
+                for other in others
+                if other.origin == session
+            )
+        return ()
 
     async def _present_card(self, conversation: Conversation) -> PresentCard | None:
         """Return the handover as it would be now; written anew only where the log went on."""
