@@ -29,12 +29,12 @@ _GENERATING_COMMAND = re.compile(r"""(?:(?<![\d&<>=-])>{1,2}|\btee(?:\s+-a)?)\s*
 
 FileState = Literal["", "generated", "deleted"]
 _SHARES = {
-    "changed": 0.32,
+    "changed": 0.4,
     "deleted": 0.06,
     "attached": 0.08,
     "failed": 0.2,
-    "commands": 0.18,
-    "read": 0.16,
+    "commands": 0.16,
+    "read": 0.1,
 }  # of the characters, for each kind, in the order of the ledger; what one leaves the next ones take
 _NAMES = {
     "changed": "written",

@@ -97,6 +97,11 @@ class CoveredFacts:
         self.facts[kind].pop(fact, None)
         self.facts[kind][fact] = seq
 
+    @property
+    def changed_files(self) -> frozenset[str]:
+        """Return the files that were written, edited or generated."""
+        return frozenset(path for path, use in self.ledger.files.items() if use.is_changed)
+
     def of_kind(self, kind: FactKind) -> Mapping[str, int]:
         """Return the facts of a kind with their newest events, oldest first."""
         facts = self.facts[kind]
@@ -124,8 +129,9 @@ def check_coverage(
 ) -> tuple[Coverage, ...]:
     """Return by kind how many facts a summary's text names, and those it does not, newest first.
 
-    `quoted` are the seqs of the user's messages that stay verbatim: their instructions are counted, not
-    listed. The missing ones are listed in about `max_chars` characters, to stand below the summary.
+    The missing ones are listed in about `max_chars` characters, to stand below the summary; files that were
+    changed come before those that were only read. `quoted` are the seqs of the user's messages that stay
+    verbatim: their instructions are counted, not listed.
     """
     named = _NamedIn(text)
     checked: list[Coverage] = []
@@ -134,7 +140,8 @@ def check_coverage(
         if not of_kind:
             continue
         missing = [Bullet(fact, (seq,)) for fact, seq in of_kind.items() if not named.names(kind, fact)]
-        newest = sorted(missing, key=lambda fact: -fact.sources[0])
+        changed = facts.changed_files if kind == "files" else frozenset()
+        newest = sorted(missing, key=lambda fact: (fact.text not in changed, -fact.sources[0]))
         if kind == "instructions":
             newest = [fact for fact in newest if fact.sources[0] not in quoted]
         listed = tuple(_within(newest, int(max_chars * share)))

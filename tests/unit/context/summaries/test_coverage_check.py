@@ -127,3 +127,16 @@ def test_facts_added_one_by_one_are_those_of_all() -> None:
     for item in history().transcript.items:
         facts.add(item)
     assert facts.facts == covered_facts(history().transcript.items).facts
+
+
+def test_changed_files_are_listed_before_those_that_were_only_read() -> None:
+    """However many were read since: what was written is what the work goes wrong without."""
+    simulator = SessionSimulator(PROFILES["balanced"])
+    simulator.send_message("Begin.")
+    base = ToolAnswered("c", "write_file", "", "d" * 64, 1, 1, 1, "src/written_first.py")
+    simulator.record(base)
+    for number in range(40):
+        simulator.record(msgspec.structs.replace(base, name="read_file", target=f"src/read_{number}.py"))
+    (files,) = check_coverage(covered_facts(simulator.transcript.items), "", 400)
+    assert files.missing[0].text == "src/written_first.py"
+    assert files.missing[1].text == "src/read_39.py"
