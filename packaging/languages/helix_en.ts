@@ -5846,6 +5846,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <source>An observation leaves the context when a later one says that it's done or over. It stays in the timeline.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
             <source>An output is replaced by a marker. The whole output stays in the cache.</source>
             <translation type="unfinished" />
         </message>
@@ -6127,6 +6132,11 @@
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
             <source>You can undo every change to the context, at any time and in any order.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <source>Your instructions, files, commands and numbers that the handover doesn't name are added below it. Its card says how much it names.</source>
             <translation type="unfinished" />
         </message>
     </context>

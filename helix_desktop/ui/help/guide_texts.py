@@ -173,6 +173,10 @@ def _noted() -> tuple[Section, ...]:
                     "fewer, without outdated facts.",
                     share=format_whole_percent(policy.reflect_at),
                 ),
+                tr(
+                    "An observation leaves the context when a later one says that it's done or over. It "
+                    "stays in the timeline."
+                ),
             ),
         ),
         Section(
@@ -196,6 +200,10 @@ def _summarized() -> tuple[Section, ...]:
                     "handover with goals, decisions, files, results and open tasks. It replaces the older "
                     "messages; the newest stay word for word.",
                     share=format_whole_percent(policy.handover_at),
+                ),
+                tr(
+                    "Your instructions, files, commands and numbers that the handover doesn't name are added "
+                    "below it. Its card says how much it names."
                 ),
                 tr("You can compact earlier: choose “Compact conversation…” in the Session menu."),
             ),
