@@ -205,7 +205,9 @@ class TurnEngine:
         window, answer = await self._request()
         frame = self._runtime.frame
         duration_ms = self._runtime.elapsed_ms(started_at_ms)
-        event, contents = await self._intake.from_response(answer, frame.info, window.estimate, duration_ms)
+        event, contents = await self._intake.from_response(
+            answer, frame.info, window.estimate, duration_ms, self._runtime.policy.handle_digits
+        )
         self.response.text = ""
         event = msgspec.structs.replace(event, layers=hash_layers(window))
         await self._runtime.session.record(event, contents=contents)

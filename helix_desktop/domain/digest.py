@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 
-from helix_desktop.domain.text_format import format_bytes
+from helix_desktop.domain.text_format import ellipsize, format_bytes
 
 RECALL_TOOL, SEARCH_TOOL = "recall_cached_content", "search_cached_content"
 CACHE_TOOLS = (RECALL_TOOL, SEARCH_TOOL, "list_cached_content")
@@ -13,7 +13,8 @@ CACHE_TOOLS = (RECALL_TOOL, SEARCH_TOOL, "list_cached_content")
 
 HEX_DIGITS = 64
 MIN_PREFIX = 8  # shortest prefix that recall accepts, in hex digits
-_TARGET_CAP = 60
+_TARGET_CAP = 60  # characters, in older logs
+_WHOLE_TARGET = 160  # characters: a path stands whole
 _PREFIX = re.compile(r"[0-9a-f]{1,64}")
 
 
@@ -37,9 +38,17 @@ def bare_marker(digest: str, digits: int = HEX_DIGITS) -> str:
     return f'[CACHED] {RECALL_TOOL}("{digest[:digits]}")'
 
 
-def marker(digest: str, tool: str, target: str, size: int, line: str) -> str:
-    """Return the marker with its one-line description, which replaces a cached output in the window."""
-    where = target if len(target) <= _TARGET_CAP else target[:24] + "…" + target[-(_TARGET_CAP - 25) :]
+def marker(
+    digest: str, tool: str, target: str, size: int, line: str, about: str = "", digits: int = HEX_DIGITS
+) -> str:
+    """Return the marker with its one-line description, which replaces a cached output in the window.
+
+    `about` says what the output holds; without it, as in older logs, `line` is quoted, its first one.
+    """
+    if about:
+        where, what = ellipsize(target, _WHOLE_TARGET), f", {about}"
+    else:
+        where = target if len(target) <= _TARGET_CAP else target[:24] + "…" + target[-(_TARGET_CAP - 25) :]
+        what = f', "{line}"' if line else ""
     call = " ".join(part for part in (tool, where) if part)
-    quoted_line = f', "{line}"' if line else ""
-    return " ".join(f"{bare_marker(digest)} {call}, {format_bytes(size)}{quoted_line}".split())
+    return " ".join(f"{bare_marker(digest, digits)} {call}, {format_bytes(size)}{what}".split())

@@ -166,7 +166,9 @@ class Replayer:
             return
         self._clock += MODEL_CALL_MS
         answer = ModelResponse(text, tool_calls)
-        event, contents = await self._intake.from_response(answer, self._info, self._estimate, MODEL_CALL_MS)
+        event, contents = await self._intake.from_response(
+            answer, self._info, self._estimate, MODEL_CALL_MS, self._policy.handle_digits
+        )
         await self.session.record(event, contents=contents)
         self._calls = {call.id: call for call in tool_calls}
 
@@ -175,7 +177,7 @@ class Replayer:
         if call is None:
             raise InvalidInput(_text("No open call has the id {id}.", id=repr(call_id)))
         result = await self._recall_result(call, text) or ToolResult(text.encode("utf-8", "surrogatepass"))
-        received = await self._intake.from_tool_result(call, result)
+        received = await self._intake.from_tool_result(call, result, digits=self._policy.handle_digits)
         answer = received.answer
         if self._intake.needs_choice(received, self._policy, self._info.window):
             answer = await self._intake.as_preview(received, self._policy)

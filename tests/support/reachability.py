@@ -19,7 +19,7 @@ from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
 from helix_desktop.domain.messages import ModelRequest
 from tests.support.session_simulator import SessionSimulator
 
-_HANDLE_PATTERN = re.compile(r'recall_cached_content\(\\?"([0-9a-f]{64})\\?"\)')
+_HANDLE_PATTERN = re.compile(r'recall_cached_content\(\\?"([0-9a-f]{8,64})\\?"\)')
 _DIGEST_LINE = re.compile(r"([0-9a-f]{64}) ")
 _SPEAKER_LINE = re.compile(r"e(\d+) (user:|agent:|call) ")
 
@@ -67,7 +67,7 @@ def follow_handles(
     """Follow the handles in a request, and those in the index entries that they lead to."""
     seen_indexes = set(indexes)
     reachable = ReachableContent(set(), {})
-    waiting = list(_handles(request))
+    waiting = [_resolve(handle, contents) for handle in _handles(request)]
     while waiting:
         digest = waiting.pop()
         if digest in reachable.digests or digest not in contents:
@@ -79,6 +79,13 @@ def follow_handles(
             waiting += index.digests
             reachable.texts |= index.texts
     return reachable
+
+
+def _resolve(handle: str, contents: Mapping[str, bytes]) -> str:
+    """Return the one content that a handle names, or the handle itself where it names none."""
+    fitting = [digest for digest in contents if digest.startswith(handle)]
+    assert len(fitting) < 2, f"{handle} is ambiguous"
+    return fitting[0] if fitting else handle
 
 
 def _handles(request: ModelRequest) -> Iterable[str]:

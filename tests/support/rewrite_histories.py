@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from helix_desktop.context.intake.argument_markers import mask_arguments
 from helix_desktop.context.log.window_layout import LogItem, SummaryBlock
 from helix_desktop.context.rewrites import fold_note, planner
+from helix_desktop.context.rewrites.anchors import FOLD_TITLE
 from helix_desktop.context.summaries import cut_points as cuts
 from helix_desktop.context.summaries import observation_task
 from helix_desktop.context.summaries.artifact_ledger import build_ledger
@@ -62,11 +63,17 @@ def fold(simulator: SessionSimulator, seq_range: SeqRange, kind: FoldKind = "fol
     index, items = simulator.store_content(text), simulator.transcript.between(after, upto)
     words = fold_note.render_fold_note(items, index, entries)
     if kind == "condense":
-        words = fold_note.render_condensed_note(items, index, entries, 200, simulator.policy)
+        words = fold_note.render_condensed_note(items, index, entries, 200, 2_000, simulator.policy)
     if kind == "truncate":
         words = fold_note.render_truncation_note(index, entries, len(items))
     steps = len({item.step for item in items})
-    simulator.record(FoldMade(after, upto, words, count_tokens(words), index, entries, steps, 40, kind))
+    anchors = f"{FOLD_TITLE} e{upto}: src/app_{upto}.py" if kind != "truncate" else ""
+    simulator.record(
+        FoldMade(
+            after, upto, words, count_tokens(words), index, entries, steps, 40, kind,
+            anchors, count_tokens(anchors),
+        )
+    )  # fmt: skip
     return simulator.transcript.last_seq
 
 

@@ -21,6 +21,7 @@ from helix_desktop.context.intake.output_preview import preview_output
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites import sweep as sweeps
+from helix_desktop.context.rewrites.anchors import SWEEP_TITLE
 from helix_desktop.context.rewrites.sweep import SweepPlan
 from helix_desktop.context.summaries import cut_points as cuts
 from helix_desktop.context.summaries.coverage_check import check_coverage, covered_facts
@@ -328,7 +329,16 @@ class SessionSimulator:
     def record_sweep(self, plan: SweepPlan | None, reason: SweepReason) -> None:
         """Record a sweep that the planner decided."""
         if plan is not None:
-            self.record(SweepMade(plan.masked, plan.saved, reason))
+            items = (self.transcript.item(seq) for seq in plan.masked)
+            outputs = [item.seq for item in items if item and isinstance(item.event, ToolAnswered)]
+            anchors = f"{SWEEP_TITLE} e{outputs[-1]}: name_{outputs[-1]}" if outputs else ""
+            if count_tokens(anchors) > plan.saved // 2:
+                anchors = ""
+            anchor_tokens = count_tokens(anchors) if anchors else 0
+            carrier = outputs[-1] if anchors else 0
+            self.record(
+                SweepMade(plan.masked, plan.saved - anchor_tokens, reason, anchors, anchor_tokens, carrier)
+            )
 
     def undo(self, index: int) -> int:
         """Undo one active rewrite; return its seq, 0 if there is none."""

@@ -9,21 +9,27 @@ import msgspec
 
 from helix_desktop.agent.ports import TokenCounter
 from helix_desktop.context.intake.argument_markers import MaskableCall, mask_arguments
+from helix_desktop.context.intake.describe import describe_output, describe_text
+from helix_desktop.context.intake.output_names import insert_names
 from helix_desktop.context.intake.output_preview import MIN_BUDGET, preview_output
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.window import output_marker
 from helix_desktop.domain.cost import step_cost
-from helix_desktop.domain.digest import CACHE_TOOLS, bare_marker, digest_of
+from helix_desktop.domain.digest import CACHE_TOOLS, HEX_DIGITS, bare_marker, digest_of
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered
+from helix_desktop.domain.identifiers import MAX_IDENTIFIED_CHARS, argument_text, identifiers_in
 from helix_desktop.domain.image import Image, identify_image
 from helix_desktop.domain.messages import ModelInfo, ModelResponse, ToolCall
 from helix_desktop.domain.store.entries import Content
 from helix_desktop.domain.text_format import first_line
-from helix_desktop.domain.tool_call_target import call_target
+from helix_desktop.domain.tool_call_target import call_target, tool_kind
 from helix_desktop.domain.tools import ToolResult
 
 _THREAD_THRESHOLD = 256 * 1024  # bytes; more than that is read in a thread, so that the UI never blocks
 _REPLACEMENT_CHAR = "\ufffd"  # what undecodable bytes become in a text
+_NAMES_THREAD_THRESHOLD = 32 * 1024  # characters; reading names takes about 0.1 µs each
+_MAX_IDENTIFIERS = 300  # of one output
+_NAMES_SHARE, _LOG_NAMES_SHARE = 0.65, 0.3  # of a preview's tokens; a log's own lines say more
 _MAX_TRIES = 5  # attempts to make a preview small enough
 
 
@@ -52,13 +58,20 @@ class Intake:
         self._counter = counter
 
     async def from_response(
-        self, answer: ModelResponse, info: ModelInfo, estimate: int, duration_ms: int = 0
+        self,
+        answer: ModelResponse,
+        info: ModelInfo,
+        estimate: int,
+        duration_ms: int = 0,
+        digits: int = HEX_DIGITS,
     ) -> tuple[AssistantSpoke, list[Content]]:
         """Return the answer's event and its large arguments as contents.
 
-        `estimate` is the request's size in tokens, `duration_ms` how long the call took.
+        `estimate` is the request's size in tokens, `duration_ms` how long the call took; markers name digests
+        by their first `digits`.
         """
-        masked_calls = [masked for call in answer.calls if (masked := mask_arguments(call)) is not None]
+        masks = (mask_arguments(call, digits) for call in answer.calls)
+        masked_calls = [masked for masked in masks if masked is not None]
         texts = [answer.text, *(call.name + call.arguments for call in answer.calls)]
         counts = await self._counter.count([*texts, *_shortened_texts(answer.calls, masked_calls)])
         tokens, argument_counts = sum(counts[: len(texts)]), counts[len(texts) :]
@@ -81,9 +94,16 @@ class Intake:
             short_tokens=tokens - saved if masked_calls else 0,
             window=info.window,
             cache_lifetime_s=answer.cache_lifetime_s,
+            identifiers=await self._call_identifiers(answer),
         )
         spoke = msgspec.structs.replace(spoke, cost=step_cost(info, spoke))
         return spoke, await self._argument_contents(answer.calls, masked_calls)
+
+    async def _call_identifiers(self, answer: ModelResponse) -> tuple[str, ...]:
+        text = "\n".join([*(argument_text(call.arguments) for call in answer.calls), answer.text])
+        if len(text) > _NAMES_THREAD_THRESHOLD:
+            return await asyncio.to_thread(_bounded_identifiers, text)
+        return _bounded_identifiers(text)
 
     async def _argument_contents(
         self, calls: Sequence[ToolCall], shortened: Sequence[MaskableCall]
@@ -97,7 +117,7 @@ class Intake:
                 text.encode("utf-8", "surrogatepass"),
                 calls_by_id[masked.call.call_id].name,
                 call_target(calls_by_id[masked.call.call_id].arguments),
-                first_line(text),
+                describe_text(text),
                 next(counts),
                 "argument",
             )
@@ -106,9 +126,12 @@ class Intake:
         ]
 
     async def from_tool_result(
-        self, call: ToolCall, result: ToolResult, duration_ms: int = 0
+        self, call: ToolCall, result: ToolResult, duration_ms: int = 0, digits: int = HEX_DIGITS
     ) -> ReceivedOutput:
-        """Return a tool's result as received: its whole text, the tool's own short form, or its image."""
+        """Return a tool's result as received: its whole text, the tool's own short form, or its image.
+
+        Its marker names its digest by the first `digits`.
+        """
         extra_images = _extra_images(result)
         if extra_images:
             result = _with_image_markers(result, extra_images)
@@ -116,6 +139,7 @@ class Intake:
             text, digest, exact = await asyncio.to_thread(_decode_result, result)
         else:
             text, digest, exact = _decode_result(result)
+        about, identifiers = await self._read_names(call.name, text, result.exit_code)
         window_text = result.model_text or text
         answer = ToolAnswered(
             call_id=call.id,
@@ -138,6 +162,9 @@ class Intake:
             outcome="stopped" if result.stopped else "ran",
             files=result.files,
             excerpt=result.excerpt,
+            about=about,
+            handle_digits=digits,
+            identifiers=identifiers,
         )
         texts = (
             [window_text, output_marker(answer)]
@@ -153,10 +180,16 @@ class Intake:
         content = None
         if not result.recalled:
             size = image_tokens if result.image else full_tokens
-            content = Content(digest, result.content, call.name, answer.target, answer.first_line, size)
+            content = Content(digest, result.content, call.name, answer.target, about, size)
         return ReceivedOutput(
             answer, content, text, full_tokens, _image_contents(answer, result, extra_images)
         )
+
+    async def _read_names(self, tool: str, text: str, exit_code: int | None) -> tuple[str, tuple[str, ...]]:
+        """Return what an output holds in a few words, and its identifiers."""
+        if len(text) > _NAMES_THREAD_THRESHOLD:
+            return await asyncio.to_thread(_read_names, tool, text, exit_code)
+        return _read_names(tool, text, exit_code)
 
     def needs_choice(self, received: ReceivedOutput, policy: ContextPolicy, window: int) -> bool:
         """Return True if an output is too large to be shown whole without a choice."""
@@ -202,12 +235,27 @@ class Intake:
         return preview_text, tokens
 
     async def _preview(self, text: str, answer: ToolAnswered, budget: int) -> str:
-        args = (text, answer.digest, budget, answer.exit_code, answer.handle_digits)
-        return (
-            await asyncio.to_thread(preview_output, *args)
-            if len(text) > _THREAD_THRESHOLD
-            else preview_output(*args)
-        )
+        if len(text) > _NAMES_THREAD_THRESHOLD:
+            return await asyncio.to_thread(_preview, text, answer, budget)
+        return _preview(text, answer, budget)
+
+
+def _read_names(tool: str, text: str, exit_code: int | None) -> tuple[str, tuple[str, ...]]:
+    return describe_output(tool, text, exit_code), _bounded_identifiers(text)
+
+
+def _bounded_identifiers(text: str) -> tuple[str, ...]:
+    return identifiers_in(text[:MAX_IDENTIFIED_CHARS])[:_MAX_IDENTIFIERS]
+
+
+def _preview(text: str, answer: ToolAnswered, budget: int) -> str:
+    """Return head, errors and tail of a text, the names in what is left out, and the marker."""
+    is_log = tool_kind(answer.name) == "command"
+    names_budget = int(budget * (_LOG_NAMES_SHARE if is_log else _NAMES_SHARE))
+    preview = preview_output(
+        text, answer.digest, budget - names_budget, answer.exit_code, answer.handle_digits
+    )
+    return preview if preview == text else insert_names(preview, text, names_budget)
 
 
 async def decode_text(data: bytes, digest: str) -> str:

@@ -175,13 +175,15 @@ class ToolRunner:
     async def _record(
         self, call: ToolCall, result: ToolResult, started_at_ms: int, held_outputs: list[HeldOutput]
     ) -> None:
-        received = await self._intake.from_tool_result(call, result, self._runtime.elapsed_ms(started_at_ms))
+        digits = self._runtime.policy.handle_digits
+        duration_ms = self._runtime.elapsed_ms(started_at_ms)
+        received = await self._intake.from_tool_result(call, result, duration_ms, digits)
         if received.content is not None and (
             redacted_at_ms := await self._runtime.session.redacted_at(received.content.digest)
         ):
             # Redacted content must not come back by running the same call again.
             received = await self._intake.from_tool_result(
-                call, _withheld(result, redacted_at_ms), received.answer.duration_ms
+                call, _withheld(result, redacted_at_ms), duration_ms, digits
             )
         await self._gate.receive(received, held_outputs)
 

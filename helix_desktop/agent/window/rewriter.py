@@ -5,12 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from helix_desktop.agent.session_runtime import SessionRuntime
-from helix_desktop.context.log.window_layout import LogItem
+from helix_desktop.context.log.window_layout import LogItem, PinnedCopy
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites import fold, fold_note, planner, sweep, truncation
+from helix_desktop.context.rewrites.anchors import (
+    FOLD_TITLE,
+    SWEEP_SHARE,
+    SWEEP_TITLE,
+    IdentifierIndex,
+)
 from helix_desktop.context.rewrites.fold import FoldPlan
 from helix_desktop.context.rewrites.sweep import MIN_PROTECTED_STEPS, SweepPlan
 from helix_desktop.context.summaries import observation
+from helix_desktop.context.summaries.handover import user_text_budget
 from helix_desktop.context.summaries.index_entry import HEAD, build_index_entry
 from helix_desktop.context.summaries.observation import EventRange
 from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage
@@ -18,8 +25,9 @@ from helix_desktop.context.window.window import Projector, PromptFrame, Window, 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.rewrite_kinds import PlacementReason, SweepReason
-from helix_desktop.domain.events.session import Event, RecordedEvent
+from helix_desktop.domain.events.session import Event, RecordedEvent, ToolAnswered
 from helix_desktop.domain.events.summary import ObservationsPlaced
+from helix_desktop.domain.identifiers import identifiers_in
 from helix_desktop.domain.store.entries import Content
 from helix_desktop.domain.text_format import first_line
 
@@ -34,6 +42,7 @@ class WindowRewriter:
         self._runtime = runtime
         self.observing_range: EventRange | None = None
         self._projector = Projector()
+        self._names = IdentifierIndex()
         self._cached_for: tuple[int, ContextPolicy, PromptFrame] | None = None
         self._cached: tuple[Window, UsageGauge] | None = None
 
@@ -164,13 +173,25 @@ class WindowRewriter:
         digest = digest_of(data)
         items = transcript.between(fold_plan.after, fold_plan.upto)
         note = note_text(fold_plan, items, digest, entries, policy, window)
-        tokens, index_tokens = await self._runtime.counter.count([note, text])
-        saved = fold.tokens_freed(transcript, fold_plan, tokens)
+        anchors = self._fold_anchors(fold_plan, policy, note)
+        tokens, index_tokens, anchor_tokens = await self._runtime.counter.count([note, text, f"\n{anchors}"])
+        anchor_tokens = anchor_tokens if anchors else 0
+        saved = fold.tokens_freed(transcript, fold_plan, tokens) - anchor_tokens
         if saved <= 0:
             return False
         steps = items[-1].step - items[0].step + 1
         event = FoldMade(
-            fold_plan.after, fold_plan.upto, note, tokens, digest, entries, steps, saved, fold_plan.how
+            fold_plan.after,
+            fold_plan.upto,
+            note,
+            tokens,
+            digest,
+            entries,
+            steps,
+            saved,
+            fold_plan.how,
+            anchors,
+            anchor_tokens,
         )
         label = f"e{fold_plan.after + 1}-e{fold_plan.upto}"
         content = Content(digest, data, "fold", label, first_line(HEAD), index_tokens, "index")
@@ -182,10 +203,60 @@ class WindowRewriter:
 
         return bool(await self._runtime.session.record_decided(decide, [content]))
 
+    def _fold_anchors(self, fold_plan: FoldPlan, policy: ContextPolicy, note: str) -> str:
+        """Return the line with the identifiers that stand nowhere in the window once this note does."""
+        if not policy.anchor_tokens or fold_plan.how == "truncate":
+            return ""
+        transcript = self._runtime.transcript
+        self._names.update(transcript)
+        others = (
+            entry
+            for entry in transcript.window_entries()
+            if isinstance(entry, PinnedCopy) or not fold_plan.after < entry.upto <= fold_plan.upto
+        )
+        visible = self._names.visible_in(others, transcript.masked) | set(identifiers_in(note))
+        return self._names.anchor_line(FOLD_TITLE, visible, min(policy.anchor_tokens, fold_plan.gain // 2))
+
+    async def _sweep_event(self, plan: SweepPlan, reason: SweepReason) -> SweepMade:
+        """Return the event of a sweep, with the identifiers that it takes out of the window."""
+        transcript, policy = self._runtime.transcript, self._runtime.policy
+        answers = [
+            item
+            for seq in plan.masked
+            if (item := transcript.item(seq)) is not None and isinstance(item.event, ToolAnswered)
+        ]
+        if not answers or not policy.anchor_tokens:
+            return SweepMade(plan.masked, plan.saved, reason)
+        self._names.update(transcript)
+        visible = self._names.visible_in(transcript.window_entries(), transcript.masked | set(plan.masked))
+        if transcript.anchored_fold is not None:
+            visible.update(identifiers_in(transcript.anchored_fold.anchors))
+        swept = (
+            name
+            for seq in plan.masked
+            if (item := transcript.item(seq))
+            for name in self._names.of_item(item)
+        )
+        line = self._names.anchor_line(SWEEP_TITLE, visible, int(policy.anchor_tokens * SWEEP_SHARE), swept)
+        if not line:
+            return SweepMade(plan.masked, plan.saved, reason)
+        (tokens,) = await self._runtime.counter.count([f"\n{line}"])
+        if tokens > plan.saved // 2:
+            return SweepMade(plan.masked, plan.saved, reason)
+        return SweepMade(plan.masked, plan.saved - tokens, reason, line, tokens, answers[-1].seq)
+
     async def _sweep(self, plan: Callable[[], SweepPlan | None], reason: SweepReason) -> None:
+        first = plan()
+        if first is None:
+            return
+        event = await self._sweep_event(first, reason)
+
         def decide() -> list[Event]:
             sweep_plan = plan()
-            return [SweepMade(sweep_plan.masked, sweep_plan.saved, reason)] if sweep_plan is not None else []
+            if sweep_plan is None:
+                return []
+            is_same = sweep_plan.masked == event.masked
+            return [event if is_same else SweepMade(sweep_plan.masked, sweep_plan.saved, reason)]
 
         await self._runtime.session.record_decided(decide)
 
@@ -225,11 +296,12 @@ def note_text(
 ) -> str:
     """Return the note of a fold plan, by its kind."""
     if fold_plan.how == "truncate":
-        return fold_note.render_truncation_note(digest, entries, len(items))
+        return fold_note.render_truncation_note(digest, entries, len(items), policy.handle_digits)
     if fold_plan.how == "condense":
         max_tokens = fold.condensed_tokens(policy, window)
-        return fold_note.render_condensed_note(items, digest, entries, max_tokens, policy)
-    return fold_note.render_fold_note(items, digest, entries)
+        user_tokens = user_text_budget(policy.user_text_tokens, window)
+        return fold_note.render_condensed_note(items, digest, entries, max_tokens, user_tokens, policy)
+    return fold_note.render_fold_note(items, digest, entries, policy.handle_digits)
 
 
 def _placement_threshold(policy: ContextPolicy) -> float:

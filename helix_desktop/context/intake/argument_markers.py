@@ -6,7 +6,8 @@ from typing import Any
 
 import msgspec
 
-from helix_desktop.domain.digest import bare_marker, digest_of
+from helix_desktop.context.intake.describe import describe_text
+from helix_desktop.domain.digest import HEX_DIGITS, bare_marker, digest_of
 from helix_desktop.domain.events.session import MaskedCall
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.text_format import format_bytes
@@ -22,8 +23,8 @@ class MaskableCall(msgspec.Struct, frozen=True):
     texts: tuple[str, ...]
 
 
-def mask_arguments(call: ToolCall) -> MaskableCall | None:
-    """Return the call with large argument values as markers; None if it has none.
+def mask_arguments(call: ToolCall, digits: int = HEX_DIGITS) -> MaskableCall | None:
+    """Return the call with large argument values as markers of so many digits; None if it has none.
 
     Strings are cached as they are, other values as the JSON the model wrote; small ones stay verbatim.
     Arguments that are no JSON object, or have much outside their values, are cached whole.
@@ -32,26 +33,27 @@ def mask_arguments(call: ToolCall) -> MaskableCall | None:
         return None
     values = _values(call.arguments)
     if values is None:
-        return _mask_whole(call)
+        return _mask_whole(call, digits)
     masked_values: dict[str, Any] = {}
     cached_texts: list[str] = []
     for key, value in values.items():
         text = _text(value)
         masked_values[key] = value
         if len(text) > MIN_CHARS:
-            masked_values[key] = argument_marker(text)
+            masked_values[key] = argument_marker(text, digits)
             cached_texts.append(text)
     return _maskable_call(call, masked_values, cached_texts) if cached_texts else None
 
 
-def _mask_whole(call: ToolCall) -> MaskableCall:
-    return _maskable_call(call, {_WHOLE_KEY: argument_marker(call.arguments)}, [call.arguments])
+def _mask_whole(call: ToolCall, digits: int) -> MaskableCall:
+    return _maskable_call(call, {_WHOLE_KEY: argument_marker(call.arguments, digits)}, [call.arguments])
 
 
-def argument_marker(text: str) -> str:
-    """Return the marker that replaces an argument's value."""
+def argument_marker(text: str, digits: int = HEX_DIGITS) -> str:
+    """Return the marker that replaces an argument's value, with what that holds."""
     data = text.encode("utf-8", "surrogatepass")
-    return f"{bare_marker(digest_of(data))} {format_bytes(len(data))}"
+    about = describe_text(text)
+    return f"{bare_marker(digest_of(data), digits)} {format_bytes(len(data))}{', ' if about else ''}{about}"
 
 
 def _maskable_call(call: ToolCall, masked_values: dict[str, Any], cached_texts: list[str]) -> MaskableCall:

@@ -34,6 +34,7 @@ class RewriteState:
         self.sweep_exempt: frozenset[int] = frozenset()
         self._placed_seqs: set[int] = set()
         self.chosen_forms: dict[int, FormChosen] = {}
+        self.anchors: dict[int, SweepMade] = {}  # sweeps whose anchors stand below an output, by its seq
 
     def fork(self) -> RewriteState:
         """Return an independent copy."""
@@ -45,7 +46,7 @@ class RewriteState:
         )
         copied.pinned, copied.masked, copied.sweep_exempt = self.pinned, set(self.masked), self.sweep_exempt
         copied._placed_seqs = set(self._placed_seqs)
-        copied.chosen_forms = dict(self.chosen_forms)
+        copied.chosen_forms, copied.anchors = dict(self.chosen_forms), dict(self.anchors)
         return copied
 
     def apply(self, seq: int, rewrite: RewriteEvent) -> None:
@@ -63,6 +64,7 @@ class RewriteState:
                 self.by_seq[seq] = rewrite
                 if self.is_active(seq):
                     self.masked.update(target for target in masked if target not in self.pinned)
+                    self._keep_anchors(rewrite)
                 return
             case FoldMade() | HandoverMade() | ObservationsPlaced():
                 self.by_seq[seq] = rewrite
@@ -76,9 +78,11 @@ class RewriteState:
     def _recompute(self) -> None:
         masked: set[int] = set()
         forms: dict[int, FormChosen] = {}
+        self.anchors = {}
         for seq, rewrite in self.by_seq.items():
             if isinstance(rewrite, SweepMade) and self.is_active(seq):
                 masked.update(rewrite.masked)
+                self._keep_anchors(rewrite)
             elif isinstance(rewrite, FormChosen) and self.is_active(seq):
                 masked.discard(rewrite.target)
                 forms[rewrite.target] = rewrite
@@ -100,6 +104,10 @@ class RewriteState:
             case ObservationsPlaced(made=made) if made in self.observations:
                 return self.observations[made].after + 1
         return 0
+
+    def _keep_anchors(self, sweep: SweepMade) -> None:
+        if sweep.anchors:
+            self.anchors[sweep.carrier] = sweep
 
     def is_undoable(self, seq: int) -> bool:
         """Return True if that event is a rewrite that can be undone."""

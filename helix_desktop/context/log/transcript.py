@@ -111,6 +111,7 @@ class Transcript(MessageLog):
         self._window_entries: list[WindowEntry] = []
         self._window_tokens: tuple[int, int] | None = (0, 0)  # and those of images; None: to be counted
         self._covers: list[Cover] = []
+        self.anchored_fold: FoldMade | None = None  # the newest active fold: its anchors stand in the window
         for recorded in events:
             self.apply(recorded)
 
@@ -272,6 +273,9 @@ class Transcript(MessageLog):
         self._arrange()
 
     def _arrange(self) -> None:
+        folds = [cover for cover in self._covers if isinstance(cover.event, FoldMade)]
+        newest = max(folds, key=lambda cover: cover.seq, default=None)
+        self.anchored_fold = newest.event if newest and isinstance(newest.event, FoldMade) else None
         pinned = [item for seq in sorted(self.rewrites.pinned) if (item := self.item(seq)) is not None]
         self._window_tokens = None
         self._window_entries = arrange_entries(self.items, self.position, self._covers, pinned)
@@ -361,6 +365,8 @@ class Transcript(MessageLog):
         if isinstance(entry.event, ObservationsMade):
             generations = [cover.event for cover in entry.covers if isinstance(cover.event, ObservationsMade)]
             tokens += OBSERVATIONS_LABEL_TOKENS - ended_tokens(generations)
+        if entry.event is self.anchored_fold:
+            tokens += self.anchored_fold.anchor_tokens
         return tokens
 
     @property
@@ -386,7 +392,8 @@ class Transcript(MessageLog):
 
     def _item_tokens(self, item: LogItem) -> int:
         if item.seq in self.rewrites.masked:
-            return item.tokens - item.saving
+            sweep = self.rewrites.anchors.get(item.seq)
+            return item.tokens - item.saving + (sweep.anchor_tokens if sweep else 0)
         chosen_form = self.rewrites.chosen_forms.get(item.seq)
         return chosen_form.tokens + FRAMING_TOKENS if chosen_form else item.tokens
 

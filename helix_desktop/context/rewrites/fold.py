@@ -18,6 +18,7 @@ from helix_desktop.context.log.window_layout import (
 )
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites.sweep import CACHED_PRICE, REWRITE_PRICE, SweepPlan, tokens_resent
+from helix_desktop.context.summaries.handover import user_text_budget
 from helix_desktop.domain.events.rewrite import FoldKind, FoldMade
 from helix_desktop.domain.events.session import ToolAnswered, UserSpoke
 
@@ -152,8 +153,13 @@ def _item_gain(transcript: Transcript, item: LogItem) -> int:
 
 
 def tokens_freed(transcript: Transcript, plan: FoldPlan, tokens: int) -> int:
-    """Return the tokens freed by replacing a range with a note of `tokens` tokens; pinned outputs stay."""
-    stood = 0
+    """Return the tokens freed by replacing a range with a note of `tokens` tokens; pinned outputs stay.
+
+    The anchors of the fold before go with it, wherever that stands.
+    """
+    former = transcript.anchored_fold
+    is_outside = former is not None and not plan.after < former.upto <= plan.upto
+    stood = former.anchor_tokens if former is not None and is_outside else 0
     for entry in transcript.window_entries():
         if isinstance(entry, LogItem) and plan.after < entry.seq <= plan.upto:
             pinned = entry.seq in transcript.rewrites.pinned
@@ -243,14 +249,9 @@ def _condensation(
     assert isinstance(first, SummaryBlock)  # a segment begins and ends with a note
     assert isinstance(last, SummaryBlock)
     after, upto = first.after, last.upto
-    user_tokens = [
-        min(item.tokens, policy.condense_message) for item in transcript.users_between(after, upto)
-    ]
-    new = (
-        min(sum(user_tokens), policy.user_text_tokens)
-        + condensed_tokens(policy, window)
-        + policy.ledger_tokens
-    )
+    user_tokens = sum(item.tokens for item in transcript.users_between(after, upto))
+    whole = min(user_tokens, user_text_budget(policy.user_text_tokens, window))
+    new = whole + condensed_tokens(policy, window) + policy.ledger_tokens
     return FoldPlan(after, upto, sum(transcript.entry_tokens(item) for item in segment) - new, "condense")
 
 

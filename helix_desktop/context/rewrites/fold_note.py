@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.summaries.artifact_ledger import LEGEND, build_ledger
-from helix_desktop.domain.digest import bare_marker
+from helix_desktop.domain.digest import HEX_DIGITS, bare_marker
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.tool_call_target import tool_kind
 
@@ -16,39 +16,43 @@ TITLE = "[Folded steps]"
 _CHARS_PER_TOKEN = 3.5
 _LEDGER_MESSAGES = 800  # newest messages that the ledger of a condensed note is made from: more than fill it
 _MIN_CHARS, _MAX_CHARS = 60, 400  # characters of one message in a condensed note
-_PATH_CAP, _COMMAND_CAP = 36, 48  # characters
+_TARGET_CAP, _COMMAND_CAP = 160, 80  # characters
 _LARGE_BYTES = 4096  # bytes; the size of a smaller result says nothing
 _KILO = 1024
 _NOTE_LINE = re.compile(r"\s*(?:user:|did:|\[)", re.IGNORECASE)  # how a line of the note's own begins
 
 
-def render_fold_note(items: Sequence[LogItem], index: str, entries: int) -> str:
+def render_fold_note(items: Sequence[LogItem], index: str, entries: int, digits: int = HEX_DIGITS) -> str:
     """Return a fold's note: messages verbatim, each call in a few words, the rest through the index."""
-    return "\n".join([_header("Earlier steps", index, entries), *_lines(items)])
+    return "\n".join([_header("Earlier steps", index, entries, digits), *_lines(items)])
 
 
 def render_condensed_note(
-    items: Sequence[LogItem], index: str, entries: int, agent_tokens: int, policy: ContextPolicy
+    items: Sequence[LogItem],
+    index: str,
+    entries: int,
+    agent_tokens: int,
+    user_tokens: int,
+    policy: ContextPolicy,
 ) -> str:
     """Return the note that replaces older notes: user messages, beginnings of the agent's, and a ledger.
 
-    `agent_tokens` bounds the agent's text, the policy the other two; the newest of each are kept.
+    `agent_tokens` bounds the agent's text, the policy the other two; the newest of each are kept. The user's
+    messages stay whole up to `user_tokens` together; beyond them each keeps its beginning and its end, up to
+    half as many more.
     """
     agent_items = [
         item for item in items if isinstance(item.event, AssistantSpoke) and item.event.text.strip()
     ]
-    chars_left, user_tokens_left = int(agent_tokens * _CHARS_PER_TOKEN), policy.user_text_tokens
+    chars_left, user_tokens_left = int(agent_tokens * _CHARS_PER_TOKEN), user_tokens
     cap = min(max(chars_left // max(1, len(agent_items)), _MIN_CHARS), _MAX_CHARS)
     lines: list[str] = []
     for item in reversed(items):
         match item.event:
-            case UserSpoke(text=text, tokens=tokens) if (
-                min(tokens, policy.condense_message) <= user_tokens_left
-            ):
-                user_tokens_left -= min(tokens, policy.condense_message)
-                lines.append(
-                    f"user: {_quote_lookalikes(_head_and_tail(text, tokens, policy.condense_message))}"
-                )
+            case UserSpoke(text=text, tokens=tokens) if user_tokens_left > -user_tokens // 2:
+                cap = tokens if tokens <= user_tokens_left else policy.condense_message
+                user_tokens_left -= min(tokens, cap)
+                lines.append(f"user: {_quote_lookalikes(_head_and_tail(text, tokens, cap))}")
             case AssistantSpoke(text=text) if text.strip() and chars_left > 0:
                 line = _one_line(text, cap)
                 chars_left -= len(line)
@@ -56,22 +60,24 @@ def render_condensed_note(
             case _:
                 pass
     ledger = build_ledger(items[-_LEDGER_MESSAGES:]).text(policy.ledger_tokens)
-    parts = [_header("Earlier steps, in brief", index, entries), *reversed(lines)]
+    header = _header("Earlier steps, in brief", index, entries, policy.handle_digits)
+    parts = [header, *reversed(lines)]
     return "\n".join([*parts, f"[Artifacts: {LEGEND}]", ledger] if ledger else parts)
 
 
-def render_truncation_note(index: str, entries: int, messages: int) -> str:
+def render_truncation_note(index: str, entries: int, messages: int, digits: int = HEX_DIGITS) -> str:
     """Return the note that replaces messages left out without any text."""
-    return _header(f"{messages} earlier messages, left out for want of room", index, entries)
+    return _header(f"{messages} earlier messages, left out for want of room", index, entries, digits)
 
 
-def _header(what: str, index: str, entries: int) -> str:
-    return f"{TITLE} {what}, for reference; {entries} outputs in {bare_marker(index)}"
+def _header(what: str, index: str, entries: int, digits: int) -> str:
+    return f"{TITLE} {what}, for reference; {entries} outputs in {bare_marker(index, digits)}"
 
 
 def _lines(items: Iterable[LogItem]) -> list[str]:
     lines: list[str] = []
     done: list[tuple[str, str]] = []
+    paths: set[str] = set()
     for item in items:
         text_line = ""
         match item.event:
@@ -80,7 +86,7 @@ def _lines(items: Iterable[LogItem]) -> list[str]:
             case AssistantSpoke(text=text) if text.strip():
                 text_line = _quote_lookalikes(text)
             case ToolAnswered() as answer:
-                done.append((" ".join(answer.name.split()), _call_phrase(answer)))
+                done.append((" ".join(answer.name.split()), _call_phrase(answer, paths)))
             case _:
                 pass
         if text_line:
@@ -102,12 +108,16 @@ def _call_lines(calls: Sequence[tuple[str, str]]) -> list[str]:
     return ["did: " + "".join(parts).lstrip("; ")]
 
 
-def _call_phrase(answer: ToolAnswered) -> str:
+def _call_phrase(answer: ToolAnswered, paths: set[str]) -> str:
+    """Return a call in a few words: a path stands whole the first time, then by its last part."""
     target = " ".join(answer.target[:400].split())
     if tool_kind(answer.name) == "command":
         target = _truncate(target, _COMMAND_CAP)
-    elif len(target) > _PATH_CAP:
-        target = "…" + target[-(_PATH_CAP - 1) :]
+    elif target in paths:
+        target = target.rstrip("/").rpartition("/")[2]
+    else:
+        paths.add(target)
+        target = _truncate(target, _TARGET_CAP)
     size = f" {answer.size // _KILO}K" if answer.size >= _LARGE_BYTES else ""
     failed = f" exit {answer.exit_code}" if answer.exit_code else "" if answer.ok else " failed"
     return f"{target}{size}{failed}".strip()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 import msgspec
 
 from helix_desktop.context.log.transcript import Transcript
@@ -9,6 +11,8 @@ from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
 
+_IN_WORK_FACTOR = 2
+_RECALLED_STEPS = 3  # what was recalled is needed for the next calls
 MIN_PROTECTED_STEPS = 2  # the newest model calls that are protected whatever the policy says
 CACHED_PRICE = 0.1  # price of a token the provider has cached, against a fresh one
 REWRITE_PRICE = (
@@ -38,12 +42,14 @@ def sweep_candidates(
     """Return the outputs and arguments that may become markers now, oldest first.
 
     The newest tail is protected: `protect_steps` model calls and `protect_tokens` tokens, whichever ends
-    first, at least two calls; arguments have their own number of steps. With `protected_steps`, only so many
+    first, at least two calls; arguments have their own number of steps. What is superseded is not protected
+    but by these two calls, what the running turn works on twice as long. With `protected_steps`, only so many
     model calls are. Never candidates: what the user pinned, the newest copy of often recalled content, and
     user messages, whose images have a rung of their own. Masked is a state: a marker is never a candidate
     again (invariant 5).
     """
     candidates = []
+    in_work = transcript.in_work
     min_steps = MIN_PROTECTED_STEPS if protected_steps is None else protected_steps
     min_saving, last_step = max(policy.least_saving, 1), transcript.steps - min_steps
     for item in transcript.window_entries():
@@ -57,7 +63,7 @@ def sweep_candidates(
         if saving < min_saving or item.seq in transcript.rewrites.pinned:
             continue
         since = (
-            _eligible_since(item, transcript, policy)
+            _eligible_since(item, transcript, policy, in_work)
             if protected_steps is None
             else _closed_since(item, transcript)
         )
@@ -91,16 +97,31 @@ def _closed_since(item: LogItem, transcript: Transcript) -> int | None:
     return None if is_open and transcript.open_calls else item.step
 
 
-def _eligible_since(item: LogItem, transcript: Transcript, policy: ContextPolicy) -> int | None:
-    """Return the model call from which a message may become markers; None while it may not."""
+def _eligible_since(
+    item: LogItem, transcript: Transcript, policy: ContextPolicy, in_work: Set[int]
+) -> int | None:
+    """Return the model call from which a message may become markers; None while it may not.
+
+    What is superseded goes first, as soon as it may at all. What the running turn works on goes last: its
+    output stays for twice the steps and tokens of others.
+    """
+    is_superseded = item.seq in transcript.superseded and item.seq not in in_work
     if isinstance(item.event, AssistantSpoke):
-        steps = policy.protect_argument_steps
-        return item.step + max(steps, MIN_PROTECTED_STEPS) if steps else None
+        steps = MIN_PROTECTED_STEPS if is_superseded else policy.protect_argument_steps
+        return item.step + max(steps, MIN_PROTECTED_STEPS) if policy.protect_argument_steps else None
     if _is_recalled_often(item, transcript, policy):
         return None
-    by_age = item.step + max(policy.protect_steps, MIN_PROTECTED_STEPS)
-    by_distance = transcript.step_beyond(item, policy.protect_tokens)
-    return by_age if by_distance is None else min(by_age, max(by_distance, item.step + MIN_PROTECTED_STEPS))
+    if is_superseded:
+        return item.step + MIN_PROTECTED_STEPS
+    factor = _IN_WORK_FACTOR if item.seq in in_work else 1
+    least_steps = _RECALLED_STEPS if _is_recalled(item) else MIN_PROTECTED_STEPS
+    by_age = item.step + max(factor * policy.protect_steps, least_steps)
+    by_distance = transcript.step_beyond(item, factor * policy.protect_tokens)
+    return by_age if by_distance is None else min(by_age, max(by_distance, item.step + least_steps))
+
+
+def _is_recalled(item: LogItem) -> bool:
+    return isinstance(item.event, ToolAnswered) and bool(item.event.recalled)
 
 
 def _is_recalled_often(item: LogItem, transcript: Transcript, policy: ContextPolicy) -> bool:

@@ -13,12 +13,16 @@ from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.summaries import handover as handovers
 from helix_desktop.context.summaries import observation
 from helix_desktop.domain.digest import marker
-from helix_desktop.domain.events.rewrite import FoldMade, FormChosen
+from helix_desktop.domain.events.rewrite import FoldMade, FormChosen, SweepMade
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade, Quote
 from helix_desktop.domain.messages import Message, ModelInfo, ModelRequest, ToolCall, ToolSpec
 
 NO_OUTPUT = "(no output)"
+
+
+_ItemState = tuple[bool, FormChosen | None, SweepMade | None]
+"""How a message stands in the window: masked, in a form that the user chose, with a sweep's anchors."""
 
 
 class PromptFrame(msgspec.Struct, frozen=True):
@@ -66,7 +70,7 @@ class Projector:
         self._entry_tokens: list[int] = []
         self._tokens = 0
         self._opening: tuple[Message, ...] = ()
-        self._rendered: dict[int, tuple[bool, FormChosen | None, Message]] = {}
+        self._rendered: dict[int, tuple[_ItemState, Message]] = {}
 
     def project(self, transcript: Transcript, policy: ContextPolicy, frame: PromptFrame) -> Window:
         """Return what would be sent now. Same input, same bytes, whatever was projected before."""
@@ -99,11 +103,16 @@ class Projector:
     ) -> tuple[Message, int]:
         if not isinstance(entry, LogItem):
             return render_entry(entry, transcript, policy, frame)
-        masked, form = entry.seq in transcript.masked, transcript.rewrites.chosen_forms.get(entry.seq)
+        rewrites = transcript.rewrites
+        state: _ItemState = (
+            entry.seq in transcript.masked,
+            rewrites.chosen_forms.get(entry.seq),
+            rewrites.anchors.get(entry.seq),
+        )
         rendered = self._rendered.get(entry.seq)
-        if rendered is None or rendered[0] != masked or rendered[1] is not form:
-            rendered = self._rendered[entry.seq] = (masked, form, render_message(entry, transcript))
-        return _adapt_to_model(frame.info, rendered[2], transcript.entry_tokens(entry))
+        if rendered is None or rendered[0] != state:
+            rendered = self._rendered[entry.seq] = (state, render_message(entry, transcript))
+        return _adapt_to_model(frame.info, rendered[1], transcript.entry_tokens(entry))
 
     def _drop_from(self, position: int) -> None:
         """Drop everything from a position on, to be rendered again."""
@@ -204,8 +213,9 @@ def render_message(entry: WindowEntry, transcript: Transcript) -> Message:
     match entry:
         case PinnedCopy(item=item):
             return Message("user", _pinned_text(item, transcript), images=transcript.images_of(item))
-        case SummaryBlock(event=FoldMade(text=text)):
-            return Message("user", text)
+        case SummaryBlock(event=FoldMade(text=text, anchors=anchors) as fold):
+            is_anchored = anchors and fold is transcript.anchored_fold
+            return Message("user", f"{text}\n{anchors}" if is_anchored else text)
         case SummaryBlock(covers=covers):
             observations = [cover.event for cover in covers if isinstance(cover.event, ObservationsMade)]
             return Message("user", observation.render_observations(observations, transcript))
@@ -225,7 +235,8 @@ def render_message(entry: WindowEntry, transcript: Transcript) -> Message:
 def output_text(item: LogItem, answer: ToolAnswered, transcript: Transcript) -> str:
     """Return the form of an output in the window: marker, the form the user chose, or the original one."""
     if item.seq in transcript.masked:
-        return output_marker(answer)
+        sweep = transcript.rewrites.anchors.get(item.seq)
+        return f"{output_marker(answer)}\n{sweep.anchors}" if sweep else output_marker(answer)
     chosen_form = transcript.rewrites.chosen_forms.get(item.seq)
     return chosen_form.text if chosen_form else answer.text
 
@@ -258,4 +269,12 @@ def user_text(event: UserSpoke, masked: bool = False) -> str:
 
 def output_marker(answer: ToolAnswered) -> str:
     """Return the marker of an output."""
-    return marker(answer.digest, answer.name, answer.target, answer.size, answer.first_line)
+    return marker(
+        answer.digest,
+        answer.name,
+        answer.target,
+        answer.size,
+        answer.first_line,
+        answer.about,
+        answer.handle_digits,
+    )

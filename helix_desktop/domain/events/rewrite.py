@@ -15,19 +15,24 @@ class SweepMade(EventBase, frozen=True, tag="sweep-made"):
     """Old content became markers.
 
     `masked` holds the seqs of ToolAnswered events (outputs), AssistantSpoke events (arguments) and UserSpoke
-    events (images).
+    events (images). `anchors` is a line with identifiers that left the window; it stands below the marker of
+    the output `carrier`.
     """
 
     masked: tuple[int, ...]
     saved: int
     reason: SweepReason
+    anchors: str = ""
+    anchor_tokens: int = 0
+    carrier: int = 0
 
 
 class FoldMade(EventBase, frozen=True, tag="fold-made"):
     """Older steps became one note: every event after `after` up to and including `upto`.
 
     `index` is the digest of the index entry that names all it covers; `tokens` counts the note, `saved` what
-    it saved. "condense" replaces notes by a shorter one, "truncate" leaves only the index.
+    it saved. "condense" replaces notes by a shorter one, "truncate" leaves only the index. `anchors` is a
+    line with identifiers that left the window; only that of the newest fold stands below its note.
     """
 
     after: int
@@ -39,6 +44,8 @@ class FoldMade(EventBase, frozen=True, tag="fold-made"):
     steps: int
     saved: int
     how: FoldKind = "fold"
+    anchors: str = ""
+    anchor_tokens: int = 0
 
 
 class FormChosen(EventBase, frozen=True, tag="form-chosen"):

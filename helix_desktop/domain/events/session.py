@@ -127,6 +127,7 @@ class AssistantSpoke(EventBase, frozen=True, tag="assistant-spoke"):
     in US dollars, by the model's prices of that moment; 0 where they are not known. `window` is the model's
     context window then, in tokens; 0 in logs from before it was recorded. `layers` tells what the request
     began with, `cache_lifetime_s` how long the provider was asked to store that; 0: as it usually does.
+    `identifiers` are those in its text and in the arguments of its calls.
     """
 
     text: str
@@ -146,6 +147,7 @@ class AssistantSpoke(EventBase, frozen=True, tag="assistant-spoke"):
     window: int = 0
     layers: RequestLayers | None = None
     cache_lifetime_s: int = 0
+    identifiers: tuple[str, ...] = ()
 
 
 class ApprovalGiven(EventBase, frozen=True, tag="approval-given"):

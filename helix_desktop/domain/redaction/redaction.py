@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeVar, cast, get_origin
 
 import msgspec
 
-from helix_desktop.domain.digest import HEX_DIGITS, digest_of
+from helix_desktop.domain.digest import HEX_DIGITS, MIN_PREFIX, digest_of
 from helix_desktop.domain.draft import Draft
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.events.rewrite import FormChosen
@@ -37,7 +37,7 @@ _text = TextContext("Store")
 MIN_TEXT_LENGTH = 4  # characters: anything shorter stands in too many places that mean something else
 _HANDLES = frozenset({"digest", "digests", "recalled", "index"})
 _IDS = frozenset({"id", "call_id", "parent", "parent_call", "subagent"})
-_DIGEST = re.compile(rf"(?<![0-9a-f])[0-9a-f]{{{HEX_DIGITS}}}(?![0-9a-f])")
+_HANDLE = re.compile(rf"(?<![0-9a-f])[0-9a-f]{{{MIN_PREFIX},{HEX_DIGITS}}}(?![0-9a-f])")
 
 T = TypeVar("T")
 
@@ -121,9 +121,16 @@ class Redaction:
         """Return the text redacted, with index entries by their new digests."""
         for needle in self.needles:
             text = text.replace(needle, self.mark)
-        if self.new_digests and len(text) >= HEX_DIGITS:
-            text = _DIGEST.sub(lambda match: self.new_digests.get(match[0], match[0]), text)
+        if self.new_digests and len(text) >= MIN_PREFIX:
+            text = _HANDLE.sub(lambda match: self._new_handle(match[0]), text)
         return text
+
+    def _new_handle(self, handle: str) -> str:
+        """Return the handle of an index entry's redacted data, of as many digits; others as they are."""
+        if len(handle) == HEX_DIGITS:
+            return self.new_digests.get(handle, handle)
+        moved = (new for old, new in self.new_digests.items() if old.startswith(handle))
+        return next(moved, handle)[: len(handle)]
 
     def redact_data(self, data: bytes) -> bytes:
         """Return the bytes redacted, with index entries by their new digests."""
@@ -166,7 +173,14 @@ class Redaction:
                 changed = value if blanked is answer else msgspec.structs.replace(value, answer=blanked)
             case ToolAnswered(digest=digest, recalled=recalled) if {digest, recalled} & self.digests:
                 changed = msgspec.structs.replace(
-                    value, text=self.mark, first_line=self.mark, asked="", intake_note="", images=()
+                    value,
+                    text=self.mark,
+                    first_line=self.mark,
+                    asked="",
+                    intake_note="",
+                    images=(),
+                    about="",
+                    identifiers=(),
                 )
             case AssistantSpoke(calls=calls, short=short):
                 gone = {
@@ -176,7 +190,9 @@ class Redaction:
                 }
                 if gone:
                     blanked_calls = tuple(_masked(call, gone.get(call.id)) for call in calls)
-                    changed = msgspec.structs.replace(value, calls=blanked_calls, verbatim=None)
+                    changed = msgspec.structs.replace(
+                        value, calls=blanked_calls, verbatim=None, identifiers=()
+                    )
             case Attachment(digest=digest) if digest in self.digests:
                 changed = msgspec.structs.replace(value, text=self.mark, label=self.mark, image=None)
         if hasattr(changed, "attachments"):

@@ -11,7 +11,7 @@ import pytest
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.summaries.handover import TITLE
 from helix_desktop.domain.errors import ContextWindowExceeded, DigestUnknown
-from helix_desktop.domain.events.rewrite import SweepMade
+from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.session import MessageQueued, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import HandoverFailed, HandoverMade
 from helix_desktop.domain.messages import ModelInfo, ModelRequest, ModelResponse, TextDelta
@@ -22,6 +22,7 @@ from tests.support.scripted_model import (
     ScriptedModel,
     ScriptedReply,
     WordCounter,
+    replies_in_order,
     text_reply,
     thinking_script,
     tool_call_reply,
@@ -227,19 +228,16 @@ async def test_nothing_leaks_between_sessions() -> None:
 async def test_the_store_does_not_grow_by_duplicates() -> None:
     """The same output a hundred times is one entry; maintaining the window adds only index entries."""
 
-    def reply(request: ModelRequest) -> ScriptedReply:
-        calls = sum(message.role == "assistant" for message in request.messages)
-        if calls >= 40:
-            return text_reply("Done.")
-        return tool_call_reply(("same", {"text": "the same words", "times": 120}), id_prefix="k")
-
-    rig = AgentRig(ScriptedModel(reply))
+    call = ("same", {"text": "the same words", "times": 120})
+    replies = [tool_call_reply(call, id_prefix="k")] * 40
+    rig = AgentRig(ScriptedModel(replies_in_order(*replies, text_reply("Done."))))
     conversation = await rig.begin()
     await conversation.run("Look again and again.")
     answers = rig.events(ToolAnswered)
     assert len(answers) == 40
     assert len({answer.digest for answer in answers}) == 1
-    assert (await rig.store.totals()).entries == 1
+    indexes = {note.index for note in rig.events(FoldMade)}
+    assert (await rig.store.totals()).entries == 1 + len(indexes)
     await rig.assert_consistent()
 
 

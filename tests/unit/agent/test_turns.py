@@ -125,7 +125,7 @@ async def test_a_huge_output_is_previewed() -> None:
     (answer,) = rig.events(ToolAnswered)
     assert not answer.whole
     assert answer.tokens <= rig.workspace.policy.preview_tokens
-    assert answer.digest in answer.text
+    assert answer.digest[:12] in answer.text
     assert len(await rig.store.get(answer.digest)) == answer.size > 20_000
     await rig.assert_consistent()
 

@@ -102,7 +102,7 @@ async def test_the_user_requests_an_extract() -> None:
     lines = choice.text.splitlines()
     assert lines[0] == "[Extract of 1,200 tokens, exit code 1; asked for: the seventh row]"
     assert lines[1] == "big row 7 here"
-    assert lines[2].startswith(bare_marker(rig.tool_answers[0].digest))
+    assert lines[2].startswith(bare_marker(rig.tool_answers[0].digest, POLICY.handle_digits))
     assert rig.updates_of(IntakeProgress)[-2:] == [IntakeProgress("extract", ("c0",)), IntakeProgress("idle")]
     await rig.assert_consistent()
 
@@ -113,7 +113,7 @@ async def test_a_masked_output_takes_its_new_form_and_is_not_swept_again() -> No
     rig = await a_session(policy, STEPS)
     assert rig.events(SweepMade)
     seq, marker = seq_of(rig, "big"), shown_text(rig)
-    assert marker.startswith(bare_marker(rig.tool_answers[0].digest))
+    assert marker.startswith(bare_marker(rig.tool_answers[0].digest, policy.handle_digits))
     await rig.conversation.window.choose_form(seq, "full")
     assert shown_text(rig) == large_output("big")
     later = [tool_call_reply(("say", {"text": "on"}), id_prefix=f"m{number}") for number in range(STEPS)]

@@ -37,9 +37,12 @@ async def test_each_output_of_a_batch_is_committed_in_its_chosen_form() -> None:
     assert rig.forms == [("compact", "agent"), ("preview", "agent"), ("full", "agent")]
     first, two, _, three_ = rig.tool_answers
     assert first.asked == "the third row"
-    assert first.text.splitlines()[1:] == ["one row 2 here", f"{bare_marker(first.digest)} the whole output"]
+    assert first.text.splitlines()[1:] == [
+        "one row 2 here",
+        f"{bare_marker(first.digest, POLICY.handle_digits)} the whole output",
+    ]
     assert "exit code 1" in two.text
-    assert two.text.endswith(f"{bare_marker(two.digest)} the whole output")
+    assert two.text.endswith(f"{bare_marker(two.digest, POLICY.handle_digits)} the whole output")
     assert two.tokens <= POLICY.preview_tokens
     assert three_.text == large_output("three")
     assert (first.whole, two.whole, three_.whole) == (False, False, True)

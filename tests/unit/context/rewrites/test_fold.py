@@ -136,7 +136,7 @@ def test_no_text_can_imitate_a_line_of_the_note(turns: list[tuple[str, str, str]
     assert len(own) == 2 * len(turns)
     assert all(line.startswith(("user: ", "did: ")) for line in own)
     short = fold_note.render_condensed_note(
-        items, "ab" * 32, 3, 400, msgspec.structs.replace(BALANCED, ledger_tokens=0)
+        items, "ab" * 32, 3, 400, 4_000, msgspec.structs.replace(BALANCED, ledger_tokens=0)
     )
     own = [line for line in short.splitlines()[1:] if NOTE_PREFIX.match(line)]
     assert len(own) == len(turns)

@@ -144,9 +144,20 @@ def test_calls_are_described_briefly() -> None:
     )
     text = fold_note.render_fold_note(items_of(UserSpoke("Go.", 1), *events), INDEX, 3)
     last = text.splitlines()[-1]
-    assert last.startswith("did: read_file a.py, …")
-    assert "b.py 8K; run_command make test exit 2" in last
-    assert len(last) < 120
+    path = "deep/" * 20 + "b.py"
+    assert last == f"did: read_file a.py, {path} 8K; run_command make test exit 2"
+
+
+def test_a_path_stands_whole_once_and_then_by_its_last_part() -> None:
+    """Whoever looks for a file finds its path in the note; to repeat it would cost without telling more."""
+    path = "src/package/module.py"
+    events = (
+        spoken_event("Let me look.", "read_file", "read_file"),
+        answered("read_file", path, "c0"),
+        answered("read_file", path, "c1"),
+    )
+    text = fold_note.render_fold_note(items_of(UserSpoke("Go.", 1), *events), INDEX, 2)
+    assert text.splitlines()[-1] == f"did: read_file {path}, module.py"
 
 
 @pytest.mark.parametrize("max_words", [0, 40, 400])
@@ -155,7 +166,7 @@ def test_a_condensed_note_respects_its_limits(max_words: int) -> None:
     long = " ".join(f"word{n}" for n in range(4_000))
     events: list[UserSpoke | AssistantSpoke] = [UserSpoke("Never touch main.", 5), UserSpoke(long, 8_000)]
     events += [spoken_event(f"Step {n}: " + "because of this and that " * 30) for n in range(40)]
-    text = fold_note.render_condensed_note(items_of(*events), INDEX, 7, max_words, POLICY)
+    text = fold_note.render_condensed_note(items_of(*events), INDEX, 7, max_words, 4_000, POLICY)
     assert "user: Never touch main." in text
     assert "user: word0 " in text
     assert text.count("word3999") == 1
@@ -168,7 +179,7 @@ def test_a_condensed_note_without_user_messages() -> None:
     """A policy that keeps no user text keeps none; it is in the index."""
     none = msgspec.structs.replace(POLICY, user_text_tokens=0)
     text = fold_note.render_condensed_note(
-        items_of(UserSpoke("Secret wish.", 5), spoken_event("Yes.")), INDEX, 1, 100, none
+        items_of(UserSpoke("Secret wish.", 5), spoken_event("Yes.")), INDEX, 1, 100, 0, none
     )
     assert "Secret wish." not in text
-    assert INDEX in text
+    assert INDEX[: none.handle_digits] in text

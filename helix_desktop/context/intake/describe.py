@@ -1,0 +1,167 @@
+"""Descriptions: what an output or an argument holds, in a few words, by its kind of content.
+
+They stand in markers, notes, index lines and the cache browser, so that nobody has to open a content to
+know what is in it: source by its definitions, a command by its last telling line, a search by its hits, JSON
+by its keys, a table by its columns.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from itertools import islice
+
+import msgspec
+
+from helix_desktop.domain.text_format import ellipsize, pluralize
+from helix_desktop.domain.tool_call_target import ToolKind, tool_kind
+
+CAP = 90  # characters
+_READ_CHARS = 32_768  # characters of a text that are read, from each end
+_MAX_NAMES = 6
+_MAX_LINES = 400
+_LINE_NUMBER = re.compile(r"\A\s*\d+(?:→|\t|: ?|\| ?)")
+_DEFINITION = re.compile(
+    r"^(?:export |default |public |private |protected |internal |static |final |abstract |async "
+    r"|pub(?:\([a-z]+\))? |unsafe |sealed |data |open |override )*"
+    r"(?:(?:class|def|function\*?|func|fn|interface|struct|enum|trait|type|impl|module|namespace|object"
+    r"|protocol)\s+(?:\([^)]*\)\s*)?|(?:const|let|var)\s+(?=\w+\s*=\s*(?:async\s*)?(?:function|\()))"
+    r"(?P<name>[A-Za-z_$][\w$]*)"
+)
+_HEADING = re.compile(r"^#{1,4}\s+(?P<name>\S.*)")
+_HIT = re.compile(r"^(?P<path>[^\s:][^:\n]*[./][^:\n]*?)[:-]\d+[:-]")
+_PLAIN_PATH = re.compile(r"^[\w.@~+/\\ -]*[./\\][\w.@~+/\\ -]*$")
+_NOT_TELLING = re.compile(
+    r"copyright|licen[cs]e|all rights reserved|^(?:import|from|package|using|use|#include|require|@)\b"
+    r"|^(?:/\*+|\*+/?|//+|#+|--+|=+|-+|\"\"\"|'''|<!--|%+)?\s*$|^#!|^--- Observation ---|^exit code \d+ \("
+    r"|-\*-|^Information about$",
+    re.IGNORECASE,
+)
+_TELLING_END = re.compile(
+    r"\b\d+ (?:passed|failed|errors?|failures?|tests?|warnings?|problems?|skipped|xfailed|xpassed|files?)\b"
+    r"|\b(?:FAIL(?:ED)?|PASS(?:ED)?|OK|BUILD|SUCCESS(?:FUL)?|Traceback|panic:|fatal:|error(?:\[\w+\])?:)"
+    r"|\b[A-Z]\w*(?:Error|Exception)\b"
+)
+_RULE = re.compile(r"^[\s=_*#~.-]+|[\s=_*#~.-]+$")
+_SEPARATORS = (",", "\t", ";", "|")
+
+
+def describe_output(tool: str, text: str, exit_code: int | None = None) -> str:
+    """Return what a tool's output holds, in at most 90 characters; empty if nothing tells."""
+    kind = tool_kind(tool)
+    about = _describe(kind, text)
+    if exit_code is not None:
+        about = f"exit {exit_code}, {about}" if about else f"exit {exit_code}"
+    return ellipsize(about, CAP)
+
+
+def describe_text(text: str) -> str:
+    """Return what a text holds that is no tool's output, such as a file that the agent wrote."""
+    return ellipsize(_describe("read", text), CAP)
+
+
+def _describe(kind: ToolKind, text: str) -> str:
+    match kind:
+        case "command":
+            return _last_telling_line(text)
+        case "search":
+            return _hits(text) or _first_telling_line(text)
+        case "list":
+            return _listing(text) or _first_telling_line(text)
+        case _:
+            return _json_keys(text) or _names(text) or _columns(text) or _first_telling_line(text)
+
+
+def _head_lines(text: str) -> list[str]:
+    lines = text[:_READ_CHARS].split("\n")[:_MAX_LINES]
+    return [_LINE_NUMBER.sub("", line) for line in lines]
+
+
+def _names(text: str) -> str:
+    """Return the top definitions of a source file, or the headings of a document."""
+    lines = _head_lines(text)
+    found = [match for line in lines if (match := _DEFINITION.match(line)) is not None]
+    names = list(dict.fromkeys(match["name"] for match in found))
+    if not names:
+        headings = (match for line in lines if (match := _HEADING.match(line)) is not None)
+        names = list(dict.fromkeys(" ".join(match["name"].split()) for match in headings))
+    return _join(names) if len(names) > 1 or (names and len(lines) > len(names)) else ""
+
+
+def _join(names: Sequence[str]) -> str:
+    shown = ", ".join(ellipsize(name, 40) for name in names[:_MAX_NAMES])
+    return f"{shown}, …" if len(names) > _MAX_NAMES else shown
+
+
+def _json_keys(text: str) -> str:
+    stripped = text[:_READ_CHARS].lstrip()
+    if stripped[:1] not in ("{", "[") or len(text) > _READ_CHARS:
+        return _cut_json_keys(stripped) if stripped[:2] == '{"' else ""
+    try:
+        value = msgspec.json.decode(stripped)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return ""
+    if isinstance(value, dict):
+        return f"JSON: {_join(list(map(str, value)))}" if value else "JSON: {}"
+    first = next((item for item in value if isinstance(item, dict)), None)
+    keys = f" of {_join(list(map(str, first)))}" if first else ""
+    return f"JSON: {pluralize(len(value), 'item')}{keys}"
+
+
+def _cut_json_keys(text: str) -> str:
+    keys = list(dict.fromkeys(re.findall(r'^\s{0,4}"([^"\n]{1,60})"\s*:', text, re.MULTILINE)))
+    return f"JSON: {_join(keys)}" if keys else ""
+
+
+def _columns(text: str) -> str:
+    lines = text[:4096].split("\n", 3)[:3]
+    for separator in _SEPARATORS:
+        counts = {line.count(separator) for line in lines}
+        if len(lines) > 2 and len(counts) == 1 and counts.pop() >= 2:  # noqa: PLR2004 - three columns, three lines
+            names = [name.strip().strip('"') for name in lines[0].split(separator)]
+            if all(name and len(name) <= 40 for name in names):  # noqa: PLR2004 - a column's name
+                return f"columns {_join(names)}"
+    return ""
+
+
+def _hits(text: str) -> str:
+    """Return how many lines a search found in how many files, and the first of these."""
+    lines = [line for line in text[: 4 * _READ_CHARS].split("\n") if line.strip()]
+    hit_paths = [match["path"] for line in lines if (match := _HIT.match(line)) is not None]
+    if hit_paths:
+        files = list(dict.fromkeys(hit_paths))
+        return (
+            f"{pluralize(len(hit_paths), 'line')} in {pluralize(len(files), 'file')}: {', '.join(files[:2])}"
+        )
+    return _listing(text)
+
+
+def _listing(text: str) -> str:
+    lines = [line.strip() for line in text[: 4 * _READ_CHARS].split("\n") if line.strip()]
+    paths = [line for line in lines if _PLAIN_PATH.match(line)]
+    if len(paths) < 2 or len(paths) < len(lines) // 2:  # noqa: PLR2004 - one path is no list
+        return ""
+    return f"{len(paths):,} paths: {', '.join(paths[:2])}"
+
+
+def _is_telling(line: str) -> bool:
+    return any(char.isalnum() for char in line) and _NOT_TELLING.search(line) is None
+
+
+def _first_telling_line(text: str) -> str:
+    lines = [" ".join(line.split()) for line in _head_lines(text)]
+    telling = next(filter(_is_telling, lines), "") or next((line for line in lines if line), "")
+    return f'"{ellipsize(telling, CAP - 2)}"' if telling else ""
+
+
+def _last_telling_line(text: str) -> str:
+    """Return the last line that says how a command ended, else its last line."""
+    lines = [" ".join(line.split()) for line in reversed(text[-_READ_CHARS:].split("\n"))]
+    candidates = list(islice((line for line in lines if _is_telling(line)), 80))
+    line = next((line for line in candidates[:40] if _TELLING_END.search(line)), "") or _first(candidates)
+    plain = _RULE.sub("", line) or line
+    return f'"{ellipsize(plain, CAP - 12)}"' if plain else ""
+
+
+def _first(lines: Iterable[str]) -> str:
+    return next(iter(lines), "")
