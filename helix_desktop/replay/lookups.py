@@ -143,10 +143,9 @@ def median_tokens(tokens: Sequence[int]) -> float:
 
 
 def _without_question(answer: str, questions: Iterable[str]) -> str:
-    """Return an answer without what its first and last line quote of the question."""
-    lines = answer.strip().splitlines()
-    for number in {0, len(lines) - 1} if lines else ():
-        for question in questions:
-            for quoted in (repr(question), f'"{question}"', f"“{question}”", f"`{question}`"):
-                lines[number] = lines[number].replace(quoted, "")
-    return "\n".join(lines)
+    """Return an answer without what its first line quotes of the question."""
+    first, line_end, rest = answer.partition("\n")
+    for question in questions:
+        for quoted in (repr(question), f'"{question}"', f"“{question}”", f"`{question}`"):
+            first = first.replace(quoted, "")
+    return first + line_end + rest

@@ -116,12 +116,12 @@ def test_what_repeats_the_question_is_no_answer() -> None:
         "Nothing for 'src/a.py'.",
         r"No line matches 'src/a\.py'.",
         "",
-        "'src/a.py'\nsrc/a.py",
+        "'src/a.py'\n'src/a.py'",
     ):
         counter.look_up("src/a.py", [])
     LookupCounter(UnmanagedReplay(), MessageTokenCounter(len)).look_up("src/a.py", [])
     assert counter.result == Lookups(4, 1, 0, 0)
-    assert counter.tokens == [len("'src/a.py'\nsrc/a.py")]
+    assert counter.tokens == [len("'src/a.py'\n'src/a.py'")]
 
 
 def test_the_real_tools_answer() -> None:
