@@ -1,6 +1,6 @@
 """Measure the way back: whether one call brings what the next call uses and the window does not hold.
 
-From each recording 40 uses of identifiers are drawn by hash, the same ones under every policy. Where such an
+From each recording 120 uses of identifiers are drawn by hash, the same ones under every policy. Where such an
 identifier is not in the request, it is looked up with one call of the real tools, by a rule that an agent can
 follow who sees nothing but the request:
 
@@ -32,8 +32,8 @@ from helix_desktop.replay.coverage import IdentifierUse, occurs_in
 from helix_desktop.replay.message_tokens import MessageTokenCounter
 from helix_desktop.replay.ports import Replay
 
-SAMPLE = 40
-"""Uses drawn per recording: an eighth of them is outside a balanced window; a look-up takes 10 ms."""
+SAMPLE = 120
+"""Uses drawn per recording: a thirtieth of them is outside a balanced window; a look-up takes 10 ms."""
 
 SEARCH_TOOL = "search_cached_content"
 _MARKER = re.compile(rf'{RECALL_TOOL}\(\\?"([0-9a-f]{{{MIN_PREFIX},{HEX_DIGITS}}})')
@@ -60,7 +60,7 @@ class Lookups(msgspec.Struct, frozen=True):
 
 
 def draw_sample(uses: Sequence[Sequence[IdentifierUse]]) -> set[tuple[int, str]]:
-    """Return up to 40 uses of a recording by number of model call, from 1, and identifier."""
+    """Return up to 120 uses of a recording by number of model call, from 1, and identifier."""
     pairs = ((call, use.name) for call, of_call in enumerate(uses, 1) for use in of_call)
     return set(heapq.nsmallest(SAMPLE, pairs, key=_draw))
 
