@@ -50,6 +50,7 @@ class Session:
         """
         self.id = session_id
         self.log, self.transcript = log, transcript
+        self._ahead: Transcript | None = None
         self.ratios = dict(ratios or {})
         self.settings = settings
         self._store, self._clock, self._scope = store, clock, scope
@@ -106,10 +107,7 @@ class Session:
             now = self._clock()
             first = self.transcript.last_seq + 1
             recorded = [RecordedEvent(first + n, now, event) for n, event in enumerate(events)]
-            next_state = self.transcript.fork()
-            for recorded_event in recorded:
-                next_state.apply(recorded_event)
-            summary = self._summary(next_state, now)
+            summary = self._summary(self._state_after(recorded), now)
             await self._store.commit(Commit(self.id, recorded, contents, recalls, summary))
             for recorded_event in recorded:
                 self.transcript.apply(recorded_event)
@@ -118,6 +116,18 @@ class Session:
         for recorded_event in recorded:
             self.publish(EventRecorded(recorded_event))
         return recorded
+
+    def _state_after(self, recorded: Sequence[RecordedEvent]) -> Transcript:
+        """Return the state after events that are not durable yet, and so not applied to the transcript.
+
+        It is a second transcript, kept in step: to copy the first for each batch costs ever more. After
+        the store refused something, that stands in it, and it is copied anew.
+        """
+        if self._ahead is None or self._ahead.last_seq != self.transcript.last_seq:
+            self._ahead = self.transcript.fork()
+        for recorded_event in recorded:
+            self._ahead.apply(recorded_event)
+        return self._ahead
 
     def _summary(self, state: Transcript, now_ms: int) -> SessionSummary:
         """Return the session's summary for the session list, with usage counted as the gauge counts it."""

@@ -11,6 +11,7 @@ from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.session import INTERRUPTED
 from helix_desktop.agent.session_updates import ErrorRaised, EventRecorded
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
+from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.events.rewrite import SweepMade, Undone
 from helix_desktop.domain.events.session import (
@@ -166,6 +167,13 @@ async def test_a_full_disk_is_reported_and_nothing_is_half_applied() -> None:
         rig.model.script = replies_in_order()
         assert (await rig.conversation.run("Go on.")).how == "done"
         await rig.assert_consistent()
+        (summary,) = await rig.store.sessions()
+        state = Transcript(session.log)
+        assert (summary.events, summary.messages) == (state.last_seq, len(state.items))
+        assert (summary.spent, summary.used) == (
+            state.spending.tokens,
+            rig.conversation.window.measure()[1].used,
+        )
         calls = [call.id for answer in rig.events(AssistantSpoke) for call in answer.calls]
         assert sorted(calls) == sorted(event.call_id for event in rig.events(ToolAnswered))
 
