@@ -10,15 +10,22 @@ from dataclasses import dataclass, field
 from helix_desktop.context.summaries.index_entry import HEAD
 from helix_desktop.domain.errors import StoreError
 from helix_desktop.domain.store.content_reader import ContentReader
-from helix_desktop.domain.unicode_safety import is_hidden
 from helix_desktop.tools.cache.covered import CoveredEntry
 from helix_desktop.tools.cache.line_matches import LineMatch, PlainPattern, match_lines, plain_pattern
+from helix_desktop.tools.cache.surroundings import (
+    MAX_LINE,
+    WIDEST,
+    Surroundings,
+    clean_line,
+    lines_if_small,
+)
 from helix_desktop.tools.process.ripgrep import Ripgrep
 
 _BATCH_BYTES, _BATCH_TEXTS = 2 * 1024 * 1024, 1_000  # matched at once: a run of ripgrep takes 10 ms
 _MAX_RANKED = 100  # matching lines of one content, from the first, of which the best are taken
 _MAX_SPOTS = 5  # lines of one content that an answer can hold
-_MAX_LINE, _BEFORE = 200, 60  # characters of a line, and how many of them before the match
+_BEFORE = 60  # bytes of a long line before the match
+_RAW_LINE = 1_000  # bytes of a line beside a match
 _BINARY_CHECK = 8_192  # bytes that are checked for a NUL
 _INDEX_HEAD = HEAD.encode()
 _DEFINITION = re.compile(
@@ -29,25 +36,46 @@ _DEFINITION = re.compile(
 
 @dataclass(frozen=True)
 class Spot:
-    """A matching line as text, with its number and its context; `key` is what makes it equal to another."""
+    """A matching line: its number, its text for an answer, its bytes, and the lines before and after it."""
 
     number: int
-    rows: tuple[str, ...]
-    key: bytes
+    text: str
+    line: bytes
+    before: tuple[bytes, ...] = ()
+    after: tuple[bytes, ...] = ()
+
+    def key(self, around: Surroundings) -> object:
+        """Return what makes it equal to another one with these surroundings."""
+        before = self.before[len(self.before) - around.before :] if around.before else ()
+        return self.line, before, self.after[: around.after]
+
+    def row(self, offset: int) -> bytes | None:
+        """Return the line `offset` lines from it; None if there is none, or it is too far."""
+        if offset < 0:
+            return self.before[offset] if -offset <= len(self.before) else None
+        if offset == 0:
+            return self.line
+        return self.after[offset - 1] if offset <= len(self.after) else None
 
 
 @dataclass(frozen=True)
 class EntryHit:
-    """A covered entry that matches: its best spots, and how many of its lines match.
+    """A covered entry that matches: its best spots, and the numbers of all lines that match, up to a limit.
 
     Without spots only its description matches. `has_words` is True if one of the spots has the pattern as
-    whole words, not as a part of longer ones.
+    whole words, not as a part of longer ones. `whole` has all lines of a small content.
     """
 
     entry: CoveredEntry
     spots: tuple[Spot, ...]
-    count: int
+    numbers: frozenset[int] = frozenset()
     has_words: bool = False
+    whole: tuple[bytes, ...] = ()
+
+    @property
+    def count(self) -> int:
+        """Return how many of its lines match."""
+        return len(self.numbers)
 
 
 @dataclass
@@ -129,7 +157,7 @@ def _hits(
         if lines:
             hits.append(_hit(entry, data, lines, plain, context))
         elif in_name:
-            hits.append(EntryHit(entry, (), 0))
+            hits.append(EntryHit(entry, (), whole=lines_if_small(data)))
     return hits
 
 
@@ -149,61 +177,36 @@ def _hit(
         return not has_words(match), not _DEFINITION.match(data, match.start, match.end)
 
     best = sorted(matches[:_MAX_RANKED], key=rank)[:_MAX_SPOTS]
-    return EntryHit(entry, _spots(data, best, context), len(matches), has_words(best[0]))
+    lines = max(context, WIDEST)
+    spots = tuple(_spot(data, match, lines) for match in sorted(best, key=lambda match: match.number))
+    numbers = frozenset(match.number for match in matches)
+    return EntryHit(entry, spots, numbers, has_words(best[0]), lines_if_small(data))
 
 
-def _spots(data: bytes, matches: Sequence[LineMatch], context: int) -> tuple[Spot, ...]:
-    """Return lines in their order, without those that stand in the context of another."""
-    spots: list[Spot] = []
-    covered_to = 0
-    for match in sorted(matches, key=lambda match: match.number):
-        if spots and match.number <= covered_to:
-            continue  # it stands in the context of the line before
-        rows = [*_rows_before(data, match, context, covered_to), _row(data, match)]
-        after = _rows_after(data, match, context)
-        covered_to = match.number + len(after)
-        spots.append(Spot(match.number, (*rows, *after), data[match.start : match.end].strip()))
-    return tuple(spots)
-
-
-def _row(data: bytes, match: LineMatch) -> str:
-    return f"{match.number}:{excerpt(data, match)}"
-
-
-def _rows_before(data: bytes, match: LineMatch, context: int, covered_to: int) -> list[str]:
-    rows: list[str] = []
+def _spot(data: bytes, match: LineMatch, lines: int) -> Spot:
+    """Return a matching line with up to so many lines before and after it."""
+    before, after = list[bytes](), list[bytes]()
     end = match.start - 1
-    for number in range(match.number - 1, max(covered_to, match.number - 1 - context), -1):
+    while end >= 0 and len(before) < lines:
         start = data.rfind(b"\n", 0, end) + 1
-        rows.append(f"{number}-{_clean(data[start:end])}")
+        before.append(data[start : min(end, start + _RAW_LINE)])
         end = start - 1
-    return rows[::-1]
-
-
-def _rows_after(data: bytes, match: LineMatch, context: int) -> list[str]:
-    rows: list[str] = []
     start = match.end + 1
-    for number in range(match.number + 1, match.number + 1 + context):
-        if start >= len(data):
-            break
+    while start < len(data) and len(after) < lines:
         end = data.find(b"\n", start)
         end = len(data) if end < 0 else end
-        rows.append(f"{number}-{_clean(data[start:end])}")
+        after.append(data[start : min(end, start + _RAW_LINE)])
         start = end + 1
-    return rows
+    line = data[match.start : match.end].strip()
+    return Spot(match.number, excerpt(data, match), line, tuple(reversed(before)), tuple(after))
 
 
 def excerpt(data: bytes, match: LineMatch) -> str:
-    """Return a matching line, or the part of a long one around its match."""
-    if match.end - match.start <= _MAX_LINE:
-        return _clean(data[match.start : match.end])
+    """Return a matching line, or the part of a long one around its match with where it begins."""
+    if match.end - match.start <= MAX_LINE:
+        return clean_line(data[match.start : match.end])
     first = max(match.start, match.match_at - _BEFORE)
-    before = "…" if first > match.start else ""
-    return before + _clean(data[first : match.end])
-
-
-def _clean(line: bytes) -> str:
-    """Return a line for an answer, at most 200 characters, with a mark for each hidden one."""
-    text = line[: 4 * _MAX_LINE].decode("utf-8", "ignore").rstrip().replace("\t", " ")
-    cut = text if len(text) <= _MAX_LINE else f"{text[:_MAX_LINE]}…"
-    return cut if cut.isprintable() else "".join("\ufffd" if is_hidden(sign) else sign for sign in cut)
+    if first == match.start:
+        return clean_line(data[first : match.end])
+    char = len(data[match.start : first].decode("utf-8", "ignore"))
+    return f"[start_char={char}] …{clean_line(data[first : match.end])}"

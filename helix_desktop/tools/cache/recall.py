@@ -27,13 +27,16 @@ from helix_desktop.tools.cache.paging import (
 )
 from helix_desktop.tools.cache.recall_arguments import RecallArguments
 from helix_desktop.tools.cache.recall_covered import CoverageRecall, RecallLimits
-from helix_desktop.tools.cache.regex_lines import find_lines
+from helix_desktop.tools.cache.regex_lines import LineMatches, find_lines
 from helix_desktop.tools.errors import store_errors_as_tool_errors
 from helix_desktop.tools.process.ripgrep import Ripgrep
 from helix_desktop.tools.tool import UnguardedTool
 
 PAGE_TOKENS = 4_000  # paged recalls matter once recalls are frequent
 _CONTEXT_LINES = 2
+_WIDER_CONTEXTS = (4, 15)  # lines, as long as they fit _WIDE_TOKENS; the last one has all of a small content
+_WIDE_TOKENS = 600
+_FEW_MATCHES = 20  # lines
 
 
 class RecallCachedContent(UnguardedTool[RecallArguments]):
@@ -109,8 +112,7 @@ class RecallCachedContent(UnguardedTool[RecallArguments]):
         """Return the matching lines; empty if the whole content has none."""
         first, last = _line_range(lines, args)
         query = f"{args.pattern!r} in lines {first}-{last}"
-        context = _CONTEXT_LINES if args.context is None else args.context
-        matches = await find_lines(self._ripgrep, _part(lines, first, last), first, args.pattern, context)
+        matches = await self._find_lines(_part(lines, first, last), first, args)
         if not matches.count:
             is_all = not (args.start_line or args.end_line)
             return "" if is_all else f"{head} · no line matches {query}."
@@ -125,6 +127,20 @@ class RecallCachedContent(UnguardedTool[RecallArguments]):
         over_text = "" if matches.is_complete else "over "
         count_text = f"{over_text}{pluralize(matches.count, 'matching line')}"
         return f"{head} · {count_text} for {query}.{next_text}\n{page.text}"
+
+    async def _find_lines(self, lines: list[str], first: int, args: RecallArguments) -> LineMatches:
+        """Return the matching lines with those around them: more than two if that costs little."""
+        context = _CONTEXT_LINES if args.context is None else args.context
+        matches = await find_lines(self._ripgrep, lines, first, args.pattern, context)
+        if args.context is not None or not 0 < matches.count <= _FEW_MATCHES:
+            return matches
+        max_tokens = min(args.max_tokens or _WIDE_TOKENS, _WIDE_TOKENS)
+        for wider in _WIDER_CONTEXTS:
+            wide = await find_lines(self._ripgrep, lines, first, args.pattern, wider)
+            if sum(await self._count_tokens([row.text for row in wide.lines])) > max_tokens:
+                break
+            matches = wide
+        return matches
 
 
 def _line_range(lines: Sequence[str], args: RecallArguments) -> tuple[int, int]:

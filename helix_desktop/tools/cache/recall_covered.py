@@ -22,11 +22,12 @@ from helix_desktop.tools.cache.covered import (
     session_coverage,
 )
 from helix_desktop.tools.cache.entry_search import EntrySearch, EntrySearcher
+from helix_desktop.tools.cache.fill_answer import AnswerWriter
 from helix_desktop.tools.cache.handles import EntryRange
-from helix_desktop.tools.cache.hit_groups import MAX_GROUPS, group_hits, render_groups
 from helix_desktop.tools.cache.origins import SHORT_DIGITS, Origin, Origins
 from helix_desktop.tools.cache.paging import Paginator, split_lines
 from helix_desktop.tools.cache.recall_arguments import RecallArguments
+from helix_desktop.tools.cache.surroundings import widths
 from helix_desktop.tools.process.ripgrep import Ripgrep
 
 _MAX_BYTES = 4 * 1024 * 1024  # bytes of outputs that are read for a range of entries
@@ -121,15 +122,13 @@ class CoverageRecall:
         is_partial = bool(search.skipped or coverage.unreadable)
         if not search.hits:
             return _Answer("\n".join([f"{opening}{quote} is nowhere in it", *notes]), is_partial)
-        groups = await asyncio.to_thread(group_hits, search.hits)
         lines = pluralize(sum(hit.count or 1 for hit in search.hits), "line")
         places = pluralize(len(search.hits), "place")
         head = "\n".join([f"{opening}{lines} for {quote} in {places}, newest first", *notes])
         (head_tokens,) = await self._count_tokens([f"{head}\n"])
         budget = max(1, (args.max_tokens or self._limits.search_tokens) - head_tokens)
-        group_origins = [await self._origin_of(group.hit.entry, origins) for group in groups[:MAX_GROUPS]]
-        body = await render_groups(groups, group_origins, budget, self._count_tokens)
-        return _Answer(f"{head}\n{body}", True)
+        writer = AnswerWriter(budget, self._count_tokens, lambda entry: self._origin_of(entry, origins))
+        return _Answer(f"{head}\n{await writer.write(search.hits, widths(args.context))}", True)
 
     async def _origin_of(self, entry: CoveredEntry, origins: Origins) -> Origin:
         if origins.is_of_caller(entry.session):

@@ -117,17 +117,22 @@ async def test_a_pattern_on_an_index_finds_what_older_indexes_cover_in_one_call(
     index = await rig.make_index(newest - 1, last, middle)
     assert await rig.recall(index[:12], pattern="read_gauge") == (
         f"Recalled {index[:12]} · index of e2-e10 · 6 lines for 'read_gauge' in 3 places, newest first\n"
-        f"{digest_of(NEWER)[:12]} e6 read_file src/gauge.py, 96 B, 21 Nov 14:38: "
-        f"(the same in {digest_of(FILE)[:12]} e3)\n"
-        "3:def read_gauge(name):\n"
+        f"{digest_of(NEWER)[:12]} e6 read_file src/gauge.py, 96 B, 21 Nov 14:38:\n"
+        "1-import os\n2-\n3:def read_gauge(name):\n4-    return name\n5-\n"
         "6:# read_gauge is tested\n"
         "7:print(read_gauge('x'))\n"
         "e4 user, 21 Nov 14:36:\n"
         "1:Rename read_gauge, please.\n"
-        "2:read_gauge is a bad name."
+        "2:read_gauge is a bad name.\n"
+        f"{digest_of(FILE)[:12]} e3 read_file src/gauge.py, 49 B, 21 Nov 14:35:\n"
+        "1-import os\n2-\n3:def read_gauge(name):\n4-    return name"
+    )
+    matches_only = await rig.recall(index[:12], pattern="read_gauge", context=0)
+    assert (
+        f"21 Nov 14:38: (the same in {digest_of(FILE)[:12]} e3)\n3:def read_gauge(name):\n6:" in matches_only
     )
     in_name = await rig.recall(index[:12], pattern=r"gauge\.py")
-    assert f"{digest_of(NEWER)[:12]} e6 read_file src/gauge.py, 96 B, 21 Nov 14:38\n" in in_name
+    assert f"{digest_of(NEWER)[:12]} e6 read_file src/gauge.py, 96 B, 21 Nov 14:38:\n1-import os\n" in in_name
     assert 'e5 call: read_file {"path": "src/gauge.py"}' in in_name
     nothing = await rig.recall(index, pattern="zebra")
     assert nothing.endswith("· 'zebra' is nowhere in it, nor in this session.")

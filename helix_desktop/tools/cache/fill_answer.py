@@ -1,0 +1,124 @@
+"""The answer to a pattern on an index, in few tokens: the best lines first, then what stands around them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from helix_desktop.domain.tools import CountTokens
+from helix_desktop.tools.cache.covered import CoveredEntry
+from helix_desktop.tools.cache.entry_search import EntryHit
+from helix_desktop.tools.cache.hit_groups import MAX_NAMED, HitGroup, group_hits, group_text, handle
+from helix_desktop.tools.cache.origins import Origin
+from helix_desktop.tools.cache.surroundings import Surroundings
+
+_MAX_GROUPS = 40  # groups whose tokens are counted: more never fit
+_SPOTS = 3  # lines of one group, as long as others have none
+_FIRST_SHARE = 0.7  # of the tokens for the first line of each group, the rest for further lines
+_Block = list[Sequence[str]]
+
+
+class AnswerWriter:
+    """Writes hits in at most `max_tokens`, with the widest surroundings that fit."""
+
+    def __init__(
+        self,
+        max_tokens: int,
+        count_tokens: CountTokens,
+        origin_of: Callable[[CoveredEntry], Awaitable[Origin]],
+    ) -> None:
+        """`origin_of` tells where an entry arose."""
+        self._max_tokens, self._count_tokens, self._origin_of = max_tokens, count_tokens, origin_of
+        self._tokens: dict[str, int] = {}
+        self._origins: dict[CoveredEntry, Origin] = {}
+
+    async def write(self, hits: Sequence[EntryHit], widths: Sequence[Surroundings]) -> str:
+        """Return the hits; with the first of `widths` what does not fit is named or counted at the end.
+
+        A wider one is taken while all of the answer fits; then for single groups, as long as what they stand
+        for is the same in it.
+        """
+        groups = group_hits(hits, widths[0])
+        blocks = await self._blocks(groups[:_MAX_GROUPS], widths[0])
+        size = self._size(blocks)
+        if size > self._max_tokens or len(groups) > _MAX_GROUPS:
+            return self._best_lines(groups, blocks)
+        left = list(widths[1:])
+        while left:
+            wider = group_hits(hits, left[0])
+            wider_blocks = await self._blocks(wider[:_MAX_GROUPS], left[0])
+            wider_size = self._size(wider_blocks)
+            if wider_size > self._max_tokens or len(wider) > _MAX_GROUPS:
+                break
+            groups, blocks, size = wider, wider_blocks, wider_size
+            left.pop(0)
+        for width in left:
+            size = await self._widen_some(groups, blocks, width, size)
+        return _text(blocks)
+
+    async def _widen_some(
+        self, groups: Sequence[HitGroup], blocks: list[_Block], width: Surroundings, size: int
+    ) -> int:
+        """Widen the groups that still fit, in their order; return the tokens of all."""
+        for place, group in enumerate(groups):
+            if not group.is_same_within(width):
+                continue
+            (wider,) = await self._blocks([group], width)
+            more = self._size([wider]) - self._size([blocks[place]])
+            if size + more <= self._max_tokens:
+                blocks[place], size = wider, size + more
+        return size
+
+    async def _blocks(self, groups: Sequence[HitGroup], around: Surroundings) -> list[_Block]:
+        """Return the groups as text, with the tokens of each line counted."""
+        blocks = []
+        for group in groups:
+            entry = group.hit.entry
+            if entry not in self._origins:
+                self._origins[entry] = await self._origin_of(entry)
+            blocks.append(group_text(group, self._origins[entry], around))
+        new = {line for block in blocks for part in block for line in part} - self._tokens.keys()
+        lines = sorted(new)
+        counts = await self._count_tokens([f"{line}\n" for line in lines]) if lines else []
+        self._tokens.update(zip(lines, counts, strict=True))
+        return blocks
+
+    def _size(self, blocks: Sequence[_Block]) -> int:
+        return sum(self._tokens[line] for block in blocks for part in block for line in part)
+
+    def _best_lines(self, groups: Sequence[HitGroup], blocks: Sequence[_Block]) -> str:
+        """Return the first lines of as many groups as fit, then further lines, and what is left out."""
+        sizes = [[sum(self._tokens[line] for line in part) for part in block] for block in blocks]
+        left = self._max_tokens - 12 * min(len(groups), MAX_NAMED + 1)
+        first_left = left * _FIRST_SHARE
+        parts = [0] * len(blocks)  # how many parts of each block are in the answer: the first has its name
+        for place, size in enumerate(sizes):
+            cost = sum(size[:2])
+            if place and cost > first_left:
+                break
+            parts[place], left, first_left = min(2, len(size)), left - cost, first_left - cost
+        for depth in (*range(2, _SPOTS + 1), *range(_SPOTS + 1, 1 + max(map(len, blocks), default=0))):
+            for place, size in enumerate(sizes):
+                if parts[place] == depth < len(size) and size[depth] <= left:
+                    parts[place], left = depth + 1, left - size[depth]
+        fitting = [self._fit(block[: parts[place]]) for place, block in enumerate(blocks) if parts[place]]
+        return "\n".join([_text(fitting), *_rest([group.hit for group in groups[len(fitting) :]])])
+
+    def _fit(self, block: _Block) -> _Block:
+        """Return as many lines of a block as fit the whole answer; one at least."""
+        lines = [line for part in block for line in part]
+        while len(lines) > 1 and sum(self._tokens[line] for line in lines) > self._max_tokens:
+            lines.pop()
+        return [lines]
+
+
+def _text(blocks: Sequence[_Block]) -> str:
+    return "\n".join(line for block in blocks for part in block for line in part)
+
+
+def _rest(hits: Sequence[EntryHit]) -> list[str]:
+    """Return the line that names what did not fit."""
+    if not hits:
+        return []
+    handles = ", ".join(f"{handle(hit)} ({hit.count})" for hit in hits[:MAX_NAMED])
+    more = f" and {len(hits) - MAX_NAMED} more" if len(hits) > MAX_NAMED else ""
+    return [f"Also in {handles}{more}."]

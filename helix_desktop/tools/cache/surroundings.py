@@ -1,0 +1,70 @@
+"""How much of a content stands around its matching lines in an answer: what is left of the tokens decides.
+
+The facts that are looked for stand beside the words that find them: below `case "medium":`, in the list that
+a constructor opens. A line more costs a few tokens, another call a whole window.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from helix_desktop.domain.unicode_safety import is_hidden
+
+MAX_LINE = 200  # characters of a line in an answer
+_SMALL_LINES, _SMALL_BYTES = 15, 1_200  # either makes a content small; the bytes are about 300 tokens
+_MAX_SMALL_BYTES = 4_000  # bytes; few lines may be long ones
+_TINY_LINES, _TINY_BYTES = 10, 400  # the bytes are about 100 tokens
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """The lines `before` and `after` each matching one; with `whole` all lines of a small content."""
+
+    before: int
+    after: int
+    whole: bool = False
+
+
+WIDER = (
+    Surroundings(0, 1),
+    Surroundings(1, 2),
+    Surroundings(2, 4),
+    Surroundings(2, 4, whole=True),
+)
+"""What an answer with tokens left is widened to, one after the other."""
+WIDEST = 4  # lines before or after
+
+
+def widths(context: int | None) -> list[Surroundings]:
+    """Return the surroundings to try, the first one in any case; a `context` of 0 that is asked for stays."""
+    if context == 0:
+        return [Surroundings(0, 0)]
+    least = context or 0
+    wider = [Surroundings(max(least, each.before), max(least, each.after), each.whole) for each in WIDER]
+    return list(dict.fromkeys((Surroundings(least, least), *wider)))
+
+
+def lines_if_small(data: bytes) -> tuple[bytes, ...]:
+    """Return the lines of a content that is small enough to stand in an answer whole; else none."""
+    if len(data) > _MAX_SMALL_BYTES:
+        return ()
+    lines = split_content(data)
+    return tuple(lines) if len(lines) <= _SMALL_LINES or len(data) <= _SMALL_BYTES else ()
+
+
+def split_content(data: bytes) -> list[bytes]:
+    """Return the lines of a content, without the empty one behind the last line end."""
+    lines = data.split(b"\n")
+    return lines[:-1] if lines[-1] == b"" else lines
+
+
+def is_tiny(lines: tuple[bytes, ...]) -> bool:
+    """Return True if a content says less than the line that names it: it is always whole in an answer."""
+    return 0 < len(lines) <= _TINY_LINES and sum(map(len, lines)) <= _TINY_BYTES
+
+
+def clean_line(line: bytes) -> str:
+    """Return a line for an answer, at most 200 characters, with a mark for each hidden one."""
+    text = line[: 4 * MAX_LINE].decode("utf-8", "ignore").rstrip().replace("\t", " ")
+    cut = text if len(text) <= MAX_LINE else f"{text[:MAX_LINE]}…"
+    return cut if cut.isprintable() else "".join("\ufffd" if is_hidden(sign) else sign for sign in cut)
