@@ -34,7 +34,7 @@ from helix_desktop.context.summaries.handover import (
     user_text_seqs,
 )
 from helix_desktop.context.summaries.handover_fallback import extractive_handover
-from helix_desktop.context.summaries.index_entry import build_index_entry
+from helix_desktop.context.summaries.index_entry import build_index_entry, index_content
 from helix_desktop.context.summaries.summary_check import accept_sections, summary_input
 from helix_desktop.context.summaries.summary_task import SummaryTask, handover_task
 from helix_desktop.context.summaries.transcript_lines import transcript_lines
@@ -47,8 +47,6 @@ from helix_desktop.domain.events.rewrite import SweepMade
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, SweepReason
 from helix_desktop.domain.events.session import Event, RecordedEvent
 from helix_desktop.domain.events.summary import HandoverFailed, HandoverMade, Section
-from helix_desktop.domain.store.entries import Content
-from helix_desktop.domain.text_format import first_line
 from helix_desktop.domain.user_text import TextContext
 
 _text = TextContext("Agent")
@@ -304,12 +302,8 @@ class Compactor:
         """Run the third phase: build the index, check against the current log, record all at once."""
         self._publish_phase("write")
         text, entries = build_index_entry(self._runtime.transcript, 0, event.upto, event.kept)
-        index = text.encode("utf-8", "surrogatepass")
-        index_tokens = await self._runtime.count_tokens(text)
-        indexed_event = msgspec.structs.replace(event, index=digest_of(index), index_entries=entries)
-        content = Content(
-            indexed_event.index, index, "handover", f"e{event.upto}", first_line(text), index_tokens, "index"
-        )
+        content = index_content(text, "handover", f"e{event.upto}")
+        indexed_event = msgspec.structs.replace(event, index=content.digest, index_entries=entries)
         await self._runtime.session.record_decided(
             lambda: self._events_to_record(indexed_event, previous_seq), [content]
         )

@@ -12,11 +12,10 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.summaries.continued_handover import continued_handover, continued_title
 from helix_desktop.context.summaries.handover import render_handover
-from helix_desktop.context.summaries.index_entry import HEAD
+from helix_desktop.context.summaries.index_entry import index_content
 from helix_desktop.domain.events.session import Event, SessionStarted
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.store.entries import Content
-from helix_desktop.domain.text_format import first_line
 
 
 async def continuation(
@@ -37,12 +36,8 @@ async def continuation(
     event, index_text = await asyncio.to_thread(
         continued_handover, transcript, session, seq, policy, window, handover
     )
-    tokens, index_tokens = await counter.count([render_handover(event, ()), index_text])
+    (tokens,) = await counter.count([render_handover(event, ())])
     quoted = sum(quote.tokens for quote in event.quotes)
     event = msgspec.structs.replace(event, tokens=tokens, after=tokens + quoted)
-    contents: tuple[Content, ...] = ()
-    if index_text:
-        data = index_text.encode("utf-8", "surrogatepass")
-        label = f"e{transcript.last_seq}"
-        contents = (Content(event.index, data, "handover", label, first_line(HEAD), index_tokens, "index"),)
+    contents = (index_content(index_text, "handover", f"e{transcript.last_seq}"),) if index_text else ()
     return (SessionStarted(continued_title(transcript.title, titles)), event), contents

@@ -21,7 +21,7 @@ from helix_desktop.context.summaries.coverage_check import (
     covered_facts,
 )
 from helix_desktop.context.summaries.handover import user_text_budget, whole_texts
-from helix_desktop.context.summaries.index_entry import build_index_entry
+from helix_desktop.context.summaries.index_entry import build_index_entry, index_content
 from helix_desktop.context.summaries.observation import EventRange
 from helix_desktop.context.summaries.summary_check import accept_observations, reflection_input, summary_input
 from helix_desktop.context.summaries.transcript_lines import transcript_lines
@@ -36,8 +36,6 @@ from helix_desktop.domain.events.summary import (
     ObservationsFailed,
     ObservationsMade,
 )
-from helix_desktop.domain.store.entries import Content
-from helix_desktop.domain.text_format import first_line
 from helix_desktop.domain.user_text import TextContext, verbatim
 
 _text = TextContext("Agent")
@@ -259,13 +257,10 @@ class Observer:
         """Run the third phase: build index and count, and record if the input is still current."""
         transcript = self._runtime.transcript
         text, entries = build_index_entry(transcript, event.after, event.upto)
-        index = text.encode("utf-8", "surrogatepass")
-        event = msgspec.structs.replace(event, index=digest_of(index), index_entries=entries)
-        rendered = observation.render_generation(event, transcript)
-        tokens, index_tokens = await self._runtime.counter.count([rendered, text])
+        content = index_content(text, "observations", f"e{event.after + 1}-e{event.upto}")
+        event = msgspec.structs.replace(event, index=content.digest, index_entries=entries)
+        tokens = await self._runtime.count_tokens(observation.render_generation(event, transcript))
         event = msgspec.structs.replace(event, tokens=tokens)
-        label, head = f"e{event.after + 1}-e{event.upto}", first_line(text)
-        content = Content(event.index, index, "observations", label, head, index_tokens, "index")
         recorded = await self._runtime.session.record_decided(
             lambda: self._events_to_record(event), [content]
         )

@@ -18,18 +18,15 @@ from helix_desktop.context.rewrites.fold import FoldPlan
 from helix_desktop.context.rewrites.sweep import MIN_PROTECTED_STEPS, SweepPlan
 from helix_desktop.context.summaries import observation
 from helix_desktop.context.summaries.handover import user_text_budget
-from helix_desktop.context.summaries.index_entry import HEAD, build_index_entry
+from helix_desktop.context.summaries.index_entry import build_index_entry, index_content
 from helix_desktop.context.summaries.observation import EventRange
 from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage
 from helix_desktop.context.window.window import Projector, PromptFrame, Window, project
-from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.rewrite_kinds import PlacementReason, SweepReason
 from helix_desktop.domain.events.session import Event, RecordedEvent, ToolAnswered
 from helix_desktop.domain.events.summary import ObservationsPlaced
 from helix_desktop.domain.identifiers import identifiers_in
-from helix_desktop.domain.store.entries import Content
-from helix_desktop.domain.text_format import first_line
 
 
 class WindowRewriter:
@@ -169,12 +166,11 @@ class WindowRewriter:
         transcript = self._runtime.transcript
         rewrite_seq = transcript.last_rewrite_seq
         text, entries = build_index_entry(transcript, fold_plan.after, fold_plan.upto)
-        data = text.encode("utf-8", "surrogatepass")
-        digest = digest_of(data)
+        content = index_content(text, "fold", f"e{fold_plan.after + 1}-e{fold_plan.upto}")
         items = transcript.between(fold_plan.after, fold_plan.upto)
-        note = note_text(fold_plan, items, digest, entries, policy, window)
+        note = note_text(fold_plan, items, content.digest, entries, policy, window)
         anchors = self._fold_anchors(fold_plan, policy, note)
-        tokens, index_tokens, anchor_tokens = await self._runtime.counter.count([note, text, f"\n{anchors}"])
+        tokens, anchor_tokens = await self._runtime.counter.count([note, f"\n{anchors}"])
         anchor_tokens = anchor_tokens if anchors else 0
         saved = fold.tokens_freed(transcript, fold_plan, tokens) - anchor_tokens
         if saved <= 0:
@@ -185,7 +181,7 @@ class WindowRewriter:
             fold_plan.upto,
             note,
             tokens,
-            digest,
+            content.digest,
             entries,
             steps,
             saved,
@@ -193,8 +189,6 @@ class WindowRewriter:
             anchors,
             anchor_tokens,
         )
-        label = f"e{fold_plan.after + 1}-e{fold_plan.upto}"
-        content = Content(digest, data, "fold", label, first_line(HEAD), index_tokens, "index")
 
         def decide() -> list[Event]:
             return (

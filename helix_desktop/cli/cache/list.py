@@ -140,7 +140,8 @@ async def resolve_session(session_prefix: str, workspace: OpenWorkspace) -> str:
 
 
 def _entry_line(entry: CacheEntry) -> str:
-    tokens = tr("{tokens} tokens", tokens=f"{format_integer(entry.tokens):>9}")
+    count = ("≈ " if entry.is_estimated else "") + format_integer(entry.tokens)
+    tokens = tr("{tokens} tokens", tokens=f"{count:>9}")
     return f"{entry.digest}  {format_size(entry.size):>8}  {tokens}  {content_name(entry)}".rstrip()
 
 

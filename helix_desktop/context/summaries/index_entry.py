@@ -7,14 +7,17 @@ from collections.abc import Iterable, Sequence
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.summaries.index_lines import FURTHER
+from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.session import AssistantSpoke, Attachment, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade
-from helix_desktop.domain.text_format import format_bytes
+from helix_desktop.domain.store.entries import Content
+from helix_desktop.domain.text_format import first_line, format_bytes
 
 HEAD = (
     "Index of cached outputs, oldest first. A line that begins with a hash names content for "
     "recall_cached_content; the others are what was said."
 )
+_CHARS_PER_TOKEN = 3.1  # the mean of 73 indexes of recorded sessions, of which nine in ten have 2.7 to 3.6
 
 
 def index_text(items: Iterable[LogItem], previous_indexes: Sequence[str] = ()) -> tuple[str, int]:
@@ -54,6 +57,13 @@ def build_index_entry(transcript: Transcript, after: int, upto: int, kept_seq: i
     raw = [item for seq in kept_seqs if seq and (item := transcript.item(seq)) and seq != kept_seq] + raw
     text, count = index_text(raw, [cover.event.index for cover in inside if cover.event.index])
     return text, count + sum(cover.event.index_entries for cover in inside)
+
+
+def index_content(text: str, maker: str, label: str) -> Content:
+    """Return an index entry as it is stored. Its tokens are an estimate: nothing is decided by them."""
+    data = text.encode("utf-8", "surrogatepass")
+    tokens = round(len(text) / _CHARS_PER_TOKEN)
+    return Content(digest_of(data), data, maker, label, first_line(HEAD), tokens, "index")
 
 
 def _lines(item: LogItem) -> list[tuple[str, str]]:

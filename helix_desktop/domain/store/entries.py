@@ -60,6 +60,11 @@ class CacheEntry(msgspec.Struct, frozen=True):
     pinned: bool = False
     trashed: int = 0
 
+    @property
+    def is_estimated(self) -> bool:
+        """Return True if its tokens are an estimate: those of an index are not counted."""
+        return self.kind == "index"
+
 
 class EntryPage(msgspec.Struct, frozen=True):
     """Some entries in order, and the cursor of the next page (empty: no more)."""

@@ -63,6 +63,11 @@ def tool_name(row: CacheRow) -> str:
     return tr("Argument") if row.tool == "argument" else row.tool
 
 
+def tokens_text(row: CacheRow) -> str:
+    """Return a row's tokens as the table writes them."""
+    return ("≈ " if row.is_estimated else "") + format_tokens(row.tokens)
+
+
 COLUMNS: tuple[Column, ...] = (
     Column("state", text("State"), 120, 0, "pill", lambda row, _: translate(STATE_LABELS[row.state]),
             tip=text("Where the content is now")),
@@ -71,7 +76,7 @@ COLUMNS: tuple[Column, ...] = (
     Column("line", text("First line"), 170, 8, "mono-muted",
             lambda row, _: row.hit or row.first_line, stretch=4),
     Column("size", text("Size"), 72, 1, "number", lambda row, _: format_size(row.size)),
-    Column("tokens", text("Tokens"), 66, 4, "number", lambda row, _: format_tokens(row.tokens)),
+    Column("tokens", text("Tokens"), 66, 4, "number", lambda row, _: tokens_text(row)),
     Column(
         "saved", text("Saved", "tokens: column"), 64, 6, "number",
         lambda row, _: format_tokens(row.saved) if row.saved else "–",

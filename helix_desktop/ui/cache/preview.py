@@ -7,7 +7,7 @@ from PySide6.QtGui import QColor, QGuiApplication, QPainter, QPaintEvent, QResiz
 from PySide6.QtWidgets import QHBoxLayout, QStackedLayout, QVBoxLayout, QWidget
 
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
-from helix_desktop.ui.cache.columns import tool_name
+from helix_desktop.ui.cache.columns import tokens_text, tool_name
 from helix_desktop.ui.cache.rows import CacheRow, PreviewState
 from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.buttons import IconButton, PushButton
@@ -196,7 +196,7 @@ class Preview(Themed, QWidget):
         parts = (
             changed_since(row.changed_since) if row.changed_since else "",
             format_size(row.size),
-            tr("{tokens} tokens", tokens=format_tokens(row.tokens)),
+            tr("{tokens} tokens", tokens=tokens_text(row)),
             tr.plural(row.recalls, "recalled once", "recalled %n times") if row.recalls else "",
             tr.plural(row.references, "%n reference", "%n references"),
             format_relative_time(row.created_at_ms, self._now(), with_time=True),

@@ -48,6 +48,7 @@ class CacheRow:
     last_used_at_ms: int
     changed_since: int = 0  # the event of the session that changed its file (0: none)
     is_pinned: bool = False  # pinned in the store: no clean-up takes it
+    is_estimated: bool = False  # its tokens are
     hit: str = ""  # the best line that holds the words searched for, behind its number
 
 

@@ -224,6 +224,7 @@ class WorkspaceCacheSource:
             last_used_at_ms=entry.last_used,
             changed_since=self._stale_digests.get(entry.digest, 0),
             is_pinned=entry.pinned,
+            is_estimated=entry.is_estimated,
             hit=self._hit(entry.digest),
         )
 
