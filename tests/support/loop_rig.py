@@ -50,6 +50,7 @@ RESOURCES = Path(__file__).resolve().parents[2] / "resources"
 WORKSPACE = "7b0c1a52-5f0e-4c8e-9f30-2f4c8d1e6a11"
 WINDOW, RESERVE = 14_000, 1_000  # tokens: small, so that handovers come soon
 SUMMARY_OPENING = "[Write a handover]"
+OBSERVATION_OPENINGS = ("[Write observations]", "[Refine observations]")
 SUMMARY_TITLE = "[Conversation History Summary]"
 _REWRITES = (SweepMade, FoldMade, ObservationsPlaced, HandoverMade, Undone, Redone)
 # Nothing else frees space: outputs stay until a handover.
@@ -67,6 +68,11 @@ Messages = Sequence[dict[str, Any]]
 def is_summary_request(request: dict[str, Any]) -> bool:
     """Return True if a request asks for a handover summary."""
     return str(request["messages"][-1]["content"]).startswith(SUMMARY_OPENING)
+
+
+def is_observation_request(request: dict[str, Any]) -> bool:
+    """Return True if a request asks for observations, or to refine them."""
+    return str(request["messages"][-1]["content"]).startswith(OBSERVATION_OPENINGS)
 
 
 def is_intake_request(request: dict[str, Any]) -> bool:
@@ -106,6 +112,7 @@ class LoopRig(ConversationRig):
     updates: list[Update] = field(default_factory=list)
     chat_requests: list[LoggedRequest] = field(default_factory=list)
     summary_requests: list[LoggedRequest] = field(default_factory=list)
+    observation_requests: list[LoggedRequest] = field(default_factory=list)
     intake_requests: list[LoggedRequest] = field(default_factory=list)
     request_log_length: int = 0  # how long the log was when the newest chat request was made
 
@@ -151,7 +158,10 @@ class LoopRig(ConversationRig):
 
     async def assert_consistent(self) -> None:
         """Assert valid requests, a log that agrees with the store, no open call, and unchanged outputs."""
-        for sent in (*self.chat_requests, *self.summary_requests, *self.intake_requests):
+        for sent in (
+            *(*self.chat_requests, *self.summary_requests),
+            *(*self.observation_requests, *self.intake_requests),
+        ):
             assert lint_wire(sent.messages) == []
         assert self.prefix_violations() == []
         session = self.conversation.session
@@ -166,22 +176,31 @@ class LoopRig(ConversationRig):
 
 @asynccontextmanager
 async def loop_rig(
-    folder: Path, script: Script, policy: ContextPolicy | None = None, key: str = ""
+    folder: Path,
+    script: Script,
+    policy: ContextPolicy | None = None,
+    key: str = "",
+    window: int = WINDOW,
 ) -> AsyncIterator[LoopRig]:
-    """A rig over `folder`, its conversation begun; closed with everything at the end of the block."""
+    """A rig over `folder`, its conversation begun; closed with everything at the end of the block.
+
+    The model has a window of so many tokens.
+    """
     rigs: list[LoopRig] = []
 
     def listened(request: dict[str, Any]) -> Any:
         rig = rigs[0]
         sent = LoggedRequest(rig.server.requests[-1], rig.request_log_length)
-        server = (
+        requests = (
             rig.intake_requests
             if is_intake_request(request)
             else rig.summary_requests
             if is_summary_request(request)
+            else rig.observation_requests
+            if is_observation_request(request)
             else rig.chat_requests
         )
-        server.append(sent)
+        requests.append(sent)
         return script(request)
 
     root = folder / "project"
@@ -197,7 +216,7 @@ async def loop_rig(
         )
         rigs.append(rig)
         rig.workspace.listen(lambda _, update: rig.updates.append(update))
-        await rig.workspace.set_models(create_http_model(rig, server.base_url, http, key))
+        await rig.workspace.set_models(create_http_model(rig, server.base_url, http, key, window))
         await rig.begin()
         try:
             yield rig
@@ -215,19 +234,21 @@ class LogLengthRecorder:
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
         """Stream from the model."""
-        if not request.messages[-1].text.startswith(SUMMARY_OPENING):
+        if not request.messages[-1].text.startswith((SUMMARY_OPENING, *OBSERVATION_OPENINGS)):
             self._rig.request_log_length = len(self._rig.conversation.session.log)
         return self._model.stream(request)
 
 
-def create_http_model(rig: LoopRig, base_url: str, http: HttpClient, key: str = "") -> LogLengthRecorder:
+def create_http_model(
+    rig: LoopRig, base_url: str, http: HttpClient, key: str = "", window: int = WINDOW
+) -> LogLengthRecorder:
     """Return a client that does not really wait between its attempts: the rig records the sleeps."""
 
     async def nap(seconds: float, _skip: asyncio.Event) -> None:
         rig.retry_waits.append(seconds)
         await asyncio.sleep(0)
 
-    info = ModelInfo("local", "small", WINDOW, RESERVE)
+    info = ModelInfo("local", "small", window, RESERVE)
     retries = RetryPolicy(pause=nap, jitter=lambda: 0.0)
     return LogLengthRecorder(
         connect_model("openai-chat", info, base_url, key, http=http, retry_policy=retries), rig

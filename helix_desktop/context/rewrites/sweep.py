@@ -28,6 +28,29 @@ class SweepPlan(msgspec.Struct, frozen=True):
     rent: float = 0.0
 
 
+class _InWork(msgspec.Struct, frozen=True):
+    """The messages that the running turn works on, and the newest of them in so many tokens together.
+
+    In a small window other outputs would push the file that is edited out of it within a few steps.
+    """
+
+    seqs: Set[int]
+    newest: Set[int]
+
+    @classmethod
+    def of(cls, transcript: Transcript, max_tokens: int) -> _InWork:
+        """Return those of a session."""
+        seqs = transcript.in_work
+        newest: set[int] = set()
+        for seq in sorted(seqs - transcript.masked, reverse=True):
+            item = transcript.item(seq)
+            max_tokens -= item.tokens if item is not None else 0
+            if max_tokens < 0:
+                break
+            newest.add(seq)
+        return cls(seqs, newest)
+
+
 class SweepCandidate(msgspec.Struct, frozen=True):
     """A message whose markers would save `saving` tokens, and the model calls it has waited for a sweep."""
 
@@ -43,13 +66,13 @@ def sweep_candidates(
 
     The newest tail is protected: `protect_steps` model calls and `protect_tokens` tokens, whichever ends
     first, at least two calls; arguments have their own number of steps. What is superseded is not protected
-    but by these two calls, what the running turn works on twice as long. With `protected_steps`, only so many
-    model calls are. Never candidates: what the user pinned, the newest copy of often recalled content, and
-    user messages, whose images have a rung of their own. Masked is a state: a marker is never a candidate
-    again (invariant 5).
+    but by these two calls. What the running turn works on is protected twice as long: by age alone the newest
+    of it, up to twice `protect_tokens` together. With `protected_steps`, only so many model calls are. Never
+    candidates: what the user pinned, the newest copy of often recalled content, and user messages, whose
+    images have a rung of their own. Masked is a state: a marker is never a candidate again (invariant 5).
     """
     candidates = []
-    in_work = transcript.in_work
+    in_work = _InWork.of(transcript, _IN_WORK_FACTOR * policy.protect_tokens)
     min_steps = MIN_PROTECTED_STEPS if protected_steps is None else protected_steps
     min_saving, last_step = max(policy.least_saving, 1), transcript.steps - min_steps
     for item in transcript.window_entries():
@@ -98,14 +121,14 @@ def _closed_since(item: LogItem, transcript: Transcript) -> int | None:
 
 
 def _eligible_since(
-    item: LogItem, transcript: Transcript, policy: ContextPolicy, in_work: Set[int]
+    item: LogItem, transcript: Transcript, policy: ContextPolicy, in_work: _InWork
 ) -> int | None:
     """Return the model call from which a message may become markers; None while it may not.
 
     What is superseded goes first, as soon as it may at all. What the running turn works on goes last: its
-    output stays for twice the steps and tokens of others.
+    output stays for twice the steps and tokens of others, the newest of it whatever came after.
     """
-    is_superseded = item.seq in transcript.superseded and item.seq not in in_work
+    is_superseded = item.seq in transcript.superseded and item.seq not in in_work.seqs
     if isinstance(item.event, AssistantSpoke):
         steps = MIN_PROTECTED_STEPS if is_superseded else policy.protect_argument_steps
         return item.step + max(steps, MIN_PROTECTED_STEPS) if policy.protect_argument_steps else None
@@ -113,9 +136,11 @@ def _eligible_since(
         return None
     if is_superseded:
         return item.step + MIN_PROTECTED_STEPS
-    factor = _IN_WORK_FACTOR if item.seq in in_work else 1
+    factor = _IN_WORK_FACTOR if item.seq in in_work.seqs else 1
     least_steps = _RECALLED_STEPS if _is_recalled(item) else MIN_PROTECTED_STEPS
     by_age = item.step + max(factor * policy.protect_steps, least_steps)
+    if item.seq in in_work.newest:
+        return by_age
     by_distance = transcript.step_beyond(item, factor * policy.protect_tokens)
     return by_age if by_distance is None else min(by_age, max(by_distance, item.step + least_steps))
 

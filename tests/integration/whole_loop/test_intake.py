@@ -58,7 +58,9 @@ class Chooser:
                 str(message["content"]) for message in request["messages"] if message["role"] == "tool"
             ]
             digests = [
-                text.rpartition('recall_cached_content("')[2][:64] for text in outputs if "[CACHED]" in text
+                text.rpartition('recall_cached_content("')[2].partition('"')[0]
+                for text in outputs
+                if "[CACHED]" in text
             ]
             calls = [
                 Call("recall_cached_content", json.dumps({"hash": digest}), id=f"c{digest[:8]}")
