@@ -28,7 +28,7 @@ from helix_desktop.tools.cache.covered import read_index
 from helix_desktop.tools.cache.origins import CallingSession, Origins
 from helix_desktop.tools.cache.search_hits import (
     Hit,
-    fit_hits,
+    HitWriter,
     hit_of_content,
     merge_equal,
     rank,
@@ -119,7 +119,8 @@ class SearchCachedContent(UnguardedTool[SearchCacheArguments]):
             total = (await self._contents.totals()).entries
             tools = await self._contents.tools() if args.tool and not outcome.hits else ()
             hits = merge_equal(outcome.hits)[position.skip :]
-            texts = await fit_hits(hits[: args.limit], origins, self._limits.max_tokens, self._count_tokens)
+            writer = HitWriter(self._contents, origins, self._count_tokens)
+            texts = await writer.write(hits[: args.limit], self._limits.max_tokens)
         following = self._next_position(position, outcome, len(texts), len(hits))
         text = "\n".join(
             [

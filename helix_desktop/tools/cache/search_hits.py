@@ -8,26 +8,44 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
+from helix_desktop.domain.errors import StoreError
 from helix_desktop.domain.search_query import normalize
+from helix_desktop.domain.store.content_reader import ContentReader
 from helix_desktop.domain.store.entries import CacheEntry, ContentHit
 from helix_desktop.domain.text_format import format_bytes, pluralize
 from helix_desktop.domain.text_search import MatchingLine
 from helix_desktop.domain.tools import CountTokens
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.tools.cache.origins import SHORT_DIGITS, Origin, Origins
+from helix_desktop.tools.cache.surroundings import (
+    TINY_BYTES,
+    WIDER,
+    Surroundings,
+    clean_line,
+    is_small,
+    is_tiny,
+    split_content,
+)
 
 _MAX_NAME = 100  # characters of a hit's tool and target
 _MAX_EQUAL = 5  # contents with the same lines that are named
 _MAX_LINES = 3  # lines of one hit
+_MAX_SPLIT = 10  # contents with the same lines whose surroundings are compared
+_MAX_BODY_BYTES, _MAX_READ_BYTES = (
+    256 * 1024,
+    2 * 1024 * 1024,
+)  # of one content, of all, read for surroundings
+_WIDE_TOKENS = 1_000  # up to which an answer takes lines around the matches
+_NARROW = Surroundings(0, 0)
 _PARTIAL_SHARE = 0.6  # of the best one's weight that a hit with some of the words has at least
 
 
 class Hit(msgspec.Struct, frozen=True):
     """A content or a message with words of a query.
 
-    `entry` is None for a message, which `seq` and `speaker` name: of the calling session, or of another one
-    whose `index` has it. `terms` are the words in each of its best
-    `lines`, `count` how many of its lines have one, `equal` the hits with the same lines.
+    `entry` is None for a message, which `seq` and `speaker` name and `text` holds: of the calling session, or
+    of another one whose `index` has it. `terms` are the words in each of its best `lines`, `count` how many
+    of its lines have one, `equal` the hits with the same lines.
     """
 
     at_ms: int
@@ -39,6 +57,7 @@ class Hit(msgspec.Struct, frozen=True):
     speaker: str = ""
     equal: tuple[Hit, ...] = ()
     index: CacheEntry | None = None
+    text: str = ""
 
     @property
     def key(self) -> object:
@@ -112,39 +131,121 @@ def merge_equal(hits: Iterable[Hit]) -> list[Hit]:
     return list(merged.values())
 
 
-async def fit_hits(
-    hits: Sequence[Hit], origins: Origins, max_tokens: int, count_tokens: CountTokens
-) -> list[str]:
-    """Return the hits that fit as texts; the first is shortened to fit."""
-    texts: list[str] = []
-    for hit in hits:
-        lines = await _hit_lines(hit, origins)
-        counts = await count_tokens([f"{line}\n" for line in lines])
-        if texts and sum(counts) > max_tokens:
-            break
-        while len(counts) > 1 and sum(counts) > max_tokens:
-            counts = counts[:-1]
-        texts.append("\n".join(lines[: len(counts)]))
-        max_tokens -= sum(counts)
-    return texts
+class HitWriter:
+    """Writes hits in few tokens: their lines, and around them what fits."""
+
+    def __init__(self, contents: ContentReader, origins: Origins, count_tokens: CountTokens) -> None:
+        self._contents, self._origins, self._count_tokens = contents, origins, count_tokens
+        self._bodies: dict[str, tuple[bytes, ...]] = {}
+        self._bytes_left = _MAX_READ_BYTES
+
+    async def write(self, hits: Sequence[Hit], max_tokens: int) -> list[str]:
+        """Return the hits that fit as texts; the first is shortened to fit.
+
+        What is left of the tokens of a common answer goes to the lines around the matches: in rounds, the
+        first hits first. A hit that stands for others is split where these lines differ.
+        """
+        blocks: list[list[str]] = []
+        sizes: list[int] = []
+        for hit in hits:
+            lines = await self._hit_lines(hit, _NARROW) or []
+            counts = await self._count_tokens([f"{line}\n" for line in lines])
+            if blocks and sum(sizes) + sum(counts) > max_tokens:
+                break
+            while len(counts) > 1 and sum(counts) > max_tokens:
+                counts = counts[:-1]
+            blocks.append(lines[: len(counts)])
+            sizes.append(sum(counts))
+        for around in WIDER if sum(sizes) < _WIDE_TOKENS else ():
+            for place, hit in enumerate(hits[: len(blocks)]):
+                wider = await self._wider_lines(hit, around)
+                size = sum(await self._count_tokens([f"{line}\n" for line in wider]))
+                if wider and sum(sizes) - sizes[place] + size <= min(max_tokens, _WIDE_TOKENS):
+                    blocks[place], sizes[place] = wider, size
+        return ["\n".join(block) for block in blocks]
+
+    async def _wider_lines(self, hit: Hit, around: Surroundings) -> list[str]:
+        """Return the lines of a hit and of those it stands for, each with its surroundings.
+
+        Empty if one of them is too large to be read for it, or if there are too many.
+        """
+        if len(hit.equal) > _MAX_SPLIT:
+            return []
+        same: dict[tuple[str, ...], list[Hit]] = {}
+        for member in (hit, *hit.equal):
+            rows = await self._rows(member, around)
+            if rows is None:
+                return []
+            same.setdefault(tuple(text for _, _, text in rows), []).append(member)
+        lines: list[str] = []
+        for first, *equal in same.values():
+            one = msgspec.structs.replace(first, equal=tuple(equal))
+            lines += await self._hit_lines(one, around)
+        return lines
+
+    async def _hit_lines(self, hit: Hit, around: Surroundings) -> list[str]:
+        """Return the lines of a hit: hash, name and where it arose, then the best lines with numbers."""
+        match_text = pluralize(hit.count, "matching line") if hit.count else "found in its name only"
+        if hit.entry is None:
+            origins, index = self._origins, hit.index
+            origin = origins.of_event(hit.seq) if index is None else await origins.of_content(index)
+            head = [f"{_handle(hit)} {hit.speaker}", *_place(origin)]
+        else:
+            name = escape_hidden_name(" ".join(part for part in (hit.entry.tool, hit.entry.target) if part))
+            short_name = name if len(name) <= _MAX_NAME else f"{name[:_MAX_NAME]}…"
+            origin = await self._origins.of_content(hit.entry)
+            label = " ".join(part for part in (hit.entry.digest[:SHORT_DIGITS], short_name) if part)
+            head = [label, format_bytes(hit.entry.size), *filter(None, [origin.event]), *_place(origin)]
+        others = f"{', '.join(map(_handle, hit.equal[:_MAX_EQUAL]))}{_more(hit)}"
+        equal = f" (the same in {others})" if hit.equal else ""
+        rows = await self._rows(hit, around) or ()
+        texts = [f"  {position}{sign} {text}" for position, sign, text in rows]
+        return [f"{', '.join(head)}: {match_text}{equal}", *texts]
+
+    async def _rows(self, hit: Hit, around: Surroundings) -> list[tuple[str, str, str]] | None:
+        """Return position, `:` or `-`, and text of each line; None if the content is too large to be read."""
+        matches = {match.line: match for match in hit.lines}
+        is_narrow = around == _NARROW
+        if is_narrow and (matches or hit.entry is None or hit.entry.size > TINY_BYTES):
+            return [_match_row(match) for match in hit.lines]
+        lines = await self._body(hit)
+        if lines is None:
+            return None
+        if is_tiny(lines) or (around.whole and is_small(lines)):
+            numbers: Iterable[int] = range(1, len(lines) + 1)
+        else:
+            reach = (range(line - around.before, line + around.after + 1) for line in matches)
+            numbers = sorted({number for near in reach for number in near if 0 < number <= len(lines)})
+        terms = frozenset[str]().union(*hit.terms)
+        rows = []
+        for number in numbers:
+            text = clean_line(lines[number - 1])
+            sign = ":" if any(term in normalize(text) for term in terms) else "-"
+            match = matches.get(number)
+            is_cut = match is not None and len(lines[number - 1]) > len(text)
+            rows.append(_match_row(match) if match is not None and is_cut else (str(number), sign, text))
+        return rows
+
+    async def _body(self, hit: Hit) -> tuple[bytes, ...] | None:
+        """Return the lines of a content or message; None if it is large, damaged, or not text."""
+        if hit.entry is None:
+            return split_content(hit.text.encode("utf-8", "replace"))
+        digest = hit.entry.digest
+        if digest not in self._bodies:
+            if hit.entry.size > min(self._bytes_left, _MAX_BODY_BYTES):
+                return None
+            try:
+                data = await self._contents.get(digest)
+            except StoreError:
+                return None
+            self._bytes_left -= len(data)
+            self._bodies[digest] = () if b"\0" in data else split_content(data)
+        return self._bodies[digest] or None
 
 
-async def _hit_lines(hit: Hit, origins: Origins) -> list[str]:
-    """Return the lines of a hit: hash, name and where it arose, then the best lines with numbers."""
-    match_text = pluralize(hit.count, "matching line") if hit.count else "found in its name only"
-    if hit.entry is None:
-        origin = origins.of_event(hit.seq) if hit.index is None else await origins.of_content(hit.index)
-        head = [f"{_handle(hit)} {hit.speaker}", *_place(origin)]
-    else:
-        name = escape_hidden_name(" ".join(part for part in (hit.entry.tool, hit.entry.target) if part))
-        short_name = name if len(name) <= _MAX_NAME else f"{name[:_MAX_NAME]}…"
-        origin = await origins.of_content(hit.entry)
-        label = " ".join(part for part in (hit.entry.digest[:SHORT_DIGITS], short_name) if part)
-        head = [label, format_bytes(hit.entry.size), *filter(None, [origin.event]), *_place(origin)]
-    equal = (
-        f" (the same in {', '.join(map(_handle, hit.equal[:_MAX_EQUAL]))}{_more(hit)})" if hit.equal else ""
-    )
-    return [f"{', '.join(head)}: {match_text}{equal}", *map(_line, hit.lines)]
+def _match_row(match: MatchingLine) -> tuple[str, str, str]:
+    position = f"{match.line}, start_char={match.char}" if match.char else f"{match.line}"
+    return position, ":", match.excerpt
 
 
 def _place(origin: Origin) -> list[str]:
@@ -162,8 +263,3 @@ def _handle(hit: Hit) -> str:
 
 def _more(hit: Hit) -> str:
     return f" and {len(hit.equal) - _MAX_EQUAL} more" if len(hit.equal) > _MAX_EQUAL else ""
-
-
-def _line(match: MatchingLine) -> str:
-    position = f"{match.line}, start_char={match.char}" if match.char else f"{match.line}"
-    return f"  {position}: {match.excerpt}"

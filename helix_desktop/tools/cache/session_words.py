@@ -59,7 +59,9 @@ def _hit_of_text(text: str, terms: Sequence[str], min_terms: int) -> Hit | None:
     if len(present) < max(1, min_terms):
         return None
     matches = find_matches(present, text.encode("utf-8", "replace"), "", lambda: True)
-    return Hit(0, matches.best, terms_in(matches.best, present), matches.lines) if matches else None
+    if matches is None:
+        return None
+    return Hit(0, matches.best, terms_in(matches.best, present), matches.lines, text=text)
 
 
 def _texts(item: LogItem) -> Iterator[tuple[str, str]]:

@@ -6,14 +6,16 @@ a constructor opens. A line more costs a few tokens, another call a whole window
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from helix_desktop.domain.unicode_safety import is_hidden
 
 MAX_LINE = 200  # characters of a line in an answer
-_SMALL_LINES, _SMALL_BYTES = 15, 1_200  # either makes a content small; the bytes are about 300 tokens
-_MAX_SMALL_BYTES = 4_000  # bytes; few lines may be long ones
-_TINY_LINES, _TINY_BYTES = 10, 400  # the bytes are about 100 tokens
+# A content is small if it has few lines, which may be long ones, or few bytes, about 300 tokens.
+_SMALL_LINES, _MAX_SMALL_BYTES = 15, 4_000
+_SMALL_BYTES, _MAX_SMALL_LINES = 1_200, 40
+_TINY_LINES, TINY_BYTES = 10, 400  # the bytes are about 100 tokens
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class Surroundings:
 WIDER = (
     Surroundings(0, 1),
     Surroundings(1, 2),
-    Surroundings(2, 4),
+    Surroundings(1, 2, whole=True),
     Surroundings(2, 4, whole=True),
 )
 """What an answer with tokens left is widened to, one after the other."""
@@ -44,23 +46,28 @@ def widths(context: int | None) -> list[Surroundings]:
     return list(dict.fromkeys((Surroundings(least, least), *wider)))
 
 
-def lines_if_small(data: bytes) -> tuple[bytes, ...]:
-    """Return the lines of a content that is small enough to stand in an answer whole; else none."""
-    if len(data) > _MAX_SMALL_BYTES:
-        return ()
-    lines = split_content(data)
-    return tuple(lines) if len(lines) <= _SMALL_LINES or len(data) <= _SMALL_BYTES else ()
-
-
-def split_content(data: bytes) -> list[bytes]:
+def split_content(data: bytes) -> tuple[bytes, ...]:
     """Return the lines of a content, without the empty one behind the last line end."""
     lines = data.split(b"\n")
-    return lines[:-1] if lines[-1] == b"" else lines
+    return tuple(lines[:-1] if lines[-1] == b"" else lines)
 
 
-def is_tiny(lines: tuple[bytes, ...]) -> bool:
+def lines_if_small(data: bytes) -> tuple[bytes, ...]:
+    """Return the lines of a content that is small enough to stand in an answer whole; else none."""
+    lines = split_content(data) if len(data) <= _MAX_SMALL_BYTES else ()
+    return lines if is_small(lines) else ()
+
+
+def is_small(lines: Sequence[bytes]) -> bool:
+    """Return True if a content of these lines may stand in an answer whole, where there is room."""
+    size = sum(map(len, lines))
+    has_few_bytes = size <= _SMALL_BYTES and len(lines) <= _MAX_SMALL_LINES
+    return has_few_bytes or (len(lines) <= _SMALL_LINES and size <= _MAX_SMALL_BYTES)
+
+
+def is_tiny(lines: Sequence[bytes]) -> bool:
     """Return True if a content says less than the line that names it: it is always whole in an answer."""
-    return 0 < len(lines) <= _TINY_LINES and sum(map(len, lines)) <= _TINY_BYTES
+    return 0 < len(lines) <= _TINY_LINES and sum(map(len, lines)) <= TINY_BYTES
 
 
 def clean_line(line: bytes) -> str:

@@ -87,7 +87,7 @@ def hits(text: str) -> list[str]:
 
 
 async def test_a_hit_has_everything_that_recall_needs(store: Store, tmp_path: Path) -> None:
-    body = b"one\n" * 40 + b"the High  water mark\n" + b"two\n" * 9 + b"low water\n"
+    body = b"one\n" * 40 + b"the High  water mark\n" + b"two\n" * 9 + b"low water\n" + b"four\n" * 9
     (digest,) = await keep(store, body, target="tide.log")
     await keep(store, b"nothing of it")
     box = make_tools(tmp_path, store)
@@ -96,9 +96,9 @@ async def test_a_hit_has_everything_that_recall_needs(store: Store, tmp_path: Pa
     text = result.content.decode()
     assert text == (
         "1 hit for 'WATER high':\n"
-        f"{digest} read_file tide.log, 227 B, 15 Jun 2025 15:06: 2 matching lines\n"
-        "  41: the High  water mark\n"
-        "  51: low water\n"
+        f"{digest} read_file tide.log, 272 B, 15 Jun 2025 15:06: 2 matching lines\n"
+        "  39- one\n  40- one\n  41: the High  water mark\n  42- two\n  43- two\n  44- two\n  45- two\n"
+        "  49- two\n  50- two\n  51: low water\n  52- four\n  53- four\n  54- four\n  55- four\n"
         "All outputs were searched, among 2 entries.\n"
     )
     recalled = await box.run(

@@ -296,8 +296,15 @@ async def test_search_finds_words_that_are_in_the_log_alone_and_counts_equal_lin
         f"\n{b} read_file b.txt, 20 B, e{second}, turn 1, 21 Nov 14:38, this session, changed since (e{edit})"
         in text
     )
-    assert f"(the same in {a})\n" in text
-    assert text.count("the tide table") == 1
+    assert f"(the same in {a})\n" not in text, "the lines around it are others"
+    assert "  1: the tide table\n  2- four\n" in text
+    assert "  1- one\n  2: the tide table\n" in text
+    await rig.use_tool("c.txt", b"the tide table\nfour\nfive\n" + b"six\n" * 60)
+    await rig.use_tool("d.txt", b"the tide table\nfour\nfive\n" + b"six\n" * 61)
+    d, c = (digest_of(b"the tide table\nfour\nfive\n" + b"six\n" * count)[:12] for count in (61, 60))
+    text = await search("tide table")
+    assert re.search(rf"\n{d} read_file d.txt.* \(the same in {c}\)\n  1: the tide table\n  2- four\n", text)
+    assert f"\n{a} read_file a.txt" in text
     assert first
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helix_desktop.domain.digest import digest_of
-from tests.support.tool_rig import estimate_tokens
+from tests.support.tool_rig import estimate_tokens, make_call
 from tests.unit.tools.cache.test_recall_index import SessionRig
 
 OLD = b'switch (level) {\ncase "medium":\n  return chalk.cyan\n}\n'
@@ -45,6 +45,8 @@ async def test_a_content_that_is_found_by_its_name_and_says_one_number_says_it()
     text = await rig.recall(index, pattern="chalk")
     assert re.search(r"chalk \| wc -l, 3 B, .*:\n1-77\n", text)
     assert "exit code" not in text
+    result = await rig.tools().run(make_call("search_cached_content", query="chalk"))
+    assert re.search(r"chalk \| wc -l, 3 B, .*: found in its name only\n  1- 77\n", result.content.decode())
 
 
 async def test_a_long_line_says_where_its_excerpt_begins() -> None:
