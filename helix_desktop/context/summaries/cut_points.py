@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
 import msgspec
@@ -48,30 +48,37 @@ def choose_cut(transcript: Transcript, keep_tokens: int) -> CutPoint | None:
     Between turns the newest complete turn is kept. Inside a turn its user message is kept and the cut may
     lie between its closed steps.
     """
-    return next(iter(available_cuts(transcript, keep_tokens)), None)
+    return next(_cuts(transcript, keep_tokens), None)
 
 
 def available_cuts(transcript: Transcript, keep_tokens: int) -> list[CutPoint]:
     """Return all legal cuts that leave at least `keep_tokens` after them, the furthest first."""
+    return list(_cuts(transcript, keep_tokens))
+
+
+def _cuts(transcript: Transcript, keep_tokens: int) -> Iterator[CutPoint]:
     live = [entry for entry in transcript.window_entries() if not isinstance(entry, PinnedCopy)]
     live = [entry for entry in live if not isinstance(entry.event, HandoverMade)]
     newest = _newest_user_position(live, include_steered=transcript.turn_open)
     if newest is None:
-        return []
+        return
     max_position = len(live) if transcript.turn_open else newest
-    entry_tokens = [transcript.entry_tokens(entry) for entry in live]
-    handover = transcript.handover
-    tokens_after, available = 0, []
+    tokens_upto = list(accumulate((transcript.entry_tokens(entry) for entry in live), initial=0))
+    messages_upto = list(accumulate((_message_count(entry, transcript) for entry in live), initial=0))
+    # A kept message lies before what is covered; observations may reach past the entries after them.
+    covered_upto = transcript.handover[1].upto if transcript.handover else 0
+    upto = list(accumulate((entry.upto for entry in live), max, initial=covered_upto))
     positions = _ordered_positions(live) & set(legal_cuts(live))
-    for position in range(len(live) - 1, 0, -1):
-        tokens_after += entry_tokens[position]
-        if position <= max_position and position in positions and tokens_after >= keep_tokens:
-            cut = _cut_at(
-                position, newest, live, entry_tokens, handover[1].upto if handover else 0, transcript
-            )
-            if cut is not None:
-                available.append(cut)
-    return available
+    for position in range(min(max_position, len(live) - 1), 0, -1):
+        if position not in positions or tokens_upto[-1] - tokens_upto[position] < keep_tokens:
+            continue
+        messages, tokens = messages_upto[position], tokens_upto[position]
+        if position <= newest:
+            yield CutPoint(upto[position], 0, messages, tokens)
+        elif position > 1:  # else only the message that is kept lies before
+            messages -= messages_upto[newest + 1] - messages_upto[newest]
+            tokens -= tokens_upto[newest + 1] - tokens_upto[newest]
+            yield CutPoint(upto[position], live[newest].seq, messages, tokens)
 
 
 def _newest_user_position(entries: Sequence[LogItem | SummaryBlock], include_steered: bool) -> int | None:
@@ -89,29 +96,6 @@ def _ordered_positions(entries: Sequence[LogItem | SummaryBlock]) -> set[int]:
     ends = list(accumulate((entry.upto for entry in entries), max))
     begins = list(accumulate((entry.after for entry in reversed(entries)), min))[::-1]
     return {position for position in range(1, len(entries)) if ends[position - 1] <= begins[position]}
-
-
-def _cut_at(
-    position: int,
-    newest: int,
-    entries: Sequence[LogItem | SummaryBlock],
-    entry_tokens: Sequence[int],
-    covered_upto: int,
-    transcript: Transcript,
-) -> CutPoint | None:
-    inside = position > newest
-    covered = [n for n in range(position) if not (inside and n == newest)]
-    if not covered:
-        return None
-    kept_seq = entries[newest].seq if inside else 0
-    # A kept message lies before what is covered; observations may reach past the entries after them.
-    upto = max(covered_upto, *(entry.upto for entry in entries[:position]))
-    return CutPoint(
-        upto,
-        kept_seq,
-        sum(_message_count(entries[n], transcript) for n in covered),
-        sum(entry_tokens[n] for n in covered),
-    )
 
 
 def _message_count(entry: LogItem | SummaryBlock, transcript: Transcript) -> int:
