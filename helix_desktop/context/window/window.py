@@ -13,7 +13,7 @@ from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.summaries import handover as handovers
 from helix_desktop.context.summaries import observation
 from helix_desktop.domain.digest import marker
-from helix_desktop.domain.events.rewrite import FoldMade, FormChosen, SweepMade
+from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade, Quote
 from helix_desktop.domain.messages import Message, ModelInfo, ModelRequest, ToolCall, ToolSpec
@@ -21,8 +21,8 @@ from helix_desktop.domain.messages import Message, ModelInfo, ModelRequest, Tool
 NO_OUTPUT = "(no output)"
 
 
-_ItemState = tuple[bool, FormChosen | None, SweepMade | None]
-"""How a message stands in the window: masked, in a form that the user chose, with a sweep's anchors."""
+_State = tuple[object, ...]
+"""All that an entry's message and tokens depend on, but for the log itself."""
 
 
 class PromptFrame(msgspec.Struct, frozen=True):
@@ -70,7 +70,7 @@ class Projector:
         self._entry_tokens: list[int] = []
         self._tokens = 0
         self._opening: tuple[Message, ...] = ()
-        self._rendered: dict[int, tuple[_ItemState, Message]] = {}
+        self._rendered: dict[int, tuple[_State, Message, int]] = {}
 
     def project(self, transcript: Transcript, policy: ContextPolicy, frame: PromptFrame) -> Window:
         """Return what would be sent now. Same input, same bytes, whatever was projected before."""
@@ -93,7 +93,7 @@ class Projector:
         """Start over, reusing rendered messages whose form has not changed."""
         if frame != self._frame:
             self._opening = (Message("system", frame.system),) if frame.system else ()
-        standing = {entry.seq for entry in self._entries if isinstance(entry, LogItem)}
+        standing = {entry.seq for entry in self._entries if not isinstance(entry, PinnedCopy)}
         self._rendered = {seq: rendered for seq, rendered in self._rendered.items() if seq in standing}
         self._last_rewrite_seq, self._policy, self._frame = transcript.last_rewrite_seq, policy, frame
         self._drop_from(0)
@@ -101,23 +101,31 @@ class Projector:
     def _render(
         self, entry: WindowEntry, transcript: Transcript, policy: ContextPolicy, frame: PromptFrame
     ) -> tuple[Message, int]:
-        if not isinstance(entry, LogItem):
+        if isinstance(entry, PinnedCopy):
             return render_entry(entry, transcript, policy, frame)
-        rewrites = transcript.rewrites
-        state: _ItemState = (
-            entry.seq in transcript.masked,
-            rewrites.chosen_forms.get(entry.seq),
-            rewrites.anchors.get(entry.seq),
-        )
+        state = _state_of(entry, transcript, policy, frame)
         rendered = self._rendered.get(entry.seq)
         if rendered is None or rendered[0] != state:
-            rendered = self._rendered[entry.seq] = (state, render_message(entry, transcript))
-        return _adapt_to_model(frame.info, rendered[1], transcript.entry_tokens(entry))
+            rendered = self._rendered[entry.seq] = (state, *render_entry(entry, transcript, policy, frame))
+        return rendered[1], rendered[2]
 
     def _drop_from(self, position: int) -> None:
         """Drop everything from a position on, to be rendered again."""
         self._tokens -= sum(self._entry_tokens[position:])
         del self._entries[position:], self._messages[position:], self._entry_tokens[position:]
+
+
+def _state_of(
+    entry: LogItem | SummaryBlock, transcript: Transcript, policy: ContextPolicy, frame: PromptFrame
+) -> _State:
+    info = frame.info
+    if isinstance(entry, LogItem):
+        rewrites, seq = transcript.rewrites, entry.seq
+        return seq in rewrites.masked, rewrites.chosen_forms.get(seq), rewrites.anchors.get(seq), info.images
+    events = tuple(cover.event for cover in entry.covers)
+    if isinstance(entry.event, FoldMade):
+        return *events, entry.event is transcript.anchored_fold
+    return *events, policy.user_text_tokens, info.window, transcript.origin
 
 
 def _settled_count(entries: list[WindowEntry]) -> int:
