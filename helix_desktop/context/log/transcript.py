@@ -361,12 +361,14 @@ class Transcript(MessageLog):
             return self._item_tokens(entry)
         if isinstance(entry, PinnedCopy):
             return self._item_tokens(entry.item) + PINNED_LABEL_TOKENS
+        event = entry.event
+        if isinstance(event, FoldMade):
+            anchor_tokens = event.anchor_tokens if event is self.anchored_fold else 0
+            return event.tokens + FRAMING_TOKENS + anchor_tokens
         tokens = sum(cover.event.tokens for cover in entry.covers) + FRAMING_TOKENS
-        if isinstance(entry.event, ObservationsMade):
+        if isinstance(event, ObservationsMade):
             generations = [cover.event for cover in entry.covers if isinstance(cover.event, ObservationsMade)]
             tokens += OBSERVATIONS_LABEL_TOKENS - ended_tokens(generations)
-        if entry.event is self.anchored_fold:
-            tokens += self.anchored_fold.anchor_tokens
         return tokens
 
     @property

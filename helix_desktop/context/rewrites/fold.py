@@ -183,13 +183,13 @@ def due_condensation(
     ]
     while notes and isinstance(notes[-1], LogItem):
         notes.pop()
-    cap = policy.condense_at * window
-    if sum(transcript.entry_tokens(entry) for entry in notes) <= cap:
+    cap, tokens = policy.condense_at * window, [transcript.entry_tokens(entry) for entry in notes]
+    if sum(tokens) <= cap:
         return None
     kept_tokens, count = 0, len(notes)
-    while count and kept_tokens + transcript.entry_tokens(notes[count - 1]) <= policy.condense_keep * cap:
+    while count and kept_tokens + tokens[count - 1] <= policy.condense_keep * cap:
         count -= 1
-        kept_tokens += transcript.entry_tokens(notes[count])
+        kept_tokens += tokens[count]
     stay = [fold for fold in _undone_folds(transcript) if fold.how == "condense"]
     old = {
         note.seq
