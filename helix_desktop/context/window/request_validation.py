@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import compress, count
+from operator import is_not
 
 import msgspec
 
@@ -16,36 +18,52 @@ def problems(messages: Sequence[Message]) -> list[str]:
     return RequestValidator().problems(messages)
 
 
+class _Checked(msgspec.Struct, frozen=True):
+    """A message with the calls that wait for an answer before it (None: it is the first) and after it."""
+
+    message: Message
+    before: tuple[str, ...] | None
+    after: tuple[str, ...]
+    problems: tuple[str, ...]
+
+
 class RequestValidator:
     """A linter for the requests of one session; messages unchanged since the last call are skipped."""
 
     def __init__(self) -> None:
-        self._checked: list[Message] = []
-        self._unanswered: list[list[str]] = []
-        self._problems: list[list[str]] = []
+        self._messages: Sequence[Message] = ()
+        self._checked: list[_Checked] = []
+        self._problems: list[tuple[str, ...]] = []
 
     def problems(self, messages: Sequence[Message]) -> list[str]:
         """Return the problems of a request's messages as text; empty if it may be sent."""
-        same = 0
-        while same < min(len(messages), len(self._checked)) and messages[same] is self._checked[same]:
-            same += 1
-        del self._checked[same:], self._unanswered[same:], self._problems[same:]
-        for number in range(same, len(messages)):
-            self._check(number, messages[number])
+        changed = compress(count(), map(is_not, messages, self._messages))
+        same = next(changed, min(len(messages), len(self._messages)))
+        moved = {id(checked.message): checked for checked in self._checked[same:]}  # by a rewrite
+        del self._checked[same:], self._problems[same:]
+        waiting = self._checked[-1].after if self._checked else None
+        for message in messages[same:]:
+            checked = moved.get(id(message))
+            if checked is None or checked.before != waiting:
+                checked = _check(message, waiting)
+            self._checked.append(checked)
+            self._problems.append(checked.problems)
+            waiting = checked.after
+        self._messages = tuple(messages)
         texts = _sequence_problems(messages)
-        texts += [text for message_texts in self._problems if message_texts for text in message_texts]
-        if self._unanswered and self._unanswered[-1]:
-            texts.append(f"calls without an answer: {', '.join(self._unanswered[-1])}")
+        if any(self._problems):
+            numbered = enumerate(self._problems)
+            texts += [f"message {number}: {text}" for number, found in numbered for text in found]
+        if waiting:
+            texts.append(f"calls without an answer: {', '.join(waiting)}")
         return texts
 
-    def _check(self, number: int, message: Message) -> None:
-        waiting = self._unanswered[-1] if self._unanswered else []
-        texts = [f"message {number}: {text}" for text in _message_problems(message, waiting)]
-        if number and message.role == "system":
-            texts.append(f"message {number}: a system message stands behind the first place")
-        self._checked.append(message)
-        self._unanswered.append(_unanswered_calls(message, waiting))
-        self._problems.append(texts)
+
+def _check(message: Message, waiting: tuple[str, ...] | None) -> _Checked:
+    texts = _message_problems(message, waiting or ())
+    if waiting is not None and message.role == "system":
+        texts.append("a system message stands behind the first place")
+    return _Checked(message, waiting, _unanswered_calls(message, waiting or ()), tuple(texts))
 
 
 def _sequence_problems(messages: Sequence[Message]) -> list[str]:
@@ -58,7 +76,7 @@ def _sequence_problems(messages: Sequence[Message]) -> list[str]:
     return texts
 
 
-def _message_problems(message: Message, unanswered: list[str]) -> list[str]:
+def _message_problems(message: Message, unanswered: Sequence[str]) -> list[str]:
     texts = []
     if message.role == "tool":
         if message.call_id not in unanswered:
@@ -77,10 +95,10 @@ def _message_problems(message: Message, unanswered: list[str]) -> list[str]:
     return texts
 
 
-def _unanswered_calls(message: Message, unanswered: list[str]) -> list[str]:
+def _unanswered_calls(message: Message, unanswered: Sequence[str]) -> tuple[str, ...]:
     if message.role == "tool":
-        return [call_id for call_id in unanswered if call_id != message.call_id]
-    return [call.id for call in message.calls]
+        return tuple(call_id for call_id in unanswered if call_id != message.call_id)
+    return tuple(call.id for call in message.calls)
 
 
 def repair_request(messages: Sequence[Message]) -> tuple[Message, ...]:

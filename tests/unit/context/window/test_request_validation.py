@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context.window.request_validation import problems, repair_request
+from helix_desktop.context.window.request_validation import RequestValidator, problems, repair_request
 from helix_desktop.domain.messages import Message, ToolCall
 from tests.support.message_linter import lint
 
@@ -30,6 +30,17 @@ CONVERSATION = (Message("system", "You are an agent."), Message("user", "Go."))
 def test_both_linters_agree(messages: tuple[Message, ...]) -> None:
     """They find the same problems."""
     assert bool(problems(messages)) == bool(lint(messages))
+
+
+@given(MESSAGES, st.lists(st.lists(st.integers(0, 11), max_size=12), max_size=4))
+def test_a_validator_says_the_same_whatever_it_checked_before(
+    messages: tuple[Message, ...], requests: list[list[int]]
+) -> None:
+    """Messages that stood in the last request are skipped, also where a rewrite moved them."""
+    validator = RequestValidator()
+    for numbers in requests:
+        request = tuple(messages[number % len(messages)] for number in numbers if messages)
+        assert validator.problems(request) == problems(request)
 
 
 @given(MESSAGES)
