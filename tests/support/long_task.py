@@ -21,6 +21,7 @@ MODULES = ("surge", "datum", "ebb", "gauge", "neap", "swell")
 RULE = "Every constant that you set gets the comment `# checked by harbour office 7731`"
 _MARKER = re.compile(r'recall_cached_content\("([0-9a-f]{8,64})"\)')
 LOOKING = re.compile(r"^Step (\d+): looking for (.+), call (\d+)$", re.MULTILINE)
+_TASK = re.compile(r"^Task (\d+):", re.MULTILINE)
 _STEP = re.compile(r"^Step (\d+)(?:: looking for (.+), call (\d+))?", re.MULTILINE)
 _MAX_CALLS = 6  # for one fact, before the model gives up
 
@@ -260,8 +261,10 @@ class Worker:
             return text_reply("- (2) The constants of the modules are set one by one [e5]")
         messages = request["messages"]
         texts = _visible_texts(messages)
-        newest = next(str(m["content"]) for m in reversed(messages) if m["role"] == "user")
-        turn = int(re.findall(r"Task (\d+):", newest)[0]) - 1
+        asked = (_TASK.search(str(m["content"])) for m in reversed(messages) if m["role"] == "user")
+        turn = (
+            next(int(match[1]) for match in asked if match) - 1
+        )  # a note may stand behind the user's message
         first = sum(len(earlier.steps) for earlier in self.plan[:turn])
         number, sought, tries = _position(messages)
         number = number if sought else number + 1
