@@ -87,8 +87,9 @@ def _lines(item: LogItem) -> list[tuple[str, str]]:
 
 def _answer_line(seq: int, answer: ToolAnswered) -> str:
     first_line = f' "{answer.first_line}"' if answer.first_line else ""
+    about = f", {answer.about}" if answer.about else first_line
     target = f" {_one_line(answer.target)[:100]}" if answer.target else ""
-    return f"{answer.digest} e{seq} {_one_line(answer.name)}{target}, {format_bytes(answer.size)}{first_line}"
+    return f"{answer.digest} e{seq} {_one_line(answer.name)}{target}, {format_bytes(answer.size)}{about}"
 
 
 def _calls(spoke: AssistantSpoke) -> list[str]:

@@ -129,7 +129,7 @@ async def test_a_fact_two_handovers_back_is_found_in_one_call(tmp_path: Path) ->
         (recalled,) = [event for event in rig.events(ToolAnswered) if event.recalled]
         assert recalled.recalled in [event.index for event in handovers], "one call through all indexes"
         assert f"\n{digest_of(vault)[:12]} e5 read_file vault.txt, " in recalled.text
-        assert f":\n32:the code of the vault is {CODE}" in recalled.text
+        assert f"\n32:the code of the vault is {CODE}" in recalled.text
         assert recalled.tokens < 200
         assert await rig.store.get(digest_of(vault)) == vault, "byte for byte"
 
