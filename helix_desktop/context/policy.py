@@ -41,16 +41,16 @@ class ContextPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     preview_above: float = 0.25
     preview_tokens: int = 600
     least_saving: int = 100
-    protect_steps: int = 6
-    protect_tokens: int = 5_000
-    protect_argument_steps: int = 4
+    protect_steps: int = 4
+    protect_tokens: int = 4_000
+    protect_argument_steps: int = 3
     protect_recalls: int = 2
     sweep: SweepMode = "rent"
     sweep_min: int = 2_000
     sweep_max: int = 20_000
     sweep_fixed: int = 10_000
     cache_ttl_s: int = 300
-    fold_after_steps: int = 12
+    fold_after_steps: int = 10
     fold_least: int = 4_000
     condense_at: float = 0.08
     condense_keep: float = 0.4
@@ -66,7 +66,7 @@ class ContextPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     user_text_tokens: int = 20_000
     ledger_tokens: int = 600
     handle_digits: int = 12
-    anchor_tokens: int = 2_000
+    anchor_tokens: int = 2_300
     panic_at: float = 0.95
     panic_to: float = 0.70
     budget_tokens: int = 0
@@ -171,17 +171,18 @@ _SCALED = ("protect_tokens", "anchor_tokens", "sweep_min", "sweep_max", "sweep_f
 PROFILES: Mapping[str, ContextPolicy] = {
     "lean": ContextPolicy(
         profile="lean",
-        protect_steps=4,
-        protect_tokens=3_000,
-        protect_argument_steps=3,
-        fold_after_steps=8,
-        anchor_tokens=1_000,
+        protect_steps=3,
+        protect_tokens=2_500,
+        protect_argument_steps=2,
+        fold_after_steps=6,
+        anchor_tokens=1_400,
         observe_place_at=0.30,
     ),
     "balanced": ContextPolicy(),
     "classic": ContextPolicy(
         profile="classic",
         handle_digits=64,
+        anchor_tokens=1_000,
         protect_steps=20,
         protect_tokens=15_000,
         protect_argument_steps=10,

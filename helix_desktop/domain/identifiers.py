@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -74,23 +75,23 @@ def _strings(value: Any) -> Iterator[str]:
         yield str(value)
 
 
-def _identifiers_of_run(run: str) -> Iterator[str]:
+@lru_cache(maxsize=16_384)
+def _identifiers_of_run(run: str) -> tuple[str, ...]:
+    """Return the identifiers in a run of characters; a session's texts repeat most of their runs."""
     if "/" in run:
         path = _PLACE.sub("", run).strip(":#").rstrip("./-:") or run
-        if len(path) <= MAX_LENGTH and _is_path(path):
-            yield path
-        return
+        return (path,) if len(path) <= MAX_LENGTH and _is_path(path) else ()
     name = _PLACE.sub("", run).strip("#:-").rstrip(".")
     if len(name) <= MAX_LENGTH and _FILE.fullmatch(name):
-        yield name
-        return
-    if "#" in run:
-        yield from _NUMBER.findall(run)
-    for word in _WORD.findall(run):
-        if len(word) <= MAX_LENGTH and (
-            _SYMBOL.fullmatch(word) or _HASH.fullmatch(word) or _ERROR.fullmatch(word)
-        ):
-            yield word
+        return (name,)
+    numbers = _NUMBER.findall(run) if "#" in run else ()
+    return (*numbers, *(word for word in _WORD.findall(run) if _is_identifier(word)))
+
+
+def _is_identifier(word: str) -> bool:
+    if len(word) > MAX_LENGTH or (word.isalpha() and (word.islower() or word.istitle())):
+        return False
+    return bool(_SYMBOL.fullmatch(word) or _HASH.fullmatch(word) or _ERROR.fullmatch(word))
 
 
 def _is_path(path: str) -> bool:

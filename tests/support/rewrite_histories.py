@@ -67,13 +67,9 @@ def fold(simulator: SessionSimulator, seq_range: SeqRange, kind: FoldKind = "fol
     if kind == "truncate":
         words = fold_note.render_truncation_note(index, entries, len(items))
     steps = len({item.step for item in items})
-    anchors = f"{FOLD_TITLE} e{upto}: src/app_{upto}.py" if kind != "truncate" else ""
-    simulator.record(
-        FoldMade(
-            after, upto, words, count_tokens(words), index, entries, steps, 40, kind,
-            anchors, count_tokens(anchors),
-        )
-    )  # fmt: skip
+    if kind != "truncate":
+        words = f"{words}\n{FOLD_TITLE} e{upto}: src/app_{upto}.py"
+    simulator.record(FoldMade(after, upto, words, count_tokens(words), index, entries, steps, 40, kind))
     return simulator.transcript.last_seq
 
 

@@ -29,7 +29,7 @@ _THREAD_THRESHOLD = 256 * 1024  # bytes; more than that is read in a thread, so 
 _REPLACEMENT_CHAR = "\ufffd"  # what undecodable bytes become in a text
 _NAMES_THREAD_THRESHOLD = 32 * 1024  # characters; reading names takes about 0.1 µs each
 _MAX_IDENTIFIERS = 300  # of one output
-_NAMES_SHARE, _LOG_NAMES_SHARE = 0.65, 0.3  # of a preview's tokens; a log's own lines say more
+_NAMES_SHARE, _LOG_NAMES_SHARE = 0.75, 0.3  # of a preview's tokens; a log's own lines say more
 _MAX_TRIES = 5  # attempts to make a preview small enough
 
 

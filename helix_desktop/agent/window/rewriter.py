@@ -9,6 +9,7 @@ from helix_desktop.context.log.window_layout import LogItem, PinnedCopy
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites import fold, fold_note, planner, sweep, truncation
 from helix_desktop.context.rewrites.anchors import (
+    FOLD_SHARE,
     FOLD_TITLE,
     SWEEP_SHARE,
     SWEEP_TITLE,
@@ -26,7 +27,6 @@ from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.rewrite_kinds import PlacementReason, SweepReason
 from helix_desktop.domain.events.session import Event, RecordedEvent, ToolAnswered
 from helix_desktop.domain.events.summary import ObservationsPlaced
-from helix_desktop.domain.identifiers import identifiers_in
 
 
 class WindowRewriter:
@@ -169,10 +169,10 @@ class WindowRewriter:
         content = index_content(text, "fold", f"e{fold_plan.after + 1}-e{fold_plan.upto}")
         items = transcript.between(fold_plan.after, fold_plan.upto)
         note = note_text(fold_plan, items, content.digest, entries, policy, window)
-        anchors = self._fold_anchors(fold_plan, policy, note)
-        tokens, anchor_tokens = await self._runtime.counter.count([note, f"\n{anchors}"])
-        anchor_tokens = anchor_tokens if anchors else 0
-        saved = fold.tokens_freed(transcript, fold_plan, tokens) - anchor_tokens
+        if anchors := self._fold_anchors(fold_plan, policy, note):
+            note = f"{note}\n{anchors}"
+        (tokens,) = await self._runtime.counter.count([note])
+        saved = fold.tokens_freed(transcript, fold_plan, tokens)
         if saved <= 0:
             return False
         steps = items[-1].step - items[0].step + 1
@@ -186,8 +186,6 @@ class WindowRewriter:
             steps,
             saved,
             fold_plan.how,
-            anchors,
-            anchor_tokens,
         )
 
         def decide() -> list[Event]:
@@ -208,8 +206,10 @@ class WindowRewriter:
             for entry in transcript.window_entries()
             if isinstance(entry, PinnedCopy) or not fold_plan.after < entry.upto <= fold_plan.upto
         )
-        visible = self._names.visible_in(others, transcript.masked) | set(identifiers_in(note))
-        return self._names.anchor_line(FOLD_TITLE, visible, min(policy.anchor_tokens, fold_plan.gain // 2))
+        visible = self._names.visible_in(others, transcript.masked) | set(self._names.of_text(note))
+        share = 1.0 if fold_plan.how == "condense" else FOLD_SHARE
+        max_tokens = min(int(policy.anchor_tokens * share), fold_plan.gain // 2)
+        return self._names.anchor_line(FOLD_TITLE, visible, max_tokens)
 
     async def _sweep_event(self, plan: SweepPlan, reason: SweepReason) -> SweepMade:
         """Return the event of a sweep, with the identifiers that it takes out of the window."""
@@ -223,8 +223,6 @@ class WindowRewriter:
             return SweepMade(plan.masked, plan.saved, reason)
         self._names.update(transcript)
         visible = self._names.visible_in(transcript.window_entries(), transcript.masked | set(plan.masked))
-        if transcript.anchored_fold is not None:
-            visible.update(identifiers_in(transcript.anchored_fold.anchors))
         swept = (
             name
             for seq in plan.masked

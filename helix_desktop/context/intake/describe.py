@@ -83,9 +83,10 @@ def _names(text: str) -> str:
     found = [match for line in lines if (match := _DEFINITION.match(line)) is not None]
     names = list(dict.fromkeys(match["name"] for match in found))
     if not names:
-        headings = (match for line in lines if (match := _HEADING.match(line)) is not None)
+        telling = filter(_is_telling, lines)
+        headings = (match for line in telling if (match := _HEADING.match(line)) is not None)
         names = list(dict.fromkeys(" ".join(match["name"].split()) for match in headings))
-    return _join(names) if len(names) > 1 or (names and len(lines) > len(names)) else ""
+    return _join(names) if names and len(lines) > len(names) else ""
 
 
 def _join(names: Sequence[str]) -> str:

@@ -111,7 +111,6 @@ class Transcript(MessageLog):
         self._window_entries: list[WindowEntry] = []
         self._window_tokens: tuple[int, int] | None = (0, 0)  # and those of images; None: to be counted
         self._covers: list[Cover] = []
-        self.anchored_fold: FoldMade | None = None  # the newest active fold: its anchors stand in the window
         for recorded in events:
             self.apply(recorded)
 
@@ -273,9 +272,6 @@ class Transcript(MessageLog):
         self._arrange()
 
     def _arrange(self) -> None:
-        folds = [cover for cover in self._covers if isinstance(cover.event, FoldMade)]
-        newest = max(folds, key=lambda cover: cover.seq, default=None)
-        self.anchored_fold = newest.event if newest and isinstance(newest.event, FoldMade) else None
         pinned = [item for seq in sorted(self.rewrites.pinned) if (item := self.item(seq)) is not None]
         self._window_tokens = None
         self._window_entries = arrange_entries(self.items, self.position, self._covers, pinned)
@@ -361,12 +357,8 @@ class Transcript(MessageLog):
             return self._item_tokens(entry)
         if isinstance(entry, PinnedCopy):
             return self._item_tokens(entry.item) + PINNED_LABEL_TOKENS
-        event = entry.event
-        if isinstance(event, FoldMade):
-            anchor_tokens = event.anchor_tokens if event is self.anchored_fold else 0
-            return event.tokens + FRAMING_TOKENS + anchor_tokens
         tokens = sum(cover.event.tokens for cover in entry.covers) + FRAMING_TOKENS
-        if isinstance(event, ObservationsMade):
+        if isinstance(entry.event, ObservationsMade):
             generations = [cover.event for cover in entry.covers if isinstance(cover.event, ObservationsMade)]
             tokens += OBSERVATIONS_LABEL_TOKENS - ended_tokens(generations)
         return tokens

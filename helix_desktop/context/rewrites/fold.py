@@ -153,13 +153,8 @@ def _item_gain(transcript: Transcript, item: LogItem) -> int:
 
 
 def tokens_freed(transcript: Transcript, plan: FoldPlan, tokens: int) -> int:
-    """Return the tokens freed by replacing a range with a note of `tokens` tokens; pinned outputs stay.
-
-    The anchors of the fold before go with it, wherever that stands.
-    """
-    former = transcript.anchored_fold
-    is_outside = former is not None and not plan.after < former.upto <= plan.upto
-    stood = former.anchor_tokens if former is not None and is_outside else 0
+    """Return the tokens freed by replacing a range with a note of `tokens` tokens; pinned outputs stay."""
+    stood = 0
     for entry in transcript.window_entries():
         if isinstance(entry, LogItem) and plan.after < entry.seq <= plan.upto:
             pinned = entry.seq in transcript.rewrites.pinned

@@ -124,7 +124,7 @@ def _state_of(
         return seq in rewrites.masked, rewrites.chosen_forms.get(seq), rewrites.anchors.get(seq), info.images
     events = tuple(cover.event for cover in entry.covers)
     if isinstance(entry.event, FoldMade):
-        return *events, entry.event is transcript.anchored_fold
+        return events
     return *events, policy.user_text_tokens, info.window, transcript.origin
 
 
@@ -221,9 +221,8 @@ def render_message(entry: WindowEntry, transcript: Transcript) -> Message:
     match entry:
         case PinnedCopy(item=item):
             return Message("user", _pinned_text(item, transcript), images=transcript.images_of(item))
-        case SummaryBlock(event=FoldMade(text=text, anchors=anchors) as fold):
-            is_anchored = anchors and fold is transcript.anchored_fold
-            return Message("user", f"{text}\n{anchors}" if is_anchored else text)
+        case SummaryBlock(event=FoldMade(text=text)):
+            return Message("user", text)
         case SummaryBlock(covers=covers):
             observations = [cover.event for cover in covers if isinstance(cover.event, ObservationsMade)]
             return Message("user", observation.render_observations(observations, transcript))

@@ -31,8 +31,8 @@ class FoldMade(EventBase, frozen=True, tag="fold-made"):
     """Older steps became one note: every event after `after` up to and including `upto`.
 
     `index` is the digest of the index entry that names all it covers; `tokens` counts the note, `saved` what
-    it saved. "condense" replaces notes by a shorter one, "truncate" leaves only the index. `anchors` is a
-    line with identifiers that left the window; only that of the newest fold stands below its note.
+    it saved. "condense" replaces notes by a shorter one, "truncate" leaves only the index. The text of a note
+    ends with a line of the identifiers that left the window.
     """
 
     after: int
@@ -44,8 +44,6 @@ class FoldMade(EventBase, frozen=True, tag="fold-made"):
     steps: int
     saved: int
     how: FoldKind = "fold"
-    anchors: str = ""
-    anchor_tokens: int = 0
 
 
 class FormChosen(EventBase, frozen=True, tag="form-chosen"):

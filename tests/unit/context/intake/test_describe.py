@@ -1,0 +1,51 @@
+"""Descriptions: a content is known by what it holds, not by its first line."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helix_desktop.context.intake.describe import CAP, describe_output, describe_text
+
+LICENSE = "# Copyright (C) 2026 Somebody\n# Licensed under the MIT license.\n\nimport os\n\n\n"
+
+
+@pytest.mark.parametrize(
+    ("tool", "text", "about"),
+    [
+        ("read_file", LICENSE + "class App:\n    def run(self): ...\n\ndef main(): ...\n", "App, main"),
+        ("Read", "    12→func (s *Store) Put(k string) error {\n    13→\treturn nil\n    14→}\n", "Put"),
+        ("read_file", "# Guide\n\nText.\n\n## Install\n\nMore.\n", "Guide, Install"),
+        ("read_file", LICENSE + "x = 1\n", '"x = 1"'),
+        ("read_file", LICENSE.replace("#", "//") + "y = 2\n", '"y = 2"'),
+        ("read_file", "name,age,city\nAnn,3,Rome\nBob,4,Oslo\n", "columns name, age, city"),
+        ("fetch", '{"name": "a", "size": 2}', "JSON: name, size"),
+        ("fetch", '[{"id": 1}, {"id": 2}]', "JSON: 2 items of id"),
+        (
+            "search_text",
+            "src/a.py:3:def f\nsrc/a.py:9:f()\nsrc/b.py:1:f()\n",
+            "3 lines in 2 files: src/a.py, src/b.py",
+        ),
+        ("find_files", "src/a.py\nsrc/b.py\n", "2 paths: src/a.py, src/b.py"),
+        ("anything", "", ""),
+    ],
+)
+def test_contents_are_described_by_their_kind(tool: str, text: str, about: str) -> None:
+    """Source by definitions, documents by headings, tables by columns, JSON by keys, searches by hits."""
+    assert describe_output(tool, text) == about
+
+
+def test_a_command_is_described_by_how_it_ended() -> None:
+    """The last telling line and the exit code; not the line that says that it was sandboxed."""
+    output = "exit code 1 (sandboxed, no network)\ntests/a.py F.\n=== 2 failed, 36 passed in 1.20s ===\n"
+    assert describe_output("run_command", output, 1) == 'exit 1, "2 failed, 36 passed in 1.20s"'
+    assert describe_output("run_command", "exit code 0 (sandboxed, no network)\n77\n", 0) == 'exit 0, "77"'
+
+
+@given(st.sampled_from(["read_file", "run_command", "search_text", "list_directory", "x"]), st.text())
+def test_a_description_is_one_short_line(tool: str, text: str) -> None:
+    """Whatever the content is."""
+    for about in (describe_output(tool, text, 3), describe_text(text)):
+        assert len(about) <= CAP
+        assert len(about.splitlines()) <= 1

@@ -1,0 +1,78 @@
+"""Anchors: the names that a rewrite takes out of the window stay in sight, in a line of bounded length."""
+
+from __future__ import annotations
+
+import msgspec
+
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.rewrites.anchors import FOLD_TITLE, IdentifierIndex
+from helix_desktop.domain.events.session import (
+    AssistantSpoke,
+    Event,
+    RecordedEvent,
+    ToolAnswered,
+    UserSpoke,
+)
+from helix_desktop.replay import Replayer
+
+STEPS = 40
+
+
+def transcript_of(*names: tuple[str, ...], used: tuple[str, ...] = ()) -> Transcript:
+    """Return a session in which each step saw some names, after a first one that used some."""
+    events: list[Event] = [UserSpoke("Go.", 2), AssistantSpoke("", "m", 5, identifiers=used)]
+    for number, seen in enumerate(names):
+        events.append(AssistantSpoke("", "m", 5))
+        events.append(ToolAnswered(f"c{number}", "read", "x", "d" * 64, 1, 5, 5, identifiers=seen))
+    return Transcript(RecordedEvent(seq, seq, event) for seq, event in enumerate(events, 1))
+
+
+def test_a_line_names_what_is_hidden_newest_first() -> None:
+    """Each name under the entries it was last seen in; what is visible is left out."""
+    index = IdentifierIndex()
+    index.update(transcript_of(("a/old.py", "twice_seen"), ("a/new.py", "twice_seen"), ("in_sight",)))
+    line = index.anchor_line(FOLD_TITLE, {"in_sight"}, 1_000)
+    assert line == f"{FOLD_TITLE} e6: a/new.py; e6: twice_seen; e4: a/old.py"
+
+
+def test_a_name_that_was_used_outlives_newer_ones_that_were_only_seen() -> None:
+    """Recorded agents come back to it as often as to what they saw in a sixth of its age."""
+    seen = tuple((f"only_seen_{number:03}",) for number in range(60))
+    index = IdentifierIndex()
+    index.update(transcript_of(*seen, used=("used_once_x",)))
+    line = index.anchor_line(FOLD_TITLE, set(), 100)
+    assert "used_once_x" in line
+    assert "only_seen_059" in line
+    assert "only_seen_010" not in line
+    assert len(line) <= 300
+
+
+def test_messages_that_were_dropped_leave_no_names() -> None:
+    """A retried step is as if it had never been sent."""
+    index = IdentifierIndex()
+    index.update(transcript_of(("kept_name",), ("dropped_name",)))
+    index.update(transcript_of(("kept_name",), ("other_name",)))
+    line = index.anchor_line(FOLD_TITLE, set(), 100)
+    assert "kept_name" in line
+    assert "dropped_name" not in line
+
+
+def test_what_leaves_a_long_session_stays_in_sight() -> None:
+    """Names of swept and folded outputs stand in the request; each note has a line of those it took away."""
+    replay = Replayer(msgspec.structs.replace(PROFILES["balanced"], sweep_min=500, fold_least=500))
+    replay.feed({"role": "user", "content": "Look at all modules."})
+    for number in range(STEPS):
+        path = f"src/package/module_{number}.py"
+        call = {"id": f"c{number}", "name": "read_file", "arguments": f'{{"path": "{path}"}}'}
+        text = f"def handler_{number}():\n" + "    pass  # and so on\n" * 120
+        replay.request()
+        replay.feed({"role": "assistant", "content": "", "tool_calls": [call]})
+        replay.feed({"role": "tool", "content": text, "tool_call_id": f"c{number}", "name": "read_file"})
+    request = "\n".join(f"{message['content']} {message.get('tool_calls')}" for message in replay.request())
+    assert replay.counts.folds >= 1
+    assert request.count(FOLD_TITLE) == replay.counts.folds
+    for number in range(STEPS):
+        assert f"module_{number}.py" in request
+        assert f"handler_{number}" in request
+    replay.close()

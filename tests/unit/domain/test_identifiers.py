@@ -1,0 +1,41 @@
+"""Identifiers: names by which an agent finds things again, in texts and in the arguments of calls."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helix_desktop.domain.identifiers import argument_identifiers, count_identifiers, identifiers_in
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("see /srv/app/main.go:12:3: undefined fooBar", ["/srv/app/main.go", "fooBar"]),
+        ("in strategy.ManualCommit (TypeError) of #123", ["ManualCommit", "TypeError", "#123"]),
+        ("commit a1b2c3d4e5f6, snake_case and HTTPServer", ["a1b2c3d4e5f6", "snake_case", "HTTPServer"]),
+        ("README.md and src/ and ../x/y.ts", ["README.md", "../x/y.ts"]),
+        ("ruff says E501 in https://example.org/a/b", ["E501", "https://example.org/a/b"]),
+        ("The user wants a plain sentence, one-sided and short.", []),
+        ("2026 12345678 3.14 JSON os.path", []),
+    ],
+)
+def test_identifiers_are_found_and_words_are_not(text: str, names: list[str]) -> None:
+    """Paths, symbols, errors, hashes and numbers of issues; no words, no plain numbers."""
+    assert list(identifiers_in(text)) == names
+
+
+def test_arguments_are_read_as_their_values() -> None:
+    """An escaped line end does not become a part of a name; keys are not names."""
+    arguments = '{"file_path": "src/app.py", "edits": [{"old_string": "x\\nload_all()"}], "is_new": true}'
+    assert argument_identifiers(arguments) == ("src/app.py", "load_all")
+    assert argument_identifiers("*** Update File: src/app.py") == ("src/app.py",)
+
+
+@given(st.text(st.characters(codec="utf-8"), max_size=400))
+def test_an_identifier_stands_in_its_text(text: str) -> None:
+    """Each is a part of the text, is found in itself, and is counted."""
+    for name, count in count_identifiers(text).items():
+        assert name in text
+        assert count >= 1
