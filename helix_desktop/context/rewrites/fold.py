@@ -35,12 +35,8 @@ class FoldPlan(msgspec.Struct, frozen=True):
     how: FoldKind = "fold"
 
 
-class _Foldable(msgspec.Struct, frozen=True):
-    """A message that may be folded, the tokens this frees, and the model calls it has waited."""
-
-    item: LogItem
-    gain: int
-    waited_steps: int
+_Run = list[tuple[LogItem, int]]
+"""Messages that may be folded together, each with the tokens this frees."""
 
 
 def due_folds(
@@ -65,20 +61,21 @@ def due_folds(
     gain = sum(_run_gain(run) for run in runs)
     if not runs or gain < (policy.fold_least // 4 if is_cold else policy.fold_least):
         return []
-    if not is_cold and not _pays_off(transcript, runs, gain, sweep_plan, rewritten_from_seq):
+    if not is_cold and not _pays_off(transcript, policy, runs, sweep_plan, rewritten_from_seq):
         return []
-    return [FoldPlan(run[0].item.seq - 1, run[-1].item.seq, _run_gain(run)) for run in runs]
+    return [FoldPlan(run[0][0].seq - 1, run[-1][0].seq, _run_gain(run)) for run in runs]
 
 
 def _pays_off(
     transcript: Transcript,
-    runs: list[list[_Foldable]],
-    gain: int,
+    policy: ContextPolicy,
+    runs: list[_Run],
     sweep_plan: SweepPlan | None,
     rewritten_from_seq: int,
 ) -> bool:
-    rent = CACHED_PRICE * sum(old.gain * old.waited_steps for run in runs for old in run)
-    behind = tokens_resent(transcript, runs[0][0].item.seq) - gain
+    waited = sum(gain * _waited_steps(transcript, policy, item) for run in runs for item, gain in run)
+    rent = CACHED_PRICE * waited
+    behind = tokens_resent(transcript, runs[0][0][0].seq) - sum(_run_gain(run) for run in runs)
     if rewritten_from_seq:
         return rent >= REWRITE_PRICE * (behind - tokens_resent(transcript, rewritten_from_seq))
     if sweep_plan is not None:
@@ -87,21 +84,19 @@ def _pays_off(
     return rent >= REWRITE_PRICE * behind
 
 
-def _foldable_runs(
-    transcript: Transcript, policy: ContextPolicy, edges: Sequence[int]
-) -> list[list[_Foldable]]:
+def _foldable_runs(transcript: Transcript, policy: ContextPolicy, edges: Sequence[int]) -> list[_Run]:
     """Return the runs of old closed steps shown raw in the window, split at entries of other kinds."""
     newest = _newest_user_seq(transcript)
     stay = _undone_folds(transcript)
     edges = (*edges, *edges_of(transcript.covers))
-    runs: list[list[_Foldable]] = [[]]
+    runs: list[_Run] = [[]]
     for entry in _old_entries(transcript, policy):
         if not isinstance(entry, LogItem) or entry.seq == newest or _is_inside(entry.seq, stay):
             runs.append([])
         else:
-            if edges and runs[-1] and crosses_edge(runs[-1][-1].item.seq, entry.seq, edges):
+            if edges and runs[-1] and crosses_edge(runs[-1][-1][0].seq, entry.seq, edges):
                 runs.append([])
-            runs[-1].append(_foldable(transcript, policy, entry))
+            runs[-1].append((entry, _item_gain(transcript, entry)))
     return [run for run in runs if run and _run_gain(run) > HEADER_TOKENS]
 
 
@@ -122,10 +117,11 @@ def _old_entries(transcript: Transcript, policy: ContextPolicy) -> list[WindowEn
     return live[:end]
 
 
-def _foldable(transcript: Transcript, policy: ContextPolicy, item: LogItem) -> _Foldable:
+def _waited_steps(transcript: Transcript, policy: ContextPolicy, item: LogItem) -> int:
+    """Return the model calls that a message has waited to be folded."""
     by_distance = transcript.step_beyond(item, policy.protect_tokens) or transcript.steps
     since = max(item.step + policy.fold_after_steps, by_distance)
-    return _Foldable(item, _item_gain(transcript, item), transcript.steps - since + 1)
+    return transcript.steps - since + 1
 
 
 def _newest_user_seq(transcript: Transcript) -> int:
@@ -138,9 +134,9 @@ def _undone_folds(transcript: Transcript) -> list[FoldMade]:
     return [fold for seq in rewrites.undone if isinstance(fold := rewrites.by_seq[seq], FoldMade)]
 
 
-def _run_gain(run: Sequence[_Foldable]) -> int:
+def _run_gain(run: _Run) -> int:
     """Return the approximate tokens that folding these messages frees."""
-    return sum(old.gain for old in run) - HEADER_TOKENS
+    return sum(gain for _, gain in run) - HEADER_TOKENS
 
 
 def _item_gain(transcript: Transcript, item: LogItem) -> int:
