@@ -110,6 +110,7 @@ class Transcript(MessageLog):
         self.observation_failures = 0
         self._window_entries: list[WindowEntry] = []
         self._window_tokens: tuple[int, int] | None = (0, 0)  # and those of images; None: to be counted
+        self._maskable_items: list[LogItem] | None = []  # None: to be found
         self._covers: list[Cover] = []
         for recorded in events:
             self.apply(recorded)
@@ -230,6 +231,8 @@ class Transcript(MessageLog):
             entries, images = self._window_tokens
             image_tokens = sum(image.tokens for image in self.images_of(item))
             self._window_tokens = entries + item.tokens, images + image_tokens
+        if self._maskable_items is not None and self._is_maskable(item):
+            self._maskable_items.append(item)
 
     def _apply_rewrite(self, recorded: RecordedEvent, rewrite: RewriteEvent) -> None:
         self.rewrites.apply(recorded.seq, rewrite)
@@ -243,7 +246,7 @@ class Transcript(MessageLog):
                 self.last_compaction_at_ms = recorded.at
         self.last_rewrite_seq = recorded.seq
         self.changed_from = min(self.changed_from, self.rewrites.first_changed(rewrite))
-        self._window_tokens = None
+        self._window_tokens = self._maskable_items = None
         if isinstance(rewrite, HandoverMade | FoldMade | ObservationsPlaced) and self.announced_mode != "ask":
             self.announced_mode = UNKNOWN_MODE  # the note may be among what is covered now
         if isinstance(rewrite, FoldMade):
@@ -273,7 +276,7 @@ class Transcript(MessageLog):
 
     def _arrange(self) -> None:
         pinned = [item for seq in sorted(self.rewrites.pinned) if (item := self.item(seq)) is not None]
-        self._window_tokens = None
+        self._window_tokens = self._maskable_items = None
         self._window_entries = arrange_entries(self.items, self.position, self._covers, pinned)
 
     def retry_event(self) -> TurnRetried | None:
@@ -372,6 +375,22 @@ class Transcript(MessageLog):
             images = (image for item in items if isinstance(item, LogItem) for image in self.images_of(item))
             self._window_tokens = sum(map(self.entry_tokens, entries)), sum(image.tokens for image in images)
         return self._window_tokens
+
+    @property
+    def maskable_items(self) -> list[LogItem]:
+        """Return the outputs and calls in the window, in order, that have markers and are not masked.
+
+        Do not change the list.
+        """
+        if self._maskable_items is None:
+            items = (entry for entry in self._window_entries if isinstance(entry, LogItem))
+            self._maskable_items = [item for item in items if self._is_maskable(item)]
+        return self._maskable_items
+
+    def _is_maskable(self, item: LogItem) -> bool:
+        if item.seq in self.rewrites.masked or isinstance(item.event, UserSpoke):
+            return False
+        return item.saving > 0 or item.seq in self.rewrites.chosen_forms
 
     def images_of(self, item: LogItem) -> tuple[Image, ...]:
         """Return the images sent with a message: none once it is swept or shown in another form."""

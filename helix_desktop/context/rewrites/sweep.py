@@ -75,12 +75,8 @@ def sweep_candidates(
     in_work = _InWork.of(transcript, _IN_WORK_FACTOR * policy.protect_tokens)
     min_steps = MIN_PROTECTED_STEPS if protected_steps is None else protected_steps
     min_saving, last_step = max(policy.least_saving, 1), transcript.steps - min_steps
-    for item in transcript.window_entries():
-        if not isinstance(item, LogItem) or item.step > last_step:
-            continue
-        if item.saving < min_saving and item.seq not in transcript.rewrites.chosen_forms:
-            continue
-        if isinstance(item.event, UserSpoke):
+    for item in transcript.maskable_items:
+        if item.step > last_step:
             continue
         saving = masking_savings(transcript, item)
         if saving < min_saving or item.seq in transcript.rewrites.pinned:
