@@ -11,6 +11,7 @@ RECALL_TOOL, SEARCH_TOOL = "recall_cached_content", "search_cached_content"
 CACHE_TOOLS = (RECALL_TOOL, SEARCH_TOOL, "list_cached_content")
 """Tools whose answers repeat what is stored, in pages of their own."""
 
+MARKER_START = f"[CACHED] {RECALL_TOOL}("
 HEX_DIGITS = 64
 MIN_PREFIX = 8  # shortest prefix that recall accepts, in hex digits
 _TARGET_CAP = 60  # characters, in older logs
@@ -35,7 +36,7 @@ def is_digest_prefix(text: str) -> bool:
 
 def bare_marker(digest: str, digits: int = HEX_DIGITS) -> str:
     """Return the bare marker of a digest, by its first `digits`; the tool's name is never prefixed."""
-    return f'[CACHED] {RECALL_TOOL}("{digest[:digits]}")'
+    return f'{MARKER_START}"{digest[:digits]}")'
 
 
 def marker(

@@ -39,6 +39,7 @@ COMMANDS: Sequence[tuple[str, ...]] = (
     ("cache list", *HERE),
     ("cache show", digest_of(LITTER), *HERE),
     ("cache search", "output", *HERE),
+    ("cache recall", digest_of(LITTER), *HERE),
     ("cache verify", *HERE),
     ("cache gc", "--quota", "1B", *HERE),
     ("cache trash", *HERE),
@@ -146,7 +147,7 @@ def test_every_command_with_json_is_tried() -> None:
         for name, parser in _commands("", build_parser())
         if any("--json" in action.option_strings for action in parser._actions)
     }
-    assert with_json == {name for name, *_ in COMMANDS} | {"run"}
+    assert with_json == {name for name, *_ in COMMANDS} | {"run", "exam"}, "these ask a model"
 
 
 def _commands(name: str, parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.ArgumentParser]]:

@@ -10,14 +10,16 @@ import msgspec
 
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.summaries.telling_lines import error_line, last_telling_line
-from helix_desktop.domain.events.session import ToolAnswered, UserSpoke
+from helix_desktop.domain.digest import MARKER_START, digest_of
+from helix_desktop.domain.events.session import AssistantSpoke, MaskedCall, ToolAnswered, UserSpoke
 from helix_desktop.domain.identifiers import identifiers_in
-from helix_desktop.domain.tool_call_target import ToolKind, tool_kind
+from helix_desktop.domain.tool_call_target import ToolKind, decode_arguments, tool_kind
 
 FLAGS: dict[ToolKind, str] = {"read": "r", "list": "l", "search": "s", "write": "w", "edit": "e"}
 LEGEND = "r read, l listed, s searched, w written, e edited; the hex words are digest prefixes to recall"
 COMMAND_CHARS = 80  # characters of a command that are shown
 _DIGEST_DIGITS = 12  # hex digits of a digest in the ledger: recall accepts any unambiguous prefix from 8 on
+_NOTHING = digest_of(b"")
 _CHARS_PER_TOKEN = 3
 _RESULT_CHARS = 120
 _PARSED_CHARS = 4_000  # characters of a command in which files are looked for
@@ -57,7 +59,11 @@ def _ellipsize(text: str, cap: int) -> str:
 
 
 class FileUse(msgspec.Struct, frozen=True):
-    """A path, everything done to it (FLAGS), its newest output and event; `state` names what flags do not."""
+    """A path, everything done to it (FLAGS), and its newest event; `state` names what flags do not.
+
+    `digest` is of what was written, or read, last: the file's newest content as far as it is stored. Of a
+    path that was only listed or searched it is of what was found.
+    """
 
     path: str
     flags: str
@@ -131,6 +137,7 @@ class Failure(msgspec.Struct, frozen=True):
 
 
 def _entry(start: str, target: str, digest: str, seq: int) -> str:
+    digest = "" if digest == _NOTHING else digest
     return " ".join(f"{start} {_one_line(target)} {digest[:_DIGEST_DIGITS]} e{seq}".split())
 
 
@@ -145,6 +152,7 @@ class Ledger(msgspec.Struct):
     attached: dict[str, AttachedContent] = {}
     commands: dict[str, CommandRun] = {}
     failures: dict[tuple[str, str], Failure] = {}
+    written: dict[str, str] = {}  # the content that each call under way writes, by the call's id
 
     def add(self, item: LogItem) -> None:
         """Add the next message."""
@@ -154,6 +162,8 @@ class Ledger(msgspec.Struct):
                     self.attached.pop(attachment.digest, None)
                     content = AttachedContent(attachment.label, attachment.digest, item.seq)
                     self.attached[attachment.digest] = content
+            case AssistantSpoke(short=short) if short:
+                self.written = {call.call_id: written_content(call) for call in short}
             case ToolAnswered() as answer if answer.outcome in _COUNTED_OUTCOMES and not answer.recalled:
                 self._add_answer(answer, item.seq)
 
@@ -167,10 +177,19 @@ class Ledger(msgspec.Struct):
             failure = Failure(answer.name, answer.target, text, seq, answer.digest)
             self.failures[answer.name, answer.target] = failure
         elif _DELETING_TOOL.search(answer.name) and _is_path(answer.target):
-            self._add_file(answer.target, "", answer.digest, seq, "deleted")
+            self._add_file(answer.target, "", "", seq, "deleted")
         elif answer.target and kind in FLAGS:
             for path in _paths(answer.target, kind):
-                self._add_file(path, FLAGS[kind], answer.digest, seq)
+                self._add_file(path, FLAGS[kind], self._content(answer, kind, path), seq)
+
+    def _content(self, answer: ToolAnswered, kind: ToolKind, path: str) -> str:
+        """Return the digest of a file's newest content after a call; empty if it is not stored."""
+        written, previous = self.written.get(answer.call_id, ""), self.files.get(path)
+        if kind in ("write", "edit"):
+            before = previous.digest if previous and previous.is_file and kind == "edit" else ""
+            return written or before
+        is_found = kind != "read" and previous is not None and previous.is_file
+        return previous.digest if previous and is_found else answer.digest
 
     def _add_file(self, path: str, flag: str, digest: str, seq: int, state: FileState = "") -> None:
         previous = self.files.pop(path, None)
@@ -186,10 +205,11 @@ class Ledger(msgspec.Struct):
         self.commands.pop(answer.target, None)
         run = CommandRun(answer.target, answer.exit_code, answer.digest, seq, ok, result)
         self.commands[answer.target] = run
-        for path in _generated_files(answer.target):
-            self._add_file(path, "", answer.digest, seq, "generated")
+        written = self.written.get(answer.call_id, "") if "<<" in answer.target else ""
+        for path, by_tee in _generated_files(answer.target):
+            self._add_file(path, "", written or (answer.digest if by_tee else ""), seq, "generated")
         for path in _deleted_files(answer.target) if ok else ():
-            self._add_file(path, "", answer.digest, seq, "deleted")
+            self._add_file(path, "", "", seq, "deleted")
 
     def lines(self) -> dict[str, list[str]]:
         """Return all lines by kind, each newest first, the kinds in the order of the ledger."""
@@ -249,6 +269,23 @@ def _take(lines: Sequence[str], taken: set[int], chars_left: int) -> int:
     return chars_left
 
 
+def written_content(call: MaskedCall) -> str:
+    """Return the digest of what a call writes, among its large arguments; empty if it is none of them.
+
+    What an edit replaces is not what it writes.
+    """
+    arguments = decode_arguments(call.arguments)
+    markers = [
+        key
+        for key, value in (arguments.items() if isinstance(arguments, dict) else ())
+        if isinstance(value, str) and value.startswith(MARKER_START)
+    ]
+    if len(markers) != len(call.digests):
+        return ""
+    written = [digest for key, digest in zip(markers, call.digests, strict=True) if not key.startswith("old")]
+    return written[-1] if written else ""
+
+
 def build_ledger(items: Iterable[LogItem]) -> Ledger:
     """Return the ledger of these messages, in their order."""
     ledger = Ledger()
@@ -270,13 +307,14 @@ def _is_path(target: str) -> bool:
     return target in identifiers_in(target) and ("/" in target or "." in target)
 
 
-def _generated_files(command: str) -> Iterator[str]:
-    """Yield the files that a command's redirections write."""
+def _generated_files(command: str) -> Iterator[tuple[str, bool]]:
+    """Yield the files that a command writes, and whether its output is what it writes."""
     if ">" not in command and "tee" not in command:
         return
-    for path in _GENERATING_COMMAND.findall(command[:_PARSED_CHARS]):
+    for match in _GENERATING_COMMAND.finditer(command[:_PARSED_CHARS]):
+        path = match[1]
         if not path.startswith(("/dev/", "$", "&")) and _is_path(path):
-            yield path
+            yield path, match[0].startswith("tee")
 
 
 def _deleted_files(command: str) -> Iterator[str]:

@@ -19,6 +19,7 @@ from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, Us
 from helix_desktop.domain.events.summary import Bullet, Coverage, FactKind
 from helix_desktop.domain.identifiers import identifiers_in
 from helix_desktop.domain.tool_call_target import tool_kind
+from helix_desktop.domain.user_words import own_words
 
 CHARS_PER_TOKEN = 3  # low, so that what is missing stays within its tokens
 _SENTENCE_CHARS = 240  # characters of an instruction that are quoted
@@ -75,7 +76,7 @@ class CoveredFacts:
         match item.event:
             case UserSpoke(text=text):
                 self._add_words(text, item.seq)
-                for sentence in instructions_in(text):
+                for sentence in instructions_in(own_words(text)):
                     self._note("instructions", sentence, item.seq)
                 for name in identifiers_in(text[:_PARSED_CHARS]):
                     if "/" in name.strip("/") or "." in name.strip("."):
@@ -91,7 +92,7 @@ class CoveredFacts:
         for digest in _HASH.findall(part):
             self._note("hashes", digest, seq)
         for number in _NUMBER.findall(part):
-            self._note("numbers", _plain_number(number), seq)
+            self._note("numbers", " ".join(number.split()).rstrip(".,"), seq)
 
     def _note(self, kind: FactKind, fact: str, seq: int) -> None:
         self.facts[kind].pop(fact, None)
@@ -215,7 +216,7 @@ class _NamedIn:
             case "hashes":
                 return fact[:_HASH_DIGITS] in self._text
             case "numbers":
-                return fact in self._numbers
+                return _plain_number(fact) in self._numbers
             case "instructions":
                 return self._has_instruction(fact)
 

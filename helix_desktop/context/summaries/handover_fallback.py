@@ -14,9 +14,12 @@ from helix_desktop.context.summaries.artifact_ledger import Ledger
 from helix_desktop.domain.events.session import AssistantSpoke, UserSpoke
 from helix_desktop.domain.events.summary import SECTIONS, Bullet, HandoverMade, Section
 from helix_desktop.domain.todo import TODO, TodoItem, TodoStatus, parse_items
+from helix_desktop.domain.user_words import own_words
 
+_ASKED = "The user asked"
 _PER_SECTION = 8
 _SENTENCE_CAP = 240
+_LEAST_WORDS = 4
 _DECISIONS_PER_MESSAGE = 2
 _TODO_LABELS: dict[TodoStatus, str] = {"done": "Done", "in_progress": "In progress", "pending": "To do"}
 _PREFERS = re.compile(r"\b(always|never|prefer|please|don't|do not|must|only use|make sure)\b", re.IGNORECASE)
@@ -38,11 +41,11 @@ class HistoryExtract:
         """Add the next message."""
         self.ledger.add(item)
         match item.event:
-            case UserSpoke(text=text):
-                self._last_request = (item.seq, text)
+            case UserSpoke(text=text) if words := own_words(text):
+                self._last_request = (item.seq, words)
                 self._first_request = self._first_request or self._last_request
-                if _PREFERS.search(text):
-                    self._preferences = _newest([*self._preferences, Bullet(_sentence(text), (item.seq,))])
+                if _PREFERS.search(words):
+                    self._preferences = _newest([*self._preferences, Bullet(_sentence(words), (item.seq,))])
             case AssistantSpoke(text=text, calls=calls):
                 lists = [
                     items for call in calls if call.name == TODO and (items := parse_items(call.arguments))
@@ -53,8 +56,10 @@ class HistoryExtract:
 
     def sections(self, previous: HandoverMade | None) -> tuple[Section, ...]:
         """Return the six sections, updating the previous handover's."""
+        old = {section.title: section.bullets for section in previous.sections} if previous else {}
+        has_request = any(bullet.text.startswith(_ASKED) for bullet in old.get("Project Background", ()))
         new = {
-            "Project Background": _request("The user asked", self._first_request),
+            "Project Background": [] if has_request else _request(_ASKED, self._first_request),
             "Technical Details": self._decisions,
             "Completed Work": _newest([*_todo_bullets(self._todo, "done"), *_completed(self.ledger)]),
             "Current Issues": _issues(self.ledger),
@@ -64,7 +69,6 @@ class HistoryExtract:
             ],
             "User Preferences": self._preferences,
         }
-        old = {section.title: section.bullets for section in previous.sections} if previous else {}
         replaced = {
             "TODO Items",
             "Current Issues",
@@ -114,9 +118,14 @@ def _decision_lines(text: str) -> list[str]:
     if not _DECIDES.search(text, 0, 4000):
         return []
     sentences = re.split(r"(?<=[.!?])\s+|\n+", text[:4000])
-    return [_sentence(sentence) for sentence in sentences if _DECIDES.search(sentence)][
-        :_DECISIONS_PER_MESSAGE
-    ]
+    telling = [sentence for sentence in sentences if _DECIDES.search(sentence) and _says_something(sentence)]
+    return [_sentence(sentence) for sentence in telling[:_DECISIONS_PER_MESSAGE]]
+
+
+def _says_something(sentence: str) -> bool:
+    """Return False for an exclamation (`Fixed!`), a heading, and what only announces what follows."""
+    words = sentence.split()
+    return len(words) >= _LEAST_WORDS and not sentence.rstrip().endswith(":") and not words[0].startswith("#")
 
 
 def _completed(ledger: Ledger) -> list[Bullet]:

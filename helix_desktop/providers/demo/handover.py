@@ -107,12 +107,19 @@ def _merge_section(previous: list[Point], new: list[Point], title: str) -> list[
         return [*still_valid, *new][-MAX_POINTS:]
     point_by_text = {point.text: point for point in previous}
     point_by_text.update({point.text: point for point in new})
-    points = list(point_by_text.values())
+    points = _with_one_first_request(list(point_by_text.values()))
     return (
         points
         if len(points) <= MAX_POINTS
         else points[:_MAX_FIRST_POINTS] + points[_MAX_FIRST_POINTS - MAX_POINTS :]
     )
+
+
+def _with_one_first_request(points: Sequence[Point]) -> list[Point]:
+    """Return the points without what was asked first in a later part of the session."""
+    requests = [point for point in points if point.text.startswith(FIRST_REQUEST)]
+    later = sorted(requests, key=lambda point: point.sources)[1:]
+    return [point for point in points if point not in later]
 
 
 def _changed_path(point: Point) -> str:

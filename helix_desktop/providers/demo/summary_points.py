@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 
+from helix_desktop.domain.user_words import own_words
 from helix_desktop.providers.demo.summary_input import Line, Point
 
 FIRST_REQUEST = "The user asked first:"
@@ -33,7 +34,7 @@ def extract_points(lines: Sequence[Line]) -> dict[str, list[Point]]:
 
 
 def _background(lines: Sequence[Line]) -> list[Point]:
-    requests = [line for line in lines if line.role == "user"]
+    requests = _requests(lines)
     points = [Point(f"{FIRST_REQUEST} {_shorten(line.text)}", (line.seq,)) for line in requests[:1]]
     for line in _tool_lines(lines, "read_file README"):
         blocks = [" ".join(block.split()) for block in line.text.split("\n\n")[1:]]
@@ -43,6 +44,12 @@ def _background(lines: Sequence[Line]) -> list[Point]:
         match = re.search(r"\(([\d,]+) entr", line.text)
         points += [Point(f"The workspace was listed: {match[1]} entries.", (line.seq,))] if match else []
     return points[:3]
+
+
+def _requests(lines: Iterable[Line]) -> list[Line]:
+    """Return what the user said, without commands of the terminal that a message holds."""
+    users = (Line(line.seq, line.role, own_words(line.text)) for line in lines if line.role == "user")
+    return [line for line in users if line.text]
 
 
 def _details(lines: Sequence[Line]) -> list[Point]:
@@ -118,7 +125,7 @@ def _issues(lines: Sequence[Line]) -> list[Point]:
 
 
 def _todo(lines: Sequence[Line]) -> list[Point]:
-    requests = [line for line in lines if line.role == "user"]
+    requests = _requests(lines)
     notes = [(line.seq, _NOTE.search(line.text)) for line in lines if line.role == "assistant"]
     position_notes = [(seq, note) for seq, note in notes if note and note[1]]
     points = [
@@ -135,8 +142,7 @@ def _todo(lines: Sequence[Line]) -> list[Point]:
 def _preferences(lines: Sequence[Line]) -> list[Point]:
     return [
         Point(f"The user wants: {_shorten(part.removeprefix('but '))}", (line.seq,))
-        for line in lines
-        if line.role == "user"
+        for line in _requests(lines)
         for part in re.split(r"(?<=[.!?,])\s+", line.text)
         if _PREFERENCE.search(part) and " " in part
     ]

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
+
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from helix_desktop.context.intake.argument_markers import mask_arguments
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.summaries.artifact_ledger import Ledger, build_ledger
-from helix_desktop.domain.events.session import ToolAnswered
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered
+from helix_desktop.domain.messages import ToolCall
 from tests.support.histories import SessionSimulator, histories
 
 BASE = ToolAnswered("c", "read_file", "x", "ab" * 32, 1, 1, 1, target="a.py")
@@ -55,7 +60,7 @@ def test_46_reads_push_out_neither_a_written_file_nor_a_failed_command() -> None
         *(answer("read_file", f"src/a/folder/that/is/deep/module_{n:02}.py") for n in range(46)),
     )
     lines = build_ledger(simulator.transcript.items).text(300).splitlines()
-    assert lines[0] == "w src/parser/written_first.py abababababab e3"
+    assert lines[0] == "w src/parser/written_first.py e3"
     assert lines[1] == "! pytest -q tests (exit 1) abababababab e4: E assert 3 == 4"
     assert lines[2] == "$ ruff check . (exit 0) abababababab e5: All checks passed!"
     assert lines[3] == "r src/a/folder/that/is/deep/module_45.py abababababab e51"
@@ -78,7 +83,7 @@ def test_one_line_for_a_path_with_all_its_flags() -> None:
     )
     text = build_ledger(simulator.transcript.items).text(600)
     assert "re a.py abababababab e5" in text
-    assert "e src/b.py abababababab e4" in text
+    assert "e src/b.py e4" in text
     assert "! make e1 user: no (exit 2) abababababab e6: src.c:3: error: no such type" in text
     assert Ledger().text(600) == ""
 
@@ -86,10 +91,10 @@ def test_one_line_for_a_path_with_all_its_flags() -> None:
 @pytest.mark.parametrize(
     ("command", "line"),
     [
-        ("python gen.py > build/table.csv", "generated build/table.csv abababababab e3"),
-        ("cat > src/new.py <<'EOF'", "generated src/new.py abababababab e3"),
+        ("python gen.py > build/table.csv", "generated build/table.csv e3"),
+        ("cat > src/new.py <<'EOF'", "generated src/new.py e3"),
         ("make 2>&1 | tee logs/make.log", "generated logs/make.log abababababab e3"),
-        ("git rm -q old/gone.py && ls", "deleted old/gone.py abababababab e3"),
+        ("git rm -q old/gone.py && ls", "deleted old/gone.py e3"),
     ],
 )
 def test_files_that_commands_write_and_remove(command: str, line: str) -> None:
@@ -107,7 +112,7 @@ def test_a_file_written_again_after_it_was_deleted_is_there() -> None:
         answer("write_file", "a.py"), answer("run_command", "rm a.py", "", 0), answer("write_file", "a.py")
     )
     first, *_ = build_ledger(simulator.transcript.items).text(600).splitlines()
-    assert first == "w a.py abababababab e5"
+    assert first == "w a.py e5"
 
 
 def test_long_commands_are_shortened_and_paths_are_whole() -> None:
@@ -127,3 +132,35 @@ def test_attachments_stand_in_the_ledger() -> None:
     simulator.send_message("Look at this.", "the attached text")
     text = build_ledger(simulator.transcript.items).text(600)
     assert text.startswith("attached ")
+
+
+def test_a_changed_file_names_its_newest_content_and_not_the_acknowledgement_of_an_edit() -> None:
+    """What a call wrote, else what was read last; a search in it, and an empty output, are no content."""
+    body = "x = 1\n" * 200
+    edit = {"path": "a.py", "old_text": body, "new_text": body + "y = 2\n"}
+
+    def changed(*steps: tuple[str, dict[str, str], str]) -> list[str]:
+        simulator = SessionSimulator(PROFILES["balanced"])
+        simulator.send_message("Begin.")
+        for number, (name, arguments, text) in enumerate(steps):
+            call = ToolCall(f"c{number}", name, json.dumps(arguments))
+            masked = mask_arguments(call)
+            short = (masked.call,) if masked else ()
+            simulator.record(AssistantSpoke("", "m", 1, (call,), short=short))
+            output = ToolAnswered(call.id, name, text, handle(text), 1, 1, 1, target=arguments["path"])
+            simulator.record(output)
+        return build_ledger(simulator.transcript.items).text(600).splitlines()
+
+    def handle(text: str) -> str:
+        return digest_of(text.encode())
+
+    wrote = ("write_file", {"path": "a.py", "content": body}, "Wrote 1,200 bytes.")
+    small = ("edit_file", {"path": "a.py", "old_text": "1", "new_text": "2"}, "Edited.")
+    read = ("read_file", {"path": "a.py"}, "x = 2\n")
+    found = ("grep", {"path": "a.py"}, "1:x = 2")
+    assert changed(wrote, small) == [f"we a.py {handle(body)[:12]} e6"]
+    assert changed(wrote, ("edit_file", edit, "Edited.")) == [f"we a.py {handle(edit['new_text'])[:12]} e6"]
+    assert changed(wrote, small, read, found) == [f"wers a.py {handle('x = 2' + chr(10))[:12]} e10"]
+    assert changed(small) == ["e a.py e4"]
+    assert changed(("delete_file", {"path": "a.py"}, "Deleted.")) == ["deleted a.py e4"]
+    assert changed(("read_file", {"path": "empty.py"}, "")) == ["r empty.py e4"]

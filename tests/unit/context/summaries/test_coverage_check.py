@@ -48,7 +48,7 @@ def test_an_empty_summary_misses_every_fact_and_each_is_listed_with_its_event() 
         "docs/plan.md": (2,),
         "Never push to main without a review.": (2,),
         "9fceb02d0ae5": (3,),
-        "42.5ms": (3,),
+        "42.5 ms": (3,),
         " ".join(COMMAND.split()): (4,),
         "src/parser/lexer.py": (5,),
     }
