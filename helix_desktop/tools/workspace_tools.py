@@ -117,7 +117,7 @@ def _create_cache_tools(
     return (
         RecallCachedContent(contents, count_tokens, ripgrep, session),
         SearchCachedContent(contents, count_tokens, session=session),
-        ListCachedContent(contents),
+        ListCachedContent(contents, session),
     )
 
 

@@ -27,7 +27,7 @@ _IMPORTANT = re.compile(r"cause|offset|recalibrat|threshold|proof|effect|limit|b
 _SECTION_OPENINGS = tuple(
     (title, re.compile(begins))
     for title, begins in (
-        ("Project Background", "The user asked first|The README says|The workspace was listed"),
+        ("Project Background", "The user asked|The README says|The workspace was listed"),
         ("User Preferences", "The user wants"),
         ("Completed Work", "Read |Wrote |Edited |Test run"),
         ("TODO Items", "Newest request|Place in the demo"),

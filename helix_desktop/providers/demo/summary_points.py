@@ -15,6 +15,8 @@ from helix_desktop.providers.demo.summary_input import Line, Point
 FIRST_REQUEST = "The user asked first:"
 """The beginning of the point that says what a session is about."""
 
+_REQUEST = "The user asked:"
+_BEGINNING = 9  # events up to which a request is a session's first: later records begin in its middle
 MAX_POINTS = 8
 """Maximum points per section."""
 
@@ -35,7 +37,10 @@ def extract_points(lines: Sequence[Line]) -> dict[str, list[Point]]:
 
 def _background(lines: Sequence[Line]) -> list[Point]:
     requests = _requests(lines)
-    points = [Point(f"{FIRST_REQUEST} {_shorten(line.text)}", (line.seq,)) for line in requests[:1]]
+    points = [
+        Point(f"{FIRST_REQUEST if line.seq <= _BEGINNING else _REQUEST} {_shorten(line.text)}", (line.seq,))
+        for line in requests[:1]
+    ]
     for line in _tool_lines(lines, "read_file README"):
         blocks = [" ".join(block.split()) for block in line.text.split("\n\n")[1:]]
         prose = [block for block in blocks if block and block[0].isalnum()]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Literal
 
 import msgspec
 
+from helix_desktop.domain.digest import HEX_DIGITS
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.store.content_reader import ContentReader
 from helix_desktop.domain.store.entries import (
@@ -22,6 +24,7 @@ from helix_desktop.domain.text_format import ellipsize, format_bytes
 from helix_desktop.domain.tools import OutputCallback, ToolResult
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.tools.arguments import Arguments
+from helix_desktop.tools.cache.origins import SHORT_DIGITS, CallingSession, Origins
 from helix_desktop.tools.errors import store_errors_as_tool_errors
 from helix_desktop.tools.tool import UnguardedTool
 
@@ -51,16 +54,34 @@ class ListCachedContent(UnguardedTool[ListCacheArguments]):
     name = "list_cached_content"
     arguments_type = ListCacheArguments
 
-    def __init__(self, contents: ContentReader) -> None:
-        self._contents = contents
+    def __init__(self, contents: ContentReader, session: CallingSession | None = None) -> None:
+        """The session that calls sees by event what arose in it; other programs see whole hashes."""
+        self._contents, self._session = contents, session
 
     async def run(self, call_id: str, args: ListCacheArguments, on_output: OutputCallback) -> ToolResult:
         """Return a page of entries with their hashes, and the next cursor. Raises ToolError."""
         with store_errors_as_tool_errors():
             page = await self._page(args)
             total = (await self._contents.totals()).entries
-        text = "\n".join([_head(args, page), *map(_line, page.entries), _foot(args, page, total)])
+            lines = await self._lines(page.entries)
+        text = "\n".join([_head(args, page), *lines, _foot(args, page, total)])
         return ToolResult(f"{text}\n".encode(), target=escape_hidden_name(_about(args)))
+
+    async def _lines(self, entries: Sequence[CacheEntry]) -> list[str]:
+        """Return a line for each entry: for an agent with as many digits as tell it apart, event and age."""
+        origins = Origins(self._contents, self._session)
+        lines = []
+        for entry in entries:
+            if self._session is None:
+                lines.append(_line(entry, entry.digest, _minute(entry), ""))
+                continue
+            digits = SHORT_DIGITS
+            while digits < HEX_DIGITS and len(await self._contents.find(entry.digest[:digits], 2)) > 1:
+                digits += 4
+            origin = await origins.of_content(entry)
+            where = ", ".join(part for part in (origin.event, origin.time, origin.session) if part)
+            lines.append(_line(entry, entry.digest[:digits], where, origin.change))
+        return lines
 
     async def _page(self, args: ListCacheArguments) -> EntryPage:
         cursor = args.cursor.strip().strip("\"'`")
@@ -95,16 +116,18 @@ def _head(args: ListCacheArguments, page: EntryPage) -> str:
     )
 
 
-def _line(entry: CacheEntry) -> str:
+def _line(entry: CacheEntry, handle: str, where: str, change: str) -> str:
     name = escape_hidden_name(" ".join(part for part in (entry.tool, entry.target) if part)) or entry.kind
     label = name if len(name) <= _MAX_NAME else f"{name[:_MAX_NAME]}…"
-    created = datetime.fromtimestamp(entry.created / 1000, UTC).strftime("%Y-%m-%d %H:%M")
-    quote = (
-        f', "{ellipsize(escape_hidden_name(entry.first_line), _MAX_FIRST_LINE)}"' if entry.first_line else ""
-    )
-    return (
-        f"{entry.digest} {label}, {format_bytes(entry.size)}, {entry.tokens:,} tokens, {created} UTC{quote}"
-    )
+    line = ellipsize(escape_hidden_name(entry.first_line), _MAX_FIRST_LINE)
+    size = f"{format_bytes(entry.size)}, {entry.tokens:,} tokens"
+    parts = (f"{handle} {label}", size, where, change, f'"{line}"' if line else "")
+    return ", ".join(part for part in parts if part)
+
+
+def _minute(entry: CacheEntry) -> str:
+    created = datetime.fromtimestamp(entry.created / 1000, UTC)
+    return f"{created.strftime('%Y-%m-%d %H:%M')} UTC"
 
 
 def _foot(args: ListCacheArguments, page: EntryPage, total: int) -> str:
