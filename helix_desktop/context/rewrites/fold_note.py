@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import islice
 
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy import ContextPolicy
@@ -41,13 +42,16 @@ def render_condensed_note(
     messages stay whole up to `user_tokens` together; beyond them each keeps its beginning and its end, up to
     half as many more.
     """
-    agent_items = [
-        item for item in items if isinstance(item.event, AssistantSpoke) and item.event.text.strip()
-    ]
     chars_left, user_tokens_left = int(agent_tokens * _CHARS_PER_TOKEN), user_tokens
-    cap = min(max(chars_left // max(1, len(agent_items)), _MIN_CHARS), _MAX_CHARS)
+    texts = (
+        item for item in reversed(items) if isinstance(item.event, AssistantSpoke) and item.event.text.strip()
+    )
+    count = sum(1 for _ in islice(texts, chars_left // _MIN_CHARS + 1))  # more have the least each, too
+    cap = min(max(chars_left // max(1, count), _MIN_CHARS), _MAX_CHARS)
     lines: list[str] = []
     for item in reversed(items):
+        if chars_left <= 0 and not isinstance(item.event, UserSpoke):
+            continue
         match item.event:
             case UserSpoke(text=text, tokens=tokens) if user_tokens_left > -user_tokens // 2:
                 cap = tokens if tokens <= user_tokens_left else policy.condense_message
