@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal
 
 import msgspec
@@ -145,6 +145,9 @@ def _with_result(line: str, result: str) -> str:
     return f"{line}: {_ellipsize(result, _RESULT_CHARS)}" if result.strip() else line
 
 
+LedgerEntry = FileUse | AttachedContent | CommandRun | Failure
+
+
 class Ledger(msgspec.Struct):
     """Files by path, attachments by digest, commands by their text, failures; each newest last."""
 
@@ -211,12 +214,12 @@ class Ledger(msgspec.Struct):
         for path in _deleted_files(answer.target) if ok else ():
             self._add_file(path, "", "", seq, "deleted")
 
-    def lines(self) -> dict[str, list[str]]:
-        """Return all lines by kind, each newest first, the kinds in the order of the ledger."""
+    def entries(self) -> dict[str, Sequence[LedgerEntry]]:
+        """Return all entries by kind, each newest first, the kinds in the order of the ledger."""
         files = [*reversed(self.files.values())]
         runs = [*reversed(self.commands.values())]
         failures = [run for run in runs if not run.ok] + [*self.failures.values()]
-        kinds: dict[str, Sequence[FileUse | AttachedContent | CommandRun | Failure]] = {
+        return {
             "changed": [use for use in files if use.is_changed],
             "deleted": [use for use in files if use.state == "deleted"],
             "attached": [*reversed(self.attached.values())],
@@ -224,7 +227,6 @@ class Ledger(msgspec.Struct):
             "commands": [run for run in runs if run.ok],
             "read": [use for use in files if not use.state and not use.is_changed],
         }
-        return {kind: [entry.line for entry in entries] for kind, entries in kinds.items()}
 
     def text(self, cap: int) -> str:
         """Return the ledger in about `cap` tokens at most.
@@ -235,34 +237,35 @@ class Ledger(msgspec.Struct):
         """
         if cap <= 0:
             return ""
-        lines = self.lines()
-        fitting = _fit(lines, cap * _CHARS_PER_TOKEN)
-        omitted = {kind: len(lines[kind]) - len(fitting[kind]) for kind in lines}
-        text = [line for kind in lines for line in fitting[kind]]
+        entries = self.entries()
+        fitting = _fit(entries, cap * _CHARS_PER_TOKEN)
+        omitted = {kind: len(entries[kind]) - len(fitting[kind]) for kind in entries}
+        text = [line for kind in entries for line in fitting[kind]]
         if any(omitted.values()):
             counts = ", ".join(f"{count} {_NAMES[kind]}" for kind, count in omitted.items() if count)
             text.append(f"… {sum(omitted.values())} more in the index: {counts}")
         return "\n".join(text)
 
 
-def _fit(lines: dict[str, list[str]], max_chars: int) -> dict[str, list[str]]:
+def _fit(entries: Mapping[str, Sequence[LedgerEntry]], max_chars: int) -> dict[str, list[str]]:
     """Return the lines of each kind that fit its share, and then, in order, what is left."""
-    taken: dict[str, set[int]] = {kind: set() for kind in lines}
+    taken: dict[str, dict[int, str]] = {kind: {} for kind in entries}
     unused = 0
     for kind, share in _SHARES.items():
-        unused += _take(lines[kind], taken[kind], int(max_chars * share))
+        unused += _take(entries[kind], taken[kind], int(max_chars * share))
     for kind in _SHARES:
-        unused = _take(lines[kind], taken[kind], unused)
-    return {kind: [line for n, line in enumerate(lines[kind]) if n in taken[kind]] for kind in lines}
+        unused = _take(entries[kind], taken[kind], unused)
+    return {kind: [taken[kind][number] for number in sorted(taken[kind])] for kind in entries}
 
 
-def _take(lines: Sequence[str], taken: set[int], chars_left: int) -> int:
+def _take(entries: Sequence[LedgerEntry], taken: dict[int, str], chars_left: int) -> int:
     """Take further lines as long as they fit. Return the characters that are left."""
-    for number, line in enumerate(lines):
+    for number, entry in enumerate(entries):
         if number in taken:
             continue
+        line = entry.line
         if len(line) + 1 <= chars_left:
-            taken.add(number)
+            taken[number] = line
             chars_left -= len(line) + 1
         elif taken:  # an older line that happens to be shorter is not more telling
             break
@@ -304,7 +307,7 @@ def _paths(target: str, kind: ToolKind) -> Sequence[str]:
 
 def _is_path(target: str) -> bool:
     """Return True if a call's target is a file, and not a label or an issue."""
-    return target in identifiers_in(target) and ("/" in target or "." in target)
+    return ("/" in target or "." in target) and target in identifiers_in(target)
 
 
 def _generated_files(command: str) -> Iterator[tuple[str, bool]]:

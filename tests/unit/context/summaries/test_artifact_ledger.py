@@ -41,7 +41,7 @@ def test_the_ledger_respects_its_cap(simulator: SessionSimulator, cap: int) -> N
     ledger = build_ledger(simulator.transcript.items)
     text = ledger.text(cap)
     lines = text.splitlines()
-    everything = [line for of_kind in ledger.lines().values() for line in of_kind]
+    everything = [entry.line for of_kind in ledger.entries().values() for entry in of_kind]
     fitting = [line for line in lines if not line.startswith("… ")]
     assert len("\n".join(fitting)) <= cap * 3
     assert set(fitting) <= set(everything)
