@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -38,7 +39,8 @@ _ERROR = re.compile(r"[A-Z]\w*(?:Error|Exception)|[A-Z]{1,4}\d{3,5}")
 
 def identifiers_in(text: str) -> tuple[str, ...]:
     """Return the identifiers of a text, each once, in the order of their first occurrence."""
-    return tuple(count_identifiers(text))
+    runs = dict.fromkeys(_RUN.findall(text))
+    return tuple(dict.fromkeys(chain.from_iterable(map(_identifiers_of_run, runs))))
 
 
 def count_identifiers(text: str) -> Counter[str]:
