@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.support.loop_rig import is_observation_request
+from tests.support.loop_rig import is_observation_request, is_summary_request
 from tests.support.model_servers.chat_server import Call, Reply, StreamedReply, Text, text_reply
 
 MODULES = ("surge", "datum", "ebb", "gauge", "neap", "swell")
@@ -127,7 +127,6 @@ def body_of(verb: str, name: str) -> Fact:
         f"body of {verb}_{name}",
         rf"(def {verb}_{name}\((?:.*\n)+?    return kept\n)",
         f"tides/{name}.py",
-        query=f"def {verb}_{name}",
     )
 
 
@@ -257,7 +256,7 @@ class Worker:
 
     def __call__(self, request: dict[str, Any]) -> Reply:
         """Answer one request."""
-        if is_observation_request(request):
+        if is_observation_request(request) or is_summary_request(request):
             return text_reply("- (2) The constants of the modules are set one by one [e5]")
         messages = request["messages"]
         texts = _visible_texts(messages)
@@ -307,17 +306,21 @@ def _visible_texts(messages: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def _way_to(fact: Fact, messages: Sequence[dict[str, Any]], tries: int) -> tuple[str, dict[str, Any]]:
-    """Return the call to find a fact: a marker that names its source, a note that does, a search."""
-    ways: Calls = []
+    """Return the call to find a fact: by a marker that names its source, a note that does, or a search.
+
+    The newest first. What is no line but a whole text is in its file at last.
+    """
+    markers: Calls = []
+    notes: Calls = []
     pattern = {"pattern": fact.pattern} if fact.pattern else {}
     for message in reversed(messages[1:]):
         text = str(message.get("content") or "")
         found = _MARKER.search(text)
-        if found is None or fact.source not in text:
-            continue
-        if message["role"] == "tool" and text.startswith("[CACHED]"):
-            ways.insert(0, ("recall_cached_content", {"hash": found[1], **pattern}))
-        elif message["role"] == "user" and fact.pattern:
+        if found is not None and fact.source in text:
+            ways = markers if message["role"] == "tool" and text.startswith("[CACHED]") else notes
             ways.append(("recall_cached_content", {"hash": found[1], **pattern}))
-    ways.append(("search_cached_content", {"query": fact.query or fact.source}))
+    search = ("search_cached_content", {"query": fact.query or fact.source})
+    ways = (
+        [*markers, *notes, search] if fact.pattern else [*markers[:1], ("read_file", {"path": fact.source})]
+    )
     return ways[min(tries, len(ways)) - 1]

@@ -12,6 +12,7 @@ from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
 
 _IN_WORK_FACTOR = 2
+_LEAST_IN_WORK = 3_000  # tokens: some texts of a file and the result of its tests are as large in any window
 _RECALLED_STEPS = 3  # what was recalled is needed for the next calls
 MIN_PROTECTED_STEPS = 2  # the newest model calls that are protected whatever the policy says
 CACHED_PRICE = 0.1  # price of a token the provider has cached, against a fresh one
@@ -67,12 +68,13 @@ def sweep_candidates(
     The newest tail is protected: `protect_steps` model calls and `protect_tokens` tokens, whichever ends
     first, at least two calls; arguments have their own number of steps. What is superseded is not protected
     but by these two calls. What the running turn works on is protected twice as long: by age alone the newest
-    of it, up to twice `protect_tokens` together. With `protected_steps`, only so many model calls are. Never
-    candidates: what the user pinned, the newest copy of often recalled content, and user messages, whose
-    images have a rung of their own. Masked is a state: a marker is never a candidate again (invariant 5).
+    of it, up to twice `protect_tokens` together, 3,000 at least. With `protected_steps`, only so many model
+    calls are. Never candidates: what the user pinned, the newest copy of often recalled content, and user
+    messages, whose images have a rung of their own. Masked is a state: a marker is never a candidate again
+    (invariant 5).
     """
     candidates = []
-    in_work = _InWork.of(transcript, _IN_WORK_FACTOR * policy.protect_tokens)
+    in_work = _InWork.of(transcript, max(_IN_WORK_FACTOR * policy.protect_tokens, _LEAST_IN_WORK))
     min_steps = MIN_PROTECTED_STEPS if protected_steps is None else protected_steps
     min_saving, last_step = max(policy.least_saving, 1), transcript.steps - min_steps
     for item in transcript.maskable_items:
