@@ -9,6 +9,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.rewrite import SweepMade
@@ -135,7 +137,8 @@ async def test_a_fact_two_handovers_back_is_found_in_one_call(tmp_path: Path) ->
 
 
 async def test_a_masked_output_is_recalled_by_the_hash_in_its_marker(tmp_path: Path) -> None:
-    async with loop_rig(tmp_path, Reader(), PROFILES["lean"]) as rig:
+    policy = msgspec.structs.replace(PROFILES["lean"], fold_after_steps=0)
+    async with loop_rig(tmp_path, Reader(), policy) as rig:
         vault = fill(rig.root)
         assert (await rig.conversation.run("Read vault.txt")).how == "done"
         part = 0
