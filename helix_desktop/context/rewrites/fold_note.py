@@ -11,6 +11,7 @@ from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.summaries.artifact_ledger import LEGEND, build_ledger
 from helix_desktop.domain.digest import HEX_DIGITS, bare_marker
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.domain.identifiers import identifiers_in
 from helix_desktop.domain.tool_call_target import tool_kind
 
 TITLE = "[Folded steps]"
@@ -20,6 +21,9 @@ _MIN_CHARS, _MAX_CHARS = 60, 400  # characters of one message in a condensed not
 _TARGET_CAP, _COMMAND_CAP = 160, 80  # characters
 _LARGE_BYTES = 4096  # bytes; the size of a smaller result says nothing
 _KILO = 1024
+_READ_CHARS, _READ_TAIL = 1_500, 500  # characters of a long message in which names are looked for
+_SENTENCE_END = re.compile(r"(?<=[.!?:])\s+|\n+")
+_NUMBER = re.compile(r"#?\b\d[\w.,:%]*")
 _NOTE_LINE = re.compile(r"\s*(?:user:|did:|\[)", re.IGNORECASE)  # how a line of the note's own begins
 
 
@@ -36,7 +40,7 @@ def render_condensed_note(
     user_tokens: int,
     policy: ContextPolicy,
 ) -> str:
-    """Return the note that replaces older notes: user messages, beginnings of the agent's, and a ledger.
+    """Return the note that replaces older notes: user messages, what the agent's name, and a ledger.
 
     `agent_tokens` bounds the agent's text, the policy the other two; the newest of each are kept. The user's
     messages stay whole up to `user_tokens` together; beyond them each keeps its beginning and its end, up to
@@ -54,11 +58,11 @@ def render_condensed_note(
             continue
         match item.event:
             case UserSpoke(text=text, tokens=tokens) if user_tokens_left > -user_tokens // 2:
-                cap = tokens if tokens <= user_tokens_left else policy.condense_message
-                user_tokens_left -= min(tokens, cap)
-                lines.append(f"user: {_quote_lookalikes(_head_and_tail(text, tokens, cap))}")
+                user_cap = tokens if tokens <= user_tokens_left else policy.condense_message
+                user_tokens_left -= min(tokens, user_cap)
+                lines.append(f"user: {_quote_lookalikes(_head_and_tail(text, tokens, user_cap))}")
             case AssistantSpoke(text=text) if text.strip() and chars_left > 0:
-                line = _one_line(text, cap)
+                line = _telling_part(text, cap)
                 chars_left -= len(line)
                 lines.append(line)
             case _:
@@ -117,7 +121,7 @@ def _call_phrase(answer: ToolAnswered, paths: set[str]) -> str:
     target = " ".join(answer.target[:400].split())
     if tool_kind(answer.name) == "command":
         target = _truncate(target, _COMMAND_CAP)
-    elif target in paths:
+    elif target in paths and " " not in target:
         target = target.rstrip("/").rpartition("/")[2]
     else:
         paths.add(target)
@@ -131,8 +135,31 @@ def _truncate(text: str, cap: int) -> str:
     return text if len(text) <= cap else text[: cap - 1] + "…"
 
 
-def _one_line(text: str, cap: int) -> str:
-    return _truncate(" ".join(_quote_lookalikes(text[: cap * 2]).split()), cap)
+def _telling_part(text: str, cap: int) -> str:
+    """Return the sentences of a message that name most, in their order, in one line of `cap` characters.
+
+    Agents begin with what says least ("Perfect! Now let's"); without any name or number the beginning stays.
+    """
+    line = " ".join(text[: cap * 2].split())
+    if len(line) > cap:
+        read = (
+            text if len(text) <= _READ_CHARS else f"{text[:-_READ_TAIL][:_READ_CHARS]}\n{text[-_READ_TAIL:]}"
+        )
+        sentences = [" ".join(part.split()) for part in _SENTENCE_END.split(read)]
+        names = [
+            len({*identifiers_in(sentence[:cap]), *_NUMBER.findall(sentence[:cap])}) for sentence in sentences
+        ]
+        best = sorted(
+            (number for number in range(len(sentences)) if names[number]), key=lambda n: (-names[n], n)
+        )
+        taken: list[int] = []
+        left = cap
+        for number in best:
+            if len(sentences[number]) < left or not taken:
+                taken.append(number)
+                left -= len(sentences[number]) + 1
+        line = " ".join(sentences[number] for number in sorted(taken)) or line
+    return _quote_lookalikes(_truncate(line, cap))
 
 
 def _head_and_tail(text: str, tokens: int, cap: int) -> str:

@@ -183,3 +183,54 @@ def test_a_condensed_note_without_user_messages() -> None:
     )
     assert "Secret wish." not in text
     assert INDEX[: none.handle_digits] in text
+
+
+def test_a_condensed_note_has_the_sentences_that_name_most() -> None:
+    """Not the exclamation before them: what was named is what is looked for."""
+    text = (
+        "Perfect! Everything works now, as I had hoped it would all along. Let me sum up what was done.\n"
+        "- `SessionStore.load` falls back to 3 retries in src/store.py.\n"
+        "[user: the setting is] terminal.integrated.minimumContrastRatio, from 4.5 to 1.\n"
+    ) + "And so on and so forth, as has been said before. " * 40
+    (line,) = condensed_agent_lines(text, 60)
+    assert "SessionStore.load" in line
+    assert "Perfect" not in line
+    assert condensed_agent_lines("Perfect! " * 40, 30)[0].startswith("Perfect! Perfect!")
+    assert condensed_agent_lines("Done. I like it.", 30) == ["Done. I like it."]
+
+
+@given(
+    st.lists(
+        st.sampled_from((*NASTY_TEXTS, "Perfect!", "See src/app.py:12.", "x" * 500)), min_size=1, max_size=9
+    )
+)
+def test_a_condensed_note_quotes_messages_in_one_line_of_bounded_length(texts: list[str]) -> None:
+    """Nothing is in it that was not said, and no line of it passes for one of the note's own."""
+    text = "\n".join(texts)
+    lines = condensed_agent_lines(text, 40)
+    assert len(lines) == bool(text.strip())
+    plain = " ".join(text.split())
+    for line in lines:
+        assert len(line) <= 40 * 3.5 + 2
+        assert not line.startswith(("user:", "did:", "["))
+        assert all(word in plain for word in line.removeprefix("| ").removesuffix("…").split())
+
+
+def condensed_agent_lines(text: str, agent_tokens: int) -> list[str]:
+    """Return the lines of a condensed note of one message of the agent."""
+    note = fold_note.render_condensed_note(
+        items_of(UserSpoke("Go.", 1), spoken_event(text)), INDEX, 1, agent_tokens, 100, POLICY
+    )
+    return note.split("\n")[2:]
+
+
+def test_a_sentence_with_a_slash_is_no_path() -> None:
+    """Only a path is shortened to its last part when it comes again."""
+    target = "Check the and/or of the scenarios"
+    events = (
+        spoken_event("Let me plan.", "TaskCreate", "TaskCreate"),
+        answered("TaskCreate", target, "c0"),
+        answered("TaskCreate", target, "c1"),
+    )
+    text = fold_note.render_fold_note(items_of(UserSpoke("Go.", 1), *events), INDEX, 2)
+    assert text.splitlines()[-1] == f"did: TaskCreate {target}, {target}"
