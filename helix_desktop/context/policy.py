@@ -42,7 +42,7 @@ class ContextPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     preview_tokens: int = 600
     least_saving: int = 100
     protect_steps: int = 4
-    protect_tokens: int = 4_000
+    protect_tokens: int = 3_200
     protect_argument_steps: int = 3
     protect_recalls: int = 2
     sweep: SweepMode = "rent"
@@ -50,7 +50,7 @@ class ContextPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     sweep_max: int = 20_000
     sweep_fixed: int = 10_000
     cache_ttl_s: int = 300
-    fold_after_steps: int = 10
+    fold_after_steps: int = 9
     fold_least: int = 4_000
     condense_at: float = 0.08
     condense_keep: float = 0.4
@@ -66,7 +66,7 @@ class ContextPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     user_text_tokens: int = 20_000
     ledger_tokens: int = 600
     handle_digits: int = 12
-    anchor_tokens: int = 2_300
+    anchor_tokens: int = 3_000
     panic_at: float = 0.95
     panic_to: float = 0.70
     budget_tokens: int = 0

@@ -34,23 +34,23 @@ def missing_text(coverage: Sequence[Coverage]) -> str:
 
 
 def _count(coverage: Coverage) -> str:
-    named, total = format_integer(coverage.named), format_integer(coverage.total)
+    count, total = format_integer(coverage.named), format_integer(coverage.total)
     match coverage.kind:
         case "instructions" if coverage.verbatim:
             verbatim = format_integer(coverage.verbatim)
             return tr(
                 "{named} of {total} instructions, {verbatim} more verbatim",
-                named=named,
+                named=count,
                 total=total,
                 verbatim=verbatim,
             )
         case "instructions":
-            return tr("{named} of {total} instructions", named=named, total=total)
+            return tr("{named} of {total} instructions", named=count, total=total)
         case "files":
-            return tr("{named} of {total} files", named=named, total=total)
+            return tr("{named} of {total} files", named=count, total=total)
         case "hashes":
-            return tr("{named} of {total} digests", named=named, total=total)
+            return tr("{named} of {total} digests", named=count, total=total)
         case "numbers":
-            return tr("{named} of {total} numbers", named=named, total=total)
+            return tr("{named} of {total} numbers", named=count, total=total)
         case "commands":
-            return tr("{named} of {total} commands", named=named, total=total)
+            return tr("{named} of {total} commands", named=count, total=total)

@@ -82,7 +82,7 @@ UNUSABLE = [
     (("--workspace", "ws", "helix:open"), "Only one thing can be opened at a time."),
     (("--nonsense",), "unrecognized arguments"),
     (("run",), "--workspace, --message"),
-    (("cache",), "list|search|show|verify"),
+    (("cache",), "list|search|recall|show|verify"),
     (("cache", "burn"), "invalid choice: 'burn'"),
     (("cache", "show", "--workspace", "ws"), "SHA"),
     (("demo",), "--out"),

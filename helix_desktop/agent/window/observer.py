@@ -49,7 +49,7 @@ class ObservationInput(msgspec.Struct, frozen=True):
     covers: tuple[Cover, ...]
     masked: frozenset[int]
     generations: tuple[ObservationsMade, ...]
-    known: tuple[Observation, ...] = ()
+    standing: tuple[Observation, ...] = ()
     following: tuple[LogItem, ...] = ()
 
 
@@ -159,7 +159,7 @@ class Observer:
                 transcript_lines, source_input.following[-observation_task.FOLLOWING_MESSAGES :]
             )
             task = observation_task.observation_task(
-                self._runtime.prompts["observe"], lines, source_input.known, following
+                self._runtime.prompts["observe"], lines, source_input.standing, following
             )
             source = await asyncio.to_thread(summary_input, lines, source_input.items, for_observations=True)
         citable = (*source_input.items, *source_input.following)  # what came after can end a fact
@@ -205,7 +205,7 @@ class Observer:
         quote_budget = user_text_budget(policy.user_text_tokens, frame.info.window)
         if not event_range.replaces:
             quote_budget -= self._already_quoted_tokens(source_input.generations)
-        facts, over = observation_task.end_observations(summary.value or (), source_input.known)
+        facts, over = observation_task.end_observations(summary.value or (), source_input.standing)
         if event_range.replaces:
             over = observation_task.still_ended(source_input.generations)
         quoted = observation_task.verbatim_seqs(source_input.items, quote_budget)
@@ -214,8 +214,8 @@ class Observer:
         text = "\n".join([*(fact.text for fact in facts), ledger])
         missing_chars = policy.ledger_tokens * CHARS_PER_TOKEN
         users = [item for item in source_input.items if isinstance(item.event, UserSpoke)]
-        whole = whole_texts(users, quote_budget)
-        coverage = await asyncio.to_thread(check_coverage, covered, text, missing_chars, whole)
+        whole_seqs = whole_texts(users, quote_budget)
+        coverage = await asyncio.to_thread(check_coverage, covered, text, missing_chars, whole_seqs)
         lines = [observation.observation_bullet(fact) for fact in over]
         over_tokens = await self._runtime.counter.count(lines) if lines else []
         prompt = self._runtime.prompt_versions.get("reflect" if event_range.replaces else "observe", "")

@@ -223,13 +223,13 @@ class WindowRewriter:
             return SweepMade(plan.masked, plan.saved, reason)
         self._names.update(transcript)
         visible = self._names.visible_in(transcript.window_entries(), transcript.masked | set(plan.masked))
-        swept = (
+        names = (
             name
             for seq in plan.masked
             if (item := transcript.item(seq))
             for name in self._names.of_item(item)
         )
-        line = self._names.anchor_line(SWEEP_TITLE, visible, int(policy.anchor_tokens * SWEEP_SHARE), swept)
+        line = self._names.anchor_line(SWEEP_TITLE, visible, int(policy.anchor_tokens * SWEEP_SHARE), names)
         if not line:
             return SweepMade(plan.masked, plan.saved, reason)
         (tokens,) = await self._runtime.counter.count([f"\n{line}"])

@@ -90,8 +90,8 @@ def _names(text: str) -> str:
 
 
 def _join(names: Sequence[str]) -> str:
-    shown = ", ".join(ellipsize(name, 40) for name in names[:_MAX_NAMES])
-    return f"{shown}, …" if len(names) > _MAX_NAMES else shown
+    names_text = ", ".join(ellipsize(name, 40) for name in names[:_MAX_NAMES])
+    return f"{names_text}, …" if len(names) > _MAX_NAMES else names_text
 
 
 def _json_keys(text: str) -> str:

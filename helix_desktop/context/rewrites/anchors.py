@@ -40,7 +40,7 @@ class IdentifierIndex:
 
     def __init__(self) -> None:
         self._used: dict[str, Sighting] = {}  # what the agent used in its calls, newest sighting last
-        self._seen: dict[str, Sighting] = {}  # what it only saw
+        self._unused: dict[str, Sighting] = {}  # what it only saw
         self._last: LogItem | None = None
         self._by_text: dict[str, tuple[str, ...]] = {}  # of notes and messages that store none
 
@@ -54,17 +54,17 @@ class IdentifierIndex:
                 start = max(start, position)
             else:
                 self._used.clear()
-                self._seen.clear()
+                self._unused.clear()
         for item in items[start:]:
             sighting = Sighting(item.seq, item.step)
             if isinstance(item.event, AssistantSpoke):
                 for name in item.event.identifiers:
-                    self._seen.pop(name, None)
+                    self._unused.pop(name, None)
                     self._used.pop(name, None)
                     self._used[name] = sighting
                 continue
             for name in self.of_item(item):
-                names = self._used if name in self._used else self._seen
+                names = self._used if name in self._used else self._unused
                 names.pop(name, None)
                 names[name] = sighting
         self._last = items[-1] if items else None
@@ -121,10 +121,10 @@ class IdentifierIndex:
         """Return price, name and event of the newest names that are not visible."""
         now = self._last.step if self._last else 0
         used = ((name, place) for name, place in reversed(self._used.items()) if name not in visible)
-        seen = ((name, place) for name, place in reversed(self._seen.items()) if name not in visible)
+        unused = ((name, place) for name, place in reversed(self._unused.items()) if name not in visible)
         return [
             *(_priced(name, place, now, _USED_FACTOR) for name, place in islice(used, _MAX_USED)),
-            *(_priced(name, place, now, 1) for name, place in islice(seen, _MAX_SEEN)),
+            *(_priced(name, place, now, 1) for name, place in islice(unused, _MAX_SEEN)),
         ]
 
     def _hidden_among(self, names: Iterable[str], visible: Set[str]) -> list[tuple[float, str, int]]:
@@ -132,7 +132,7 @@ class IdentifierIndex:
         hidden = [name for name in dict.fromkeys(names) if name not in visible]
         return [
             *(_priced(name, self._used[name], now, _USED_FACTOR) for name in hidden if name in self._used),
-            *(_priced(name, self._seen[name], now, 1) for name in hidden if name in self._seen),
+            *(_priced(name, self._unused[name], now, 1) for name in hidden if name in self._unused),
         ]
 
     def _cheapest(self, priced: list[tuple[float, str, int]], max_chars: int) -> list[tuple[int, str]]:

@@ -241,8 +241,8 @@ def _condensation(
     assert isinstance(last, SummaryBlock)
     after, upto = first.after, last.upto
     user_tokens = sum(item.tokens for item in transcript.users_between(after, upto))
-    whole = min(user_tokens, user_text_budget(policy.user_text_tokens, window))
-    new = whole + condensed_tokens(policy, window) + policy.ledger_tokens
+    quoted_tokens = min(user_tokens, user_text_budget(policy.user_text_tokens, window))
+    new = quoted_tokens + condensed_tokens(policy, window) + policy.ledger_tokens
     return FoldPlan(after, upto, sum(transcript.entry_tokens(item) for item in segment) - new, "condense")
 
 

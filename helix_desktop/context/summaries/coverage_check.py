@@ -134,13 +134,15 @@ def check_coverage(
     changed come before those that were only read. `quoted` are the seqs of the user's messages that stay
     verbatim: their instructions are counted, not listed.
     """
-    named = _NamedIn(text)
+    summary_names = _NamedIn(text)
     checked: list[Coverage] = []
     for kind, share in _SHARES.items():
         of_kind = facts.of_kind(kind)
         if not of_kind:
             continue
-        missing = [Bullet(fact, (seq,)) for fact, seq in of_kind.items() if not named.names(kind, fact)]
+        missing = [
+            Bullet(fact, (seq,)) for fact, seq in of_kind.items() if not summary_names.names(kind, fact)
+        ]
         changed = facts.changed_files if kind == "files" else frozenset()
         newest = sorted(missing, key=lambda fact: (fact.text not in changed, -fact.sources[0]))
         if kind == "instructions":

@@ -219,7 +219,7 @@ def user_text_seqs(transcript: Transcript, upto: int, kept_seq: int, cap: int, w
 def whole_texts(items: Sequence[LogItem], max_tokens: int) -> frozenset[int]:
     """Return the seqs of `newest_texts` that are not cut."""
     tokens = {item.seq: item.word_tokens for item in items}
-    return frozenset(seq for seq, _, taken in newest_texts(items, max_tokens) if taken == tokens[seq])
+    return frozenset(seq for seq, _, count in newest_texts(items, max_tokens) if count == tokens[seq])
 
 
 def newest_texts(items: Sequence[LogItem], max_tokens: int) -> list[tuple[int, str, int]]:

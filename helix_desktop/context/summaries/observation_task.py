@@ -26,7 +26,7 @@ KNOWN_FACTS = 30  # newest facts shown to the model that writes the next ones, s
 FOLLOWING_MESSAGES = 40  # newest messages after those observed that are shown, in brief
 _FOLLOWING_CHARS = 240
 _OVER = re.compile(r"^over\b\s*[:,-]?\s*", re.IGNORECASE)
-_KNOWN = re.compile(r"\bknown\s+#?(\d{1,4})\b[:,]?\s*(?:and\s+)?", re.IGNORECASE)
+_STANDING_NUMBER = re.compile(r"\bknown\s+#?(\d{1,4})\b[:,]?\s*(?:and\s+)?", re.IGNORECASE)
 _SHARED_WORDS = 2  # words of a fact that a note has to share to end it by a common entry
 _WORD = re.compile(r"\w{4,}")
 _ENDED_CHARS = 100  # characters of an ended fact in the note that ends it
@@ -46,16 +46,16 @@ _MERGED_SHARE = 0.5  # of the characters of the merged observations, at most
 def observation_task(
     prompt: str,
     lines: tuple[TranscriptLine, ...],
-    known: Sequence[Observation],
+    standing: Sequence[Observation],
     following: Sequence[TranscriptLine] = (),
 ) -> SummaryTask:
-    """Return the task to observe these messages; `known` facts have numbers, by which a note can end them.
+    """Return the task to observe these messages; `standing` facts have numbers, by which a note can end them.
 
     The messages `following` them, which stay in the window, tell what is done by now: without them the notes
     would be a turn behind.
     """
-    known_lines = [f"known {n}: {observation_line(fact).text}" for n, fact in enumerate(known, 1)]
-    previous_lines = ("Known already:", *known_lines) if known else ()
+    standing_lines = [f"known {n}: {observation_line(fact).text}" for n, fact in enumerate(standing, 1)]
+    previous_lines = ("Known already:", *standing_lines) if standing else ()
     newest = [
         msgspec.structs.replace(line, max_chars=min(line.max_chars, _FOLLOWING_CHARS))
         for line in following[-FOLLOWING_MESSAGES:]
@@ -102,7 +102,7 @@ def parse_observations(text: str, items: Sequence[LogItem]) -> tuple[Observation
 
 
 def end_observations(
-    observations: Sequence[Observation], known: Sequence[Observation]
+    observations: Sequence[Observation], standing: Sequence[Observation]
 ) -> tuple[tuple[Observation, ...], tuple[Observation, ...]]:
     """Return the observations, and the known facts that those beginning with "Over:" end.
 
@@ -117,13 +117,13 @@ def end_observations(
             notes.append(observation)
             continue
         text = observation.text[mark.end() :]
-        numbers = [int(number) for number in _KNOWN.findall(text)]
-        facts = [known[number - 1] for number in numbers if 0 < number <= len(known)]
-        facts = facts or [fact for fact in known if _ends_by_entry(observation, text, fact)]
-        rest = _KNOWN.sub("", text).strip() if numbers else text
+        numbers = [int(number) for number in _STANDING_NUMBER.findall(text)]
+        facts = [standing[number - 1] for number in numbers if 0 < number <= len(standing)]
+        facts = facts or [fact for fact in standing if _ends_by_entry(observation, text, fact)]
+        rest = _STANDING_NUMBER.sub("", text).strip() if numbers else text
         names = "; ".join(fact.text[:_ENDED_CHARS] for fact in facts) if numbers else ""
-        said = ". ".join(part for part in (names, rest) if part)
-        notes.append(msgspec.structs.replace(observation, text=f"Over: {said or text}"))
+        sentence = ". ".join(part for part in (names, rest) if part)
+        notes.append(msgspec.structs.replace(observation, text=f"Over: {sentence or text}"))
         ended |= dict.fromkeys(facts)
     return tuple(notes), tuple(ended)
 

@@ -18,7 +18,7 @@ from helix_desktop.domain.text_format import utc_day
 FULL_CHARS = 6_000  # characters shown of a message that stands in the window as it came
 _CACHED, _FOLDED = 600, 600  # the same of one whose output is a marker there, and of one in a note
 _CALLS = 300
-_TOLD = 120  # characters of an output's telling line in a note
+_TELLING_CAP = 120  # characters of an output's telling line in a note
 _FURTHER = "\n| "  # begins each further line of a message, so that none can pass for a message of its own
 _MARKS = re.compile(
     r"\[(write a handover|write observations|refine observations|conversation history summary|observations"
@@ -112,8 +112,12 @@ def _folded_line(item: LogItem) -> TranscriptLine:
 
 
 def _first_and_telling_line(answer: ToolAnswered) -> str:
-    told = error_line(answer.text) if not answer.ok else last_telling_line(answer.text)
-    return answer.first_line if told[:_TOLD] in answer.first_line else f"{answer.first_line} … {told[:_TOLD]}"
+    telling = error_line(answer.text) if not answer.ok else last_telling_line(answer.text)
+    return (
+        answer.first_line
+        if telling[:_TELLING_CAP] in answer.first_line
+        else f"{answer.first_line} … {telling[:_TELLING_CAP]}"
+    )
 
 
 def _output_opening(seq: int, answer: ToolAnswered) -> str:

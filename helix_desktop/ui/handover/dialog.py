@@ -20,7 +20,7 @@ from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.themed import Themed, restyle, retint
 from helix_desktop.ui.design.window_state import error_level
-from helix_desktop.ui.handover.rows import WHOLE, DraftRow, HandoverRange
+from helix_desktop.ui.handover.rows import WHOLE_CONVERSATION, DraftRow, HandoverRange
 from helix_desktop.ui.timeline.card_data import Phase
 from helix_desktop.ui.timeline.running_view import PhaseSteps
 from helix_desktop.words.errors import error_text
@@ -118,7 +118,7 @@ class HandoverDialog(Themed, SizedDialog):
 
     def _show_purpose(self) -> None:
         """Say what becomes of the handover: it replaces messages here, or another session starts with it."""
-        if self.range_box.currentData() == WHOLE:
+        if self.range_box.currentData() == WHOLE_CONVERSATION:
             title = tr("Write handover")
             lead = tr("A new session starts with this handover and can recall everything it covers.")
             hint = tr("Write a draft, then read and edit it. This session stays as it is.")

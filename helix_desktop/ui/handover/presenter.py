@@ -18,7 +18,7 @@ from helix_desktop.ui.design.dialogs import exec_async
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.handover.dialog import HandoverDialog
-from helix_desktop.ui.handover.rows import WHOLE, draft_row, handover_ranges, whole_range
+from helix_desktop.ui.handover.rows import WHOLE_CONVERSATION, draft_row, handover_ranges, whole_range
 from helix_desktop.words.costs import estimate_text
 from helix_desktop.words.translation import Translator, translate
 
@@ -84,7 +84,9 @@ class HandoverPresenter:
     async def _show_estimate(self, upto: int) -> None:
         try:
             handovers = self._conversation.handovers
-            estimate = handovers.estimate_whole() if upto == WHOLE else handovers.estimate(upto=upto)
+            estimate = (
+                handovers.estimate_whole() if upto == WHOLE_CONVERSATION else handovers.estimate(upto=upto)
+            )
             text = estimate_text(await estimate)
         except HelixError as error:
             text = translate(error.what)
@@ -106,7 +108,7 @@ class HandoverPresenter:
 
     async def _run_draft(self, focus: str, upto: int) -> None:
         try:
-            handovers, is_whole = self._conversation.handovers, upto == WHOLE
+            handovers, is_whole = self._conversation.handovers, upto == WHOLE_CONVERSATION
             self._draft = await (handovers.draft_whole(focus) if is_whole else handovers.draft(focus, upto))
             self._is_whole = is_whole
         except HelixError as error:

@@ -17,7 +17,7 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Compact")
 
-WHOLE = -1
+WHOLE_CONVERSATION = -1
 """Stands for the range of every message, whose handover another session begins with."""
 _MAX_TEXT_CHARS = 28  # characters of the last message that a range covers
 
@@ -54,7 +54,7 @@ class DraftRow:
 def whole_range(messages: int) -> HandoverRange:
     """Return the range of every message, for a new session."""
     count = tr.plural(messages, "%n message", "%n messages")
-    return HandoverRange(WHOLE, f"{tr('Whole conversation, for a new session')} · {count}")
+    return HandoverRange(WHOLE_CONVERSATION, f"{tr('Whole conversation, for a new session')} · {count}")
 
 
 def handover_ranges(cuts: Sequence[CutPoint], transcript: Transcript) -> Iterator[HandoverRange]:

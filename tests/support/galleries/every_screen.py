@@ -24,7 +24,7 @@ from helix_desktop.ui.design.dialogs import Choice, ErrorDialog, QuestionDialog,
 from helix_desktop.ui.design.style.theme import LIGHT
 from helix_desktop.ui.design.window_state import Banner, BannerAction
 from helix_desktop.ui.handover.dialog import HandoverDialog
-from helix_desktop.ui.handover.rows import WHOLE, DraftRow, HandoverRange
+from helix_desktop.ui.handover.rows import WHOLE_CONVERSATION, DraftRow, HandoverRange
 from helix_desktop.ui.help.guide import GuideDialog
 from helix_desktop.ui.help.guide_texts import TOPICS
 from helix_desktop.ui.redaction.dialog import RedactDialog, confirmation_word
@@ -281,7 +281,9 @@ def _store_screens(window: QWidget) -> Iterator[Screen]:
 def _handover_dialog(window: QWidget, stage: str) -> HandoverDialog:
     dialog = HandoverDialog(window)
     words = half_longer("As far as possible · 46 messages · 21.3k tokens in context")
-    dialog.show_ranges([HandoverRange(148, words), HandoverRange(96, words), HandoverRange(WHOLE, words)])
+    dialog.show_ranges(
+        [HandoverRange(148, words), HandoverRange(96, words), HandoverRange(WHOLE_CONVERSATION, words)]
+    )
     dialog.range_box.setCurrentIndex(2 if stage.endswith("session") else 0)
     dialog.show_estimate(half_longer("About 12k tokens · $0.04"))
     if stage == "writing":

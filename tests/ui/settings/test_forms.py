@@ -353,7 +353,7 @@ def test_fields_that_differ_from_the_profile_offer_a_reset(qtbot: QtBot, dialog:
     dialog.show_page("policy")
     assert page.profiles.button("balanced").text() == "Balanced, with 2 changes of yours"
     back = find_buttons(page, "reset")
-    assert [button.text().strip() for button in back] == ["10", "85 %"]
+    assert [button.text().strip() for button in back] == [str(PROFILES["balanced"].protect_steps), "85 %"]
     with qtbot.waitSignal(page.changed) as changed:
         back[1].click()
     assert changed.args == [{"handover_at": 0.85}]
@@ -393,7 +393,7 @@ def test_another_value_does_not_take_the_focus(dialog: SettingsDialog) -> None:
     dialog.policy.show_policy(policy_form("helix", PROFILES["lean"]))
     assert dialog.policy.control("protect_steps") is entry
     assert isinstance(entry, QLineEdit)
-    assert entry.text() == "5"
+    assert entry.text() == str(PROFILES["lean"].protect_steps)
 
 
 def test_a_rule_can_be_revoked(qtbot: QtBot, dialog: SettingsDialog) -> None:
