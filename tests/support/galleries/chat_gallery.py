@@ -279,7 +279,7 @@ def rows_of_subagents() -> list[Row]:
         UserRow(row_key("u1"), "Look into the slow streaming, and read everything that concerns it.", 0, 1),
         AssistantRow(row_key("a1"), "I give out the parts that do not depend on each other.", 0, "opus-4-1"),
         *(
-            ToolRow(row_key(f"d{n}"), "delegate", title, "running", subagent_session="0123",
+            ToolRow(row_key(f"g{n}"), "delegate", title, "running", subagent_session="0123",
                 subagent_status=errand)
             for n, (title, errand) in enumerate(states)
         ),
@@ -330,7 +330,7 @@ def _divider_rows() -> list[Row]:
         DividerRow(row_key("d3"), "interrupted", "Interrupted: Helix closed during this turn"),
         DividerRow(row_key("d4"), "handover", "10 messages summarized", True, (Redo(20),)),
         DividerRow(
-            row_key("d12"),
+            row_key("d13"),
             "fold",
             "11 steps noted · saved 3.1k tokens",
             True,

@@ -15,11 +15,12 @@ from helix_desktop.domain.todo import TodoItem
 from helix_desktop.ui.chat.composer.todo_panel import TodoPanel
 from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, ToolRow, UserRow
+from helix_desktop.ui.chat.viewport.accessibility import RowButton
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design import accessibility
 from helix_desktop.ui.design.labels import TextLine
 from helix_desktop.ui.design.style.theme import LIGHT
-from tests.support.galleries.chat_gallery import DIGEST
+from tests.support.galleries.chat_gallery import DIGEST, rows_of_all_kinds, rows_of_subagents
 from tests.support.window.chat_geometry import row_key
 
 
@@ -133,3 +134,24 @@ def test_tab_moves_the_focus_to_a_named_button(qtbot: QtBot, view: ChatView) -> 
     assert view.chat_viewport.item_cache.is_open(row_key("t"), "card")
     view.chat_viewport.model.reset([])
     assert view.hasFocus()
+
+
+@pytest.mark.usefixtures("screen_reader")
+def test_tab_reaches_every_button_of_every_kind_of_row(view: ChatView) -> None:
+    board = view.chat_viewport
+    view.resize(800, 1500)  # many rows in sight at once
+    for row in (*rows_of_all_kinds(), *rows_of_subagents()):
+        board.model.append(row)  # each with a key of its own
+    board.show_row(0)
+    view.setFocus()
+    passed: list[tuple[int, str]] = []
+    QTest.keyClick(view, Qt.Key.Key_Tab)
+    while (widget := board.widget_pool.focused_widget()) is not None:
+        focused = view.window().focusWidget()
+        assert isinstance(focused, RowButton), f"{widget.accessibleName()} has the keyboard and shows no ring"
+        place = (widget.index, focused.objectName())
+        assert place not in passed, f"Tab comes back to {widget.accessibleName()}"
+        passed.append(place)
+        QTest.keyClick(focused, Qt.Key.Key_Tab)
+    buttons = [(at, area.name) for at in range(len(board.model)) for area in board.item(at).hit_areas]
+    assert passed == buttons
