@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Collection
+from collections.abc import Callable
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -127,17 +127,13 @@ class Tour:
 
     async def _undo_and_redo(self, conversation: Conversation) -> None:
         """Undo the last rewrite of each kind and redo it; the window must be what it was before each."""
-        rewrites = conversation.session.transcript.rewrites
-        kinds: dict[RewriteKind, Collection[int]] = {
-            "handover": rewrites.active_handovers,
-            "sweep": rewrites.sweeps,
-        }
-        for name, active in kinds.items():
-            if not active:
-                self._add_check(_undo_name(name), False, tr("nothing to undo"))
-                continue
-            await self._undo_and_redo_one(conversation, name, max(active))
-        await self._undo_the_fold(conversation)
+        handovers = conversation.session.transcript.rewrites.active_handovers
+        if handovers:
+            await self._undo_and_redo_one(conversation, "handover", max(handovers))
+        else:
+            self._add_check(_undo_name("handover"), False, tr("nothing to undo"))
+        await self._undo_below_summaries(conversation, "sweep", self._sweeps_in_sight)
+        await self._undo_below_summaries(conversation, "fold", self._folds)
 
     async def _undo_and_redo_one(self, conversation: Conversation, name: RewriteKind, seq: int) -> None:
         before = conversation.window.measure()[0]
@@ -157,24 +153,34 @@ class Tour:
         is_restored = undone.estimate > before.estimate and redone == before
         self._add_check(_undo_name(name), is_restored, change)
 
-    async def _undo_the_fold(self, conversation: Conversation) -> None:
-        """Undo a fold and redo it; one inside handovers or observations needs those undone first."""
+    async def _undo_below_summaries(
+        self, conversation: Conversation, name: RewriteKind, in_sight: Callable[[Conversation], list[int]]
+    ) -> None:
+        """Undo the newest rewrite of a kind and redo it; summaries that cover all are undone first."""
         rewrites = conversation.session.transcript.rewrites
         undone: list[int] = []
         for seq in sorted((*rewrites.active_handovers, *rewrites.placed_observations), reverse=True):
-            if not self._folds(conversation):
+            if not in_sight(conversation):
                 before = conversation.window.measure()[0]
                 undone.append(seq)
                 self._controllers.rewrites.undo(seq)
                 await self._changed(conversation, before)
-        if folds := self._folds(conversation):
-            await self._undo_and_redo_one(conversation, "fold", max(folds))
+        if found := in_sight(conversation):
+            await self._undo_and_redo_one(conversation, name, max(found))
         else:
-            self._add_check(_undo_name("fold"), False, tr("nothing to undo"))
+            self._add_check(_undo_name(name), False, tr("nothing to undo"))
         for seq in reversed(undone):
             before = conversation.window.measure()[0]
             self._controllers.rewrites.redo(seq)
             await self._changed(conversation, before)
+
+    @staticmethod
+    def _sweeps_in_sight(conversation: Conversation) -> list[int]:
+        """Return the sweeps of which a marker stands in the window: a summary may cover all of another's."""
+        transcript = conversation.session.transcript
+        raw = {entry.seq for entry in transcript.window_entries() if isinstance(entry, LogItem)}
+        sweeps = transcript.rewrites.sweeps.items()
+        return [seq for seq, made in sweeps if transcript.can_undo(seq) and not raw.isdisjoint(made.masked)]
 
     @staticmethod
     def _folds(conversation: Conversation) -> list[int]:

@@ -84,7 +84,9 @@ def recalled_what_it_wrote(log: list[Event]) -> bool:
 
 
 async def test_facts_from_two_handovers_ago_are_recalled(tmp_path: Path) -> None:
-    wide = msgspec.structs.replace(PROFILES["balanced"], protect_tokens=42_000, sweep_max=100_000)
+    wide = msgspec.structs.replace(
+        PROFILES["balanced"], protect_steps=10, protect_tokens=42_000, sweep_max=100_000
+    )
     policy = msgspec.structs.replace(
         wide, handover_cooldown_s=5, sweep_min=10_000, fold_after_steps=0, observe_at=0.0
     )
