@@ -180,7 +180,7 @@ class Tour:
         transcript = conversation.session.transcript
         raw = {entry.seq for entry in transcript.window_entries() if isinstance(entry, LogItem)}
         sweeps = transcript.rewrites.sweeps.items()
-        return [seq for seq, made in sweeps if transcript.can_undo(seq) and not raw.isdisjoint(made.masked)]
+        return [seq for seq, sweep in sweeps if transcript.can_undo(seq) and not raw.isdisjoint(sweep.masked)]
 
     @staticmethod
     def _folds(conversation: Conversation) -> list[int]:

@@ -152,13 +152,13 @@ def _telling_part(text: str, cap: int) -> str:
         best = sorted(
             (number for number in range(len(sentences)) if names[number]), key=lambda n: (-names[n], n)
         )
-        taken: list[int] = []
+        numbers: list[int] = []
         left = cap
         for number in best:
-            if len(sentences[number]) < left or not taken:
-                taken.append(number)
+            if len(sentences[number]) < left or not numbers:
+                numbers.append(number)
                 left -= len(sentences[number]) + 1
-        line = " ".join(sentences[number] for number in sorted(taken)) or line
+        line = " ".join(sentences[number] for number in sorted(numbers)) or line
     return _quote_lookalikes(_truncate(line, cap))
 
 

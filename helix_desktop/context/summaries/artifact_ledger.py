@@ -155,7 +155,7 @@ class Ledger(msgspec.Struct):
     attached: dict[str, AttachedContent] = {}
     commands: dict[str, CommandRun] = {}
     failures: dict[tuple[str, str], Failure] = {}
-    written: dict[str, str] = {}  # the content that each call under way writes, by the call's id
+    call_contents: dict[str, str] = {}  # the content that each call under way writes, by the call's id
 
     def add(self, item: LogItem) -> None:
         """Add the next message."""
@@ -166,7 +166,7 @@ class Ledger(msgspec.Struct):
                     content = AttachedContent(attachment.label, attachment.digest, item.seq)
                     self.attached[attachment.digest] = content
             case AssistantSpoke(short=short) if short:
-                self.written = {call.call_id: written_content(call) for call in short}
+                self.call_contents = {call.call_id: written_content(call) for call in short}
             case ToolAnswered() as answer if answer.outcome in _COUNTED_OUTCOMES and not answer.recalled:
                 self._add_answer(answer, item.seq)
 
@@ -187,10 +187,10 @@ class Ledger(msgspec.Struct):
 
     def _content(self, answer: ToolAnswered, kind: ToolKind, path: str) -> str:
         """Return the digest of a file's newest content after a call; empty if it is not stored."""
-        written, previous = self.written.get(answer.call_id, ""), self.files.get(path)
+        content, previous = self.call_contents.get(answer.call_id, ""), self.files.get(path)
         if kind in ("write", "edit"):
             before = previous.digest if previous and previous.is_file and kind == "edit" else ""
-            return written or before
+            return content or before
         is_found = kind != "read" and previous is not None and previous.is_file
         return previous.digest if previous and is_found else answer.digest
 
@@ -203,14 +203,14 @@ class Ledger(msgspec.Struct):
 
     def _add_command(self, answer: ToolAnswered, seq: int) -> None:
         ok = answer.ok and answer.exit_code in (0, None)
-        told = answer.about or last_telling_line(answer.text)
-        result = (error_line(answer.text) or told) if not ok else told
+        result_line = answer.about or last_telling_line(answer.text)
+        result = (error_line(answer.text) or result_line) if not ok else result_line
         self.commands.pop(answer.target, None)
         run = CommandRun(answer.target, answer.exit_code, answer.digest, seq, ok, result)
         self.commands[answer.target] = run
-        written = self.written.get(answer.call_id, "") if "<<" in answer.target else ""
+        content = self.call_contents.get(answer.call_id, "") if "<<" in answer.target else ""
         for path, by_tee in _generated_files(answer.target):
-            self._add_file(path, "", written or (answer.digest if by_tee else ""), seq, "generated")
+            self._add_file(path, "", content or (answer.digest if by_tee else ""), seq, "generated")
         for path in _deleted_files(answer.target) if ok else ():
             self._add_file(path, "", "", seq, "deleted")
 
@@ -249,25 +249,25 @@ class Ledger(msgspec.Struct):
 
 def _fit(entries: Mapping[str, Sequence[LedgerEntry]], max_chars: int) -> dict[str, list[str]]:
     """Return the lines of each kind that fit its share, and then, in order, what is left."""
-    taken: dict[str, dict[int, str]] = {kind: {} for kind in entries}
+    fitting: dict[str, dict[int, str]] = {kind: {} for kind in entries}
     unused = 0
     for kind, share in _SHARES.items():
-        unused += _take(entries[kind], taken[kind], int(max_chars * share))
+        unused += _take(entries[kind], fitting[kind], int(max_chars * share))
     for kind in _SHARES:
-        unused = _take(entries[kind], taken[kind], unused)
-    return {kind: [taken[kind][number] for number in sorted(taken[kind])] for kind in entries}
+        unused = _take(entries[kind], fitting[kind], unused)
+    return {kind: [fitting[kind][number] for number in sorted(fitting[kind])] for kind in entries}
 
 
-def _take(entries: Sequence[LedgerEntry], taken: dict[int, str], chars_left: int) -> int:
+def _take(entries: Sequence[LedgerEntry], fitting: dict[int, str], chars_left: int) -> int:
     """Take further lines as long as they fit. Return the characters that are left."""
     for number, entry in enumerate(entries):
-        if number in taken:
+        if number in fitting:
             continue
         line = entry.line
         if len(line) + 1 <= chars_left:
-            taken[number] = line
+            fitting[number] = line
             chars_left -= len(line) + 1
-        elif taken:  # an older line that happens to be shorter is not more telling
+        elif fitting:  # an older line that happens to be shorter is not more telling
             break
     return chars_left
 
@@ -285,8 +285,10 @@ def written_content(call: MaskedCall) -> str:
     ]
     if len(markers) != len(call.digests):
         return ""
-    written = [digest for key, digest in zip(markers, call.digests, strict=True) if not key.startswith("old")]
-    return written[-1] if written else ""
+    contents = [
+        digest for key, digest in zip(markers, call.digests, strict=True) if not key.startswith("old")
+    ]
+    return contents[-1] if contents else ""
 
 
 def build_ledger(items: Iterable[LogItem]) -> Ledger:

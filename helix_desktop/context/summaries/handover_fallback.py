@@ -16,7 +16,7 @@ from helix_desktop.domain.events.summary import SECTIONS, Bullet, HandoverMade, 
 from helix_desktop.domain.todo import TODO, TodoItem, TodoStatus, parse_items
 from helix_desktop.domain.user_words import own_words
 
-_ASKED = "The user asked"
+_OPENING = "The user asked"
 _PER_SECTION = 8
 _SENTENCE_CAP = 240
 _LEAST_WORDS = 4
@@ -57,9 +57,9 @@ class HistoryExtract:
     def sections(self, previous: HandoverMade | None) -> tuple[Section, ...]:
         """Return the six sections, updating the previous handover's."""
         old = {section.title: section.bullets for section in previous.sections} if previous else {}
-        has_request = any(bullet.text.startswith(_ASKED) for bullet in old.get("Project Background", ()))
+        has_request = any(bullet.text.startswith(_OPENING) for bullet in old.get("Project Background", ()))
         new = {
-            "Project Background": [] if has_request else _request(_ASKED, self._first_request),
+            "Project Background": [] if has_request else _request(_OPENING, self._first_request),
             "Technical Details": self._decisions,
             "Completed Work": _newest([*_todo_bullets(self._todo, "done"), *_completed(self.ledger)]),
             "Current Issues": _issues(self.ledger),

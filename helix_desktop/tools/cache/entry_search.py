@@ -63,14 +63,14 @@ class EntryHit:
     """A covered entry that matches: its best spots, and the numbers of all lines that match, up to a limit.
 
     Without spots only its description matches. `has_words` is True if one of the spots has the pattern as
-    whole words, not as a part of longer ones. `whole` has all lines of a small content.
+    whole words, not as a part of longer ones. `all_lines` has all lines of a small content.
     """
 
     entry: CoveredEntry
     spots: tuple[Spot, ...]
     numbers: frozenset[int] = frozenset()
     has_words: bool = False
-    whole: tuple[bytes, ...] = ()
+    all_lines: tuple[bytes, ...] = ()
 
     @property
     def count(self) -> int:
@@ -157,7 +157,7 @@ def _hits(
         if lines:
             hits.append(_hit(entry, data, lines, plain, context))
         elif in_name:
-            hits.append(EntryHit(entry, (), whole=lines_if_small(data)))
+            hits.append(EntryHit(entry, (), all_lines=lines_if_small(data)))
     return hits
 
 

@@ -31,8 +31,8 @@ class HitGroup:
 
     def is_same_within(self, around: Surroundings) -> bool:
         """Return True if everything that was joined is still the same with these surroundings."""
-        if around.whole and self.hit.whole:
-            return all(other.whole == self.hit.whole for _, _, other in self.joined)
+        if around.has_all and self.hit.all_lines:
+            return all(other.all_lines == self.hit.all_lines for _, _, other in self.joined)
         return all(own.key(around) == other.key(around) for own, other, _ in self.joined)
 
 
@@ -47,18 +47,23 @@ def group_hits(hits: Sequence[EntryHit], around: Surroundings) -> list[HitGroup]
     for hit in sorted(hits, key=lambda hit: not hit.has_words):
         if not hit.spots or hit.entry.line.label == "call":
             continue
-        whole = hit.whole if around.whole else ()
-        found = {spot: by_key.get((whole, spot.number) if whole else spot.key(around)) for spot in hit.spots}
+        all_lines = hit.all_lines if around.has_all else ()
+        found = {
+            spot: by_key.get((all_lines, spot.number) if all_lines else spot.key(around))
+            for spot in hit.spots
+        }
         new_spots = [spot for spot, newer in found.items() if newer is None]
         for spot, newer in found.items():
             if newer is not None:
                 newer[0].joined.append((newer[1], spot, hit))
         if not new_spots:
-            by_key[(whole, hit.spots[0].number) if whole else hit.spots[0].key(around)][0].equal.append(hit)
+            by_key[(all_lines, hit.spots[0].number) if all_lines else hit.spots[0].key(around)][
+                0
+            ].equal.append(hit)
             continue
         groups.append(HitGroup(hit, new_spots))
         by_key |= {spot.key(around): (groups[-1], spot) for spot in new_spots}
-        by_key |= {(whole, spot.number): (groups[-1], spot) for spot in new_spots if whole}
+        by_key |= {(all_lines, spot.number): (groups[-1], spot) for spot in new_spots if all_lines}
     rest = [hit for hit in hits if not hit.spots or hit.entry.line.label == "call"]
     return groups + [HitGroup(hit, list(hit.spots[:1])) for hit in rest]
 
@@ -86,8 +91,8 @@ def _rows(group: HitGroup, around: Surroundings) -> list[Sequence[str]]:
         sign = ":" if number in hit.numbers else "-"
         return f"{number}{sign}{excerpts.get(number) or clean_line(line)}"
 
-    if hit.whole and (around.whole or (not group.spots and is_tiny(hit.whole))):
-        return [[row(number, line) for number, line in enumerate(hit.whole, 1)]]
+    if hit.all_lines and (around.has_all or (not group.spots and is_tiny(hit.all_lines))):
+        return [[row(number, line) for number, line in enumerate(hit.all_lines, 1)]]
     parts: list[Sequence[str]] = []
     last = 0
     for spot in group.spots:

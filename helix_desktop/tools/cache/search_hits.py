@@ -179,8 +179,8 @@ class HitWriter:
             same.setdefault(tuple(text for _, _, text in rows), []).append(member)
         lines: list[str] = []
         for first, *equal in same.values():
-            one = msgspec.structs.replace(first, equal=tuple(equal))
-            lines += await self._hit_lines(one, around)
+            merged = msgspec.structs.replace(first, equal=tuple(equal))
+            lines += await self._hit_lines(merged, around)
         return lines
 
     async def _hit_lines(self, hit: Hit, around: Surroundings) -> list[str]:
@@ -211,7 +211,7 @@ class HitWriter:
         lines = await self._body(hit)
         if lines is None:
             return None
-        if is_tiny(lines) or (around.whole and is_small(lines)):
+        if is_tiny(lines) or (around.has_all and is_small(lines)):
             numbers: Iterable[int] = range(1, len(lines) + 1)
         else:
             reach = (range(line - around.before, line + around.after + 1) for line in matches)

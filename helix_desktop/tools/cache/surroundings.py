@@ -24,14 +24,14 @@ class Surroundings:
 
     before: int
     after: int
-    whole: bool = False
+    has_all: bool = False
 
 
 WIDER = (
     Surroundings(0, 1),
     Surroundings(1, 2),
-    Surroundings(1, 2, whole=True),
-    Surroundings(2, 4, whole=True),
+    Surroundings(1, 2, has_all=True),
+    Surroundings(2, 4, has_all=True),
 )
 """What an answer with tokens left is widened to, one after the other."""
 WIDEST = 4  # lines before or after
@@ -42,7 +42,7 @@ def widths(context: int | None) -> list[Surroundings]:
     if context == 0:
         return [Surroundings(0, 0)]
     least = context or 0
-    wider = [Surroundings(max(least, each.before), max(least, each.after), each.whole) for each in WIDER]
+    wider = [Surroundings(max(least, each.before), max(least, each.after), each.has_all) for each in WIDER]
     return list(dict.fromkeys((Surroundings(least, least), *wider)))
 
 
