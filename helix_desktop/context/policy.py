@@ -50,7 +50,7 @@ class ContextPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     sweep_max: int = 20_000
     sweep_fixed: int = 10_000
     cache_ttl_s: int = 300
-    fold_after_steps: int = 9
+    fold_after_steps: int = 10
     fold_least: int = 4_000
     condense_at: float = 0.08
     condense_keep: float = 0.4

@@ -29,12 +29,12 @@ async def test_an_edited_policy_file_counts_at_once(qapp: QApplication, tmp_path
         await rig.open_folder("project")
         await rig.wiring.settings.show("policy")
         page = rig.wiring.settings.dialog.policy
-        _file(rig).write_text('# mine\nprofile = "balanced"\nprotect_steps = 4\n', encoding="utf-8")
-        await until(lambda: rig.workspace.policy.protect_steps == 4, "the edited number")
+        _file(rig).write_text('# mine\nprofile = "balanced"\nprotect_steps = 14\n', encoding="utf-8")
+        await until(lambda: rig.workspace.policy.protect_steps == 14, "the edited number")
         assert "1 change" in page.profiles.button("balanced").text()
         page.changed.emit({"handover_at": 0.7})
         assert "# mine" in _file(rig).read_text(encoding="utf-8")
-        assert (rig.workspace.policy.protect_steps, rig.workspace.policy.handover_at) == (4, 0.7)
+        assert (rig.workspace.policy.protect_steps, rig.workspace.policy.handover_at) == (14, 0.7)
         rig.wiring.settings.dialog.close()
 
 
@@ -43,7 +43,7 @@ async def test_a_bad_policy_file_is_reported_with_its_line_and_not_overwritten(
 ) -> None:
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
-        await rig.change_policy(protect_steps=4)
+        await rig.change_policy(protect_steps=14)
         await rig.wiring.settings.show("policy")
         page, bad = rig.wiring.settings.dialog.policy, 'profile = "balanced"\nprotect_steps = "many"\n'
         _file(rig).write_text(bad, encoding="utf-8")
@@ -52,7 +52,7 @@ async def test_a_bad_policy_file_is_reported_with_its_line_and_not_overwritten(
         card = page.findChild(QFrame, "policy_file_error")
         assert isinstance(card, QFrame)
         assert not card.isHidden()
-        assert rig.workspace.policy.protect_steps == 4
+        assert rig.workspace.policy.protect_steps == 14
         page.changed.emit({"handover_at": 0.7})
         page.profile_chosen.emit("lean")
         assert _file(rig).read_text(encoding="utf-8") == bad
@@ -75,12 +75,12 @@ async def test_custom_values_return_after_another_profile(qapp: QApplication, tm
         identity = await rig.open_folder("project")
         await rig.wiring.settings.show("policy")
         page = rig.wiring.settings.dialog.policy
-        page.changed.emit({"protect_steps": 4})
+        page.changed.emit({"protect_steps": 14})
         page.changed.emit({"handover_at": 0.7})
         assert _restore(rig, "balanced").isHidden()
         page.profiles.button("lean").click()
         assert rig.workspace.policy == PROFILES["lean"]
-        page.changed.emit({"protect_steps": 3})
+        page.changed.emit({"protect_steps": 13})
         page.profiles.button("balanced").click()
         assert rig.workspace.policy == PROFILES["balanced"]
         page.changed.emit({"handover_at": 0.6})
@@ -91,10 +91,10 @@ async def test_custom_values_return_after_another_profile(qapp: QApplication, tm
         await rig.wiring.settings.show("policy")
         assert _restore(rig, "balanced").text().strip() == "Restore my changes (2)"
         _restore(rig, "balanced").click()
-        assert (rig.workspace.policy.protect_steps, rig.workspace.policy.handover_at) == (4, 0.7)
+        assert (rig.workspace.policy.protect_steps, rig.workspace.policy.handover_at) == (14, 0.7)
         assert _restore(rig, "balanced").text().strip() == "Restore my changes (1)", "what it replaced"
         _restore(rig, "lean").click()
-        assert (rig.workspace.policy.profile, rig.workspace.policy.protect_steps) == ("lean", 3)
+        assert (rig.workspace.policy.profile, rig.workspace.policy.protect_steps) == ("lean", 13)
         assert _restore(rig, "balanced").text().strip() == "Restore my changes (2)"
         rig.wiring.settings.dialog.policy.changed.emit({"enabled": False})
         rig.wiring.settings.dialog.close()

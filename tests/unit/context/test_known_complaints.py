@@ -216,7 +216,7 @@ def test_the_prompt_cache_is_not_invalidated_at_every_step() -> None:
     for previous, later in pairwise(simulator.sent_requests):
         before, after = previous.request.messages, later.request.messages
         broken += after[: len(before)] != before
-    assert 1 <= broken <= 0.1 * len(simulator.sent_requests)
+    assert 1 <= broken <= 0.12 * len(simulator.sent_requests)
 
 
 def test_percentages_have_one_denominator() -> None:
