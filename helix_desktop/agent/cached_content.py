@@ -6,13 +6,12 @@ import asyncio
 
 import msgspec
 
-from helix_desktop.agent.ports import Store, TokenCounter
+from helix_desktop.agent.intake.attachments import AttachmentIntake, IntakeLimits
+from helix_desktop.agent.ports import FileReader, Store, TokenCounter
 from helix_desktop.domain.digest import digest_of, is_digest, is_digest_prefix
 from helix_desktop.domain.errors import ContentDamaged, DigestAmbiguous, DigestUnknown, InvalidInput
 from helix_desktop.domain.events.session import Attachment
-from helix_desktop.domain.image import MAX_IMAGE_BYTES, Image, identify_image
-from helix_desktop.domain.store.commit import Commit
-from helix_desktop.domain.store.entries import Content
+from helix_desktop.domain.image import MAX_IMAGE_BYTES, identify_image
 from helix_desktop.domain.user_text import ByteSize, TextContext, join_sentences, verbatim
 
 _text = TextContext("Agent")
@@ -29,8 +28,12 @@ class VerifyResult(msgspec.Struct, frozen=True):
 class ContentAccess:
     """Access to the contents of one workspace's store."""
 
-    def __init__(self, store: Store, counter: TokenCounter) -> None:
+    def __init__(
+        self, store: Store, counter: TokenCounter, files: FileReader | None, limits: IntakeLimits
+    ) -> None:
+        """`files` reads the workspace's files; `limits` tell what of them enters a window whole."""
         self.store, self._counter = store, counter
+        self._attachments = AttachmentIntake(store, counter, files, limits)
 
     async def resolve(self, prefix: str) -> str:
         """Return the one digest that begins with `prefix`. Raises DigestUnknown, DigestAmbiguous."""
@@ -69,11 +72,21 @@ class ContentAccess:
         label = " ".join(part for part in (entry.tool, entry.target) if part) or digest[:12]
         image = identify_image(data, digest, label) if len(data) <= MAX_IMAGE_BYTES else None
         if image is not None:
-            return await self._image_attachment(image)
+            return await self._attachments.with_image("", Attachment("", label, "", 0, 0), image)
         text = await asyncio.to_thread(_lines, data, first_line, last_line)
         if first_line:
             label = f"{label}, lines {first_line}-{last_line or 'end'}"
         return Attachment(digest, label, text, await self.count_tokens(text), len(data))
+
+    async def attach_file(
+        self, session: str, path: str, first_line: int = 0, last_line: int = 0
+    ) -> Attachment:
+        """Store a file of the workspace and return it, or its lines (from 1), as an attachment.
+
+        A `last_line` of 0 is the end. A large one enters the window as a preview. Raises InvalidInput for
+        what is no text or image of the workspace or too large, StoreError.
+        """
+        return await self._attachments.from_workspace(session, path, first_line, last_line)
 
     async def attach_image(self, session: str, data: bytes, label: str) -> Attachment:
         """Store an image from the user and return it as an attachment.
@@ -95,14 +108,7 @@ class ContentAccess:
                 if image
                 else _text("Use PNG, JPEG, GIF or WebP."),
             )
-        content = Content(image.digest, data, "image", image.label, image.summary, image.tokens)
-        await self.store.commit(Commit(session, contents=[content]))
-        return await self._image_attachment(image)
-
-    async def _image_attachment(self, image: Image) -> Attachment:
-        tokens = image.tokens + await self.count_tokens(image.text)
-        marker_tokens = await self.count_tokens(image.marker)
-        return Attachment(image.digest, image.label, "", tokens, image.size, image, marker_tokens)
+        return await self._attachments.with_image(session, Attachment("", label, "", 0, 0), image, data)
 
     async def count_tokens(self, text: str) -> int:
         """Return the number of tokens in a text."""

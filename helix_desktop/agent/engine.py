@@ -131,6 +131,8 @@ class TurnEngine:
             event = UserSpoke(message.text, tokens, message.attachments, message.queued_seq, mode, note)
             *_, recorded = await self._runtime.session.record(*titled, event)
             start.end(recorded.seq)
+            if any(attachment.version for attachment in message.attachments):
+                await self._file_changes.record()  # they may have changed since they were attached
         finally:
             start.end()
 

@@ -23,7 +23,7 @@ from helix_desktop.agent.tool_calls.approvals import SessionPermissions
 from helix_desktop.agent.window.continuation import continuation
 from helix_desktop.agent.window.workspace_fallbacks import WorkspaceFallbacks
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.policy import REFERENCE_WINDOW, ContextPolicy
 from helix_desktop.domain.cost import Spending
 from helix_desktop.domain.errors import StoreError
 from helix_desktop.domain.events.session import (
@@ -61,7 +61,9 @@ class OpenWorkspace:
         self.is_read_only = is_read_only
         self._policy = policy
         self.store = services.store
-        self.contents = ContentAccess(services.store, services.counter)
+        self.contents = ContentAccess(
+            services.store, services.counter, services.file_reader, self._intake_limits
+        )
         self.is_trusted = services.is_trusted  # returns True if tools may run here and requests may be sent
         self.models = SessionModels(services, lambda: self.policy, models, configured_models)
         self.usage = SessionUsage(self.store, self.models, lambda: self.policy, self.find_open)
@@ -232,6 +234,13 @@ class OpenWorkspace:
         """Return the log of an open session or a running subagent; None if it is neither."""
         conversation = self.find_open(session)
         return conversation.session.log if conversation is not None else None
+
+    def _intake_limits(self, session: str) -> tuple[ContextPolicy, int]:
+        """Return the policy and the window, in tokens, that what the user attaches in a session enters."""
+        conversation = self.find_open(session)
+        if conversation is None:
+            return self.policy, REFERENCE_WINDOW
+        return conversation.window.policy, conversation.model.window
 
     def _subagent_policy(self) -> ContextPolicy | None:
         """Return the policy that subagents start with now; None: the workspace's."""

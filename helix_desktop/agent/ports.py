@@ -254,6 +254,17 @@ class FileChecker(Protocol):
         ...
 
 
+class FileReader(Protocol):
+    """Reads what the user attaches from the workspace; reads off the calling thread."""
+
+    async def read(self, path: str, max_bytes: int) -> tuple[bytes, FileVersion]:
+        """Return the bytes of a file of the workspace and its version, which holds its path behind links.
+
+        Raises InvalidInput for what is no readable file of the workspace, or has more bytes.
+        """
+        ...
+
+
 class Approver(Protocol):
     """Decides approval requests, usually by asking the user."""
 

@@ -101,6 +101,12 @@ class ContextPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         """Return the tokens background work may read without asking in such a window; 0: unlimited."""
         return min(self.ask_above, window // 2)
 
+    def is_large(self, tokens: int, window: int) -> bool:
+        """Return True if text of so many tokens enters such a window as a preview, unless it is asked for."""
+        if not self.enabled:
+            return False
+        return bool(self.intake_above and tokens > self.intake_above) or tokens > window * self.preview_above
+
     def scaled(self, window: int) -> ContextPolicy:
         """Return the numbers for a window of so many tokens: below 128,000, batches and protection shrink."""
         scale = max(window / REFERENCE_WINDOW, _MIN_SCALE)

@@ -148,6 +148,7 @@ class AppServices:
             is_trusted=lambda: self.registry.get(workspace_id).trusted,
             delegate_spec=_delegate_tool() if root else None,
             file_checker=self.tools.create_file_checker(root) if root else None,
+            file_reader=self.tools.create_file_reader(root) if root else None,
             create_session_tools=(
                 (lambda session: self.tools.create_session_tools(store, session)) if root else None
             ),

@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-from helix_desktop.agent.ports import FileChecker
+from helix_desktop.agent.ports import FileChecker, FileReader
 from helix_desktop.agent.tool_calls.toolset import Toolset
 from helix_desktop.config.paths import DataDir, resources_dir
 from helix_desktop.domain.store.content_reader import ContentReader
@@ -16,6 +16,7 @@ from helix_desktop.domain.user_text import TextContext, join_sentences
 from helix_desktop.services.sample_python import with_sample_python
 from helix_desktop.services.web_fetcher import WebFetcher, resolve
 from helix_desktop.tools.cache.origins import CallingSession
+from helix_desktop.tools.files.attach import JailedFileReader
 from helix_desktop.tools.files.changes import JailedFileChecker
 from helix_desktop.tools.grants import ToolGrants
 from helix_desktop.tools.registry import ToolRegistry
@@ -65,6 +66,10 @@ class ToolService:
     def create_file_checker(self, root: Path) -> FileChecker:
         """Return what finds out which files of the workspace at `root` changed."""
         return JailedFileChecker(open_jail(root, self._protected))
+
+    def create_file_reader(self, root: Path) -> FileReader:
+        """Return what reads the files of the workspace at `root` that the user attaches."""
+        return JailedFileReader(open_jail(root, self._protected))
 
     def create_session_tools(self, contents: ContentReader, session: CallingSession | None) -> ToolRegistry:
         """Return the tools of a workspace that know the session whose agent calls them, if any."""

@@ -348,6 +348,21 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/tools/files/attach.py" />
+            <source>Ask the agent to search it in the workspace.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/tools/files/attach.py" />
+            <source>Attach a regular file inside the workspace.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/intake/attachments.py" />
+            <source>Attach text, code, a PDF or an image (PNG, JPEG, GIF, WebP).</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/agent/window/handovers.py" />
             <source>Can't compact up to this message (e{event}).</source>
             <translation type="unfinished" />
@@ -355,6 +370,16 @@
         <message>
             <location filename="../../helix_desktop/agent/conversation.py" />
             <source>Change it there.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/tools/files/attach.py" />
+            <source>Check the file's permissions.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/tools/files/attach.py" />
+            <source>Check the path.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -370,6 +395,11 @@
         <message>
             <location filename="../../helix_desktop/agent/window/handovers.py" />
             <source>Choose another message.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/intake/attachments.py" />
+            <source>Choose lines in it, such as {example}.</source>
             <translation type="unfinished" />
         </message>
         <message numerus="yes">
@@ -396,6 +426,12 @@
         <message>
             <location filename="../../helix_desktop/agent/window/manager.py" />
             <source>Context management is off. Turn it on in Settings → Context policy.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/intake/attachments.py" />
+            <location filename="../../helix_desktop/tools/files/attach.py" />
+            <source>Couldn't attach {file}.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -450,6 +486,14 @@
             <source>It ended without text or a tool call.</source>
             <translation type="unfinished" />
         </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/agent/intake/attachments.py" />
+            <source>It has %n lines.</source>
+            <translation>
+                <numerusform>It has %n line.</numerusform>
+                <numerusform>It has %n lines.</numerusform>
+            </translation>
+        </message>
         <message>
             <location filename="../../helix_desktop/agent/conversation.py" />
             <source>It has about {tokens} tokens; this model has room for {limit}.</source>
@@ -457,7 +501,13 @@
         </message>
         <message>
             <location filename="../../helix_desktop/agent/cached_content.py" />
+            <location filename="../../helix_desktop/tools/files/attach.py" />
             <source>It has {size}; the limit is {limit}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/intake/attachments.py" />
+            <source>It isn't text ({kind}, {size}).</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -748,6 +798,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/agent/intake/attachments.py" />
+            <source>The workspace's folder is missing.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/agent/intake/output_form_prompt.py" />
             <source>There was no room to ask the agent.</source>
             <translation type="unfinished" />
@@ -765,6 +820,11 @@
         <message>
             <location filename="../../helix_desktop/agent/intake/output_forms.py" />
             <source>This can't be sent in another form.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/tools/files/attach.py" />
+            <source>This file was not found in the workspace.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -892,6 +952,11 @@
         <message>
             <location filename="../../helix_desktop/agent/window/summarizer.py" />
             <source>{model}: {reason}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/tools/files/attach.py" />
+            <source>{reason}.</source>
             <translation type="unfinished" />
         </message>
     </context>

@@ -34,6 +34,7 @@ from helix_desktop.providers.retry import RetryPolicy
 from helix_desktop.providers.streaming import StreamedModel
 from helix_desktop.providers.tiktoken_counter import TiktokenCounter
 from helix_desktop.store.leveldb_store import LevelDbStore
+from helix_desktop.tools.files.attach import JailedFileReader
 from helix_desktop.tools.files.changes import JailedFileChecker
 from helix_desktop.tools.workspace_tools import (
     ToolSetup,
@@ -269,6 +270,7 @@ def _create_workspace(root: Path, store: LevelDbStore, policy: ContextPolicy) ->
     parts = SessionServices(
         *(store, tools, counter, MemoryRules(), lambda: next(clock), load_prompts(), FixedApprover("once")),
         file_checker=JailedFileChecker(open_jail(root)),
+        file_reader=JailedFileReader(open_jail(root)),
         create_session_tools=lambda session: create_cache_tools(store, descriptions, counter.count, session),
     )
     return OpenWorkspace(

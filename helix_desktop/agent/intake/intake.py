@@ -51,6 +51,20 @@ class ReceivedOutput(msgspec.Struct, frozen=True):
         return [*([self.content] if self.content is not None else []), *self.image_contents]
 
 
+class Previewed(msgspec.Struct, frozen=True):
+    """What a preview has to know of its text: the tool, the stored content and what its marker costs.
+
+    `lines_before` are the lines of the content in front of the text.
+    """
+
+    name: str
+    digest: str
+    marker_tokens: int
+    exit_code: int | None = None
+    handle_digits: int = HEX_DIGITS
+    lines_before: int = 0
+
+
 class Intake:
     """Builds events from answers and results. Store each content with the event that names it."""
 
@@ -193,17 +207,10 @@ class Intake:
 
     def needs_choice(self, received: ReceivedOutput, policy: ContextPolicy, window: int) -> bool:
         """Return True if an output is too large to be shown whole without a choice."""
-        if (
-            not policy.enabled
-            or received.answer.recalled
-            or received.answer.name in CACHE_TOOLS
-            or (received.answer.images and not received.image_contents)
-        ):
+        answer = received.answer
+        if answer.recalled or answer.name in CACHE_TOOLS or (answer.images and not received.image_contents):
             return False
-        tokens = received.answer.tokens
-        return bool(policy.intake_above and tokens > policy.intake_above) or (
-            tokens > window * policy.preview_above
-        )
+        return policy.is_large(answer.tokens, window)
 
     async def as_preview(self, received: ReceivedOutput, policy: ContextPolicy) -> ToolAnswered:
         """Return the output as a preview of about the policy's tokens, ending with its marker."""
@@ -220,24 +227,31 @@ class Intake:
 
     async def preview(self, text: str, answer: ToolAnswered, max_tokens: int) -> tuple[str, int]:
         """Return a preview of an output's whole text in at most `max_tokens`, and its tokens."""
+        previewed = Previewed(
+            answer.name, answer.digest, answer.marker_tokens, answer.exit_code, answer.handle_digits
+        )
+        return await self.preview_content(text, previewed, max_tokens)
+
+    async def preview_content(self, text: str, content: Previewed, max_tokens: int) -> tuple[str, int]:
+        """Return a preview of a content's text in at most `max_tokens`, and its tokens."""
         budget, preview_text, tokens = max_tokens, "", 0
         for _ in range(
             _MAX_TRIES
         ):  # a text denser than average is shortened again, in proportion; the marker stays
-            preview_text = await self._preview(text, answer, budget)
+            preview_text = await self._preview(text, content, budget)
             (tokens,) = await self._counter.count([preview_text])
             if tokens <= max_tokens or budget <= MIN_BUDGET:
                 break
-            body_tokens = max(1, tokens - answer.marker_tokens)
+            body_tokens = max(1, tokens - content.marker_tokens)
             budget = max(
-                MIN_BUDGET, budget * max(1, max_tokens - answer.marker_tokens) * 9 // (body_tokens * 10)
+                MIN_BUDGET, budget * max(1, max_tokens - content.marker_tokens) * 9 // (body_tokens * 10)
             )
         return preview_text, tokens
 
-    async def _preview(self, text: str, answer: ToolAnswered, budget: int) -> str:
+    async def _preview(self, text: str, content: Previewed, budget: int) -> str:
         if len(text) > _NAMES_THREAD_THRESHOLD:
-            return await asyncio.to_thread(_preview, text, answer, budget)
-        return _preview(text, answer, budget)
+            return await asyncio.to_thread(_preview, text, content, budget)
+        return _preview(text, content, budget)
 
 
 def _read_names(tool: str, text: str, exit_code: int | None) -> tuple[str, tuple[str, ...]]:
@@ -248,12 +262,17 @@ def _bounded_identifiers(text: str) -> tuple[str, ...]:
     return identifiers_in(text[:MAX_IDENTIFIED_CHARS])[:_MAX_IDENTIFIERS]
 
 
-def _preview(text: str, answer: ToolAnswered, budget: int) -> str:
+def _preview(text: str, content: Previewed, budget: int) -> str:
     """Return head, errors and tail of a text, the names in what is left out, and the marker."""
-    is_log = tool_kind(answer.name) == "command"
+    is_log = tool_kind(content.name) == "command"
     names_budget = int(budget * (_LOG_NAMES_SHARE if is_log else _NAMES_SHARE))
     preview = preview_output(
-        text, answer.digest, budget - names_budget, answer.exit_code, answer.handle_digits
+        text,
+        content.digest,
+        budget - names_budget,
+        content.exit_code,
+        content.handle_digits,
+        content.lines_before,
     )
     return preview if preview == text else insert_names(preview, text, names_budget)
 

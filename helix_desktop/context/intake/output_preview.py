@@ -29,27 +29,34 @@ class _ErrorLine(msgspec.Struct, frozen=True):
 
 
 def preview_output(
-    text: str, digest: str, budget: int, exit_code: int | None = None, digits: int = HEX_DIGITS
+    text: str,
+    digest: str,
+    budget: int,
+    exit_code: int | None = None,
+    digits: int = HEX_DIGITS,
+    lines_before: int = 0,
 ) -> str:
     """Return head, error lines, and tail in about `budget` tokens, then the marker of so many `digits`.
 
     Lines between head and tail have their numbers, as recall takes them; an exit code that no shown line
-    names is added.
+    names is added. `lines_before` are those of the content in front of `text`.
     """
     max_chars = max(budget, MIN_BUDGET) * CHARS_PER_TOKEN
     preview = (
-        text if len(text) <= max_chars else _shorten(text, bare_marker(digest, digits), max_chars, exit_code)
+        text
+        if len(text) <= max_chars
+        else _shorten(text, bare_marker(digest, digits), max_chars, exit_code, lines_before)
     )
     return preview if len(preview) < len(text) else text
 
 
-def _shorten(text: str, marker: str, max_chars: int, exit_code: int | None) -> str:
+def _shorten(text: str, marker: str, max_chars: int, exit_code: int | None, lines_before: int) -> str:
     tail = _drop_cut_line(text[-int(max_chars * _TAIL_SHARE) :], from_end=True)
     end = len(text) - len(tail)
     head = _drop_cut_line(text[: int(max_chars * _HEAD_SHARE)], from_end=False)
     chars_left = max_chars - len(head) - len(tail)
     error_lines = _select_lines(
-        list(_error_lines(text, len(head), end, min(_LINE_CAP, chars_left))),
+        list(_error_lines(text, len(head), end, min(_LINE_CAP, chars_left), lines_before)),
         chars_left,
         int(max_chars * _MENTION_SHARE),
     )
@@ -58,9 +65,9 @@ def _shorten(text: str, marker: str, max_chars: int, exit_code: int | None) -> s
         text[: len(head) + chars_left], from_end=False
     )  # what nothing told of goes to the head
     head = longer if len(longer) > len(head) else head
-    first = text.count("\n", 0, len(head)) + text.startswith("\n", len(head)) + 1
+    first = text.count("\n", 0, len(head)) + text.startswith("\n", len(head)) + 1 + lines_before
     lines = [line for number, line in error_lines.items() if number >= first]
-    gap = _gap_text(text, len(head), end, bool(lines))
+    gap = _gap_text(text, len(head), end, bool(lines), lines_before)
     preview = "\n".join(part for part in (head, gap, *lines, tail) if part)
     if exit_code is not None and f"exit code {exit_code}" not in preview:
         preview = f"exit code {exit_code}\n{preview}"
@@ -73,20 +80,20 @@ def _drop_cut_line(text: str, from_end: bool) -> str:
     return complete if complete.strip() else text
 
 
-def _gap_text(text: str, start: int, end: int, followed: bool) -> str:
+def _gap_text(text: str, start: int, end: int, followed: bool, lines_before: int) -> str:
     """Return the description of the part that is not shown."""
     start += text.startswith("\n", start)
     end -= text.endswith("\n", start, end)
-    first, last = text.count("\n", 0, start) + 1, text.count("\n", 0, end) + 1
+    first, last = (text.count("\n", 0, place) + 1 + lines_before for place in (start, end))
     what = f"{last - first + 1:,} lines not shown ({first}-{last})"
     if first == last:
         what = f"{end - start:,} characters of line {first} not shown"
     return f"[… {what}; of them:]" if followed else f"[… {what} …]"
 
 
-def _error_lines(text: str, start: int, end: int, cap: int) -> Iterator[_ErrorLine]:
+def _error_lines(text: str, start: int, end: int, cap: int, lines_before: int) -> Iterator[_ErrorLine]:
     """Yield error lines between two offsets, one of each shape; the last that is no mention ranks first."""
-    number = text.count("\n", 0, start) + 1
+    number = text.count("\n", 0, start) + 1 + lines_before
     shapes: set[str] = set()
     finder, last = ErrorFinder(), None
     for line in text[start:end].split("\n"):

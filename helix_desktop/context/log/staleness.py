@@ -123,8 +123,10 @@ class Staleness:
     def apply(self, seq: int, event: StalenessEvent) -> None:
         """Apply the next message, or change of files, recorded as `seq`."""
         match event:
-            case UserSpoke(steered=False):
-                self._edited_paths, self._runs = {}, {}
+            case UserSpoke():
+                if not event.steered:
+                    self._edited_paths, self._runs = {}, {}
+                self._add_attachments(seq, event)
             case AssistantSpoke():
                 self._add_step(seq, event)
             case ToolAnswered(outcome="ran" | "stopped"):
@@ -136,6 +138,20 @@ class Staleness:
                     path = self._path(file.path)
                     self._end_texts(path, seq)
                     self._newest_texts.pop(path, None)
+
+    def _add_attachments(self, seq: int, message: UserSpoke) -> None:
+        """Add the files that the user put into a message: read like by a tool, but never superseded."""
+        for place, attachment in enumerate(message.attachments):
+            if (version := attachment.version) is None:
+                continue
+            self._set_version(version)
+            lines = Lines(attachment.first_line, attachment.last_line) if attachment.first_line else ALL_LINES
+            text = _FileText(seq, ("", place), lines, attachment.form == "full", (attachment.digest,))
+            self._add_text(self._path(version.path), text)
+
+    def _set_version(self, version: FileVersion) -> None:
+        self.file_versions.pop(version.path, None)  # so that the newest is last
+        self.file_versions[version.path] = version
 
     def _add_step(self, seq: int, step: AssistantSpoke) -> None:
         for probe in self._failed_probes:
@@ -176,8 +192,7 @@ class Staleness:
             return
         self._parts[seq] = frozenset({_OUTPUT})
         for file in output.files:
-            self.file_versions.pop(file.path, None)  # so that the newest is last
-            self.file_versions[file.path] = file
+            self._set_version(file)
         is_ok, use = _is_ok(output), file_use(call)
         if is_todo_tool(call.name):
             self._add_todo_list(seq, call, is_ok)

@@ -12,6 +12,7 @@ from helix_desktop.context.log.window_layout import LogItem, PinnedCopy, Summary
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.summaries import handover as handovers
 from helix_desktop.context.summaries import observation
+from helix_desktop.context.window.attachment_text import attachment_text
 from helix_desktop.domain.digest import marker
 from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
@@ -266,11 +267,7 @@ def user_text(event: UserSpoke, masked: bool = False) -> str:
     Images are text and hash when `masked`.
     """
     parts = [event.note, event.text]
-    for attachment in event.attachments:
-        if attachment.image:
-            parts.append(attachment.image.marker if masked else attachment.image.text)
-        else:
-            parts.append(f"[Recalled from the cache: {attachment.label}]\n{attachment.text}")
+    parts += [attachment_text(attachment, masked) for attachment in event.attachments]
     return "\n\n".join(part for part in parts if part)
 
 

@@ -63,10 +63,18 @@ class SessionRenamed(EventBase, frozen=True, tag="session-renamed"):
     title: str
 
 
+AttachmentKind = Literal["cached", "file", "pdf", "paste"]
+"""Where an attachment comes from: the cache, a file, the text of a PDF, or a long text that was pasted."""
+
+
 class Attachment(msgspec.Struct, frozen=True):
     """Content that the user put into a message: its digest, its name, and its text or the image it is.
 
-    `marker_tokens` counts the text that can replace an image.
+    `marker_tokens` counts the text that can replace an image. `text` is what the window shows of the stored
+    content: all of it, lines `first_line` to `last_line` of its `lines` with their numbers, or a preview of
+    these, whose marker names the digest by the first `handle_digits` of its hex digits; `full_tokens` then
+    counts what the preview is of. `path` is a file of the workspace, as it was in `version`; empty for what
+    comes from elsewhere. `pages` are those of a PDF that were read.
     """
 
     digest: str
@@ -76,6 +84,16 @@ class Attachment(msgspec.Struct, frozen=True):
     size: int
     image: Image | None = None
     marker_tokens: int = 0
+    kind: AttachmentKind = "cached"
+    path: str = ""
+    version: FileVersion | None = None
+    first_line: int = 0
+    last_line: int = 0
+    lines: int = 0
+    form: Literal["full", "preview"] = "full"
+    full_tokens: int = 0
+    handle_digits: int = 64
+    pages: int = 0
 
 
 class MessageQueued(EventBase, frozen=True, tag="message-queued"):

@@ -10,6 +10,7 @@ import msgspec
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ToolError
+from helix_desktop.domain.files.encoding import kind_by_signature, utf16_encoding
 from helix_desktop.domain.image import MAX_IMAGE_BYTES, identify_image
 from helix_desktop.domain.text_format import format_bytes, pluralize
 from helix_desktop.domain.tools import OutputCallback, ToolResult, ignore_output
@@ -17,22 +18,11 @@ from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.tools.arguments import Arguments, Line
 from helix_desktop.tools.files.changes import version_of
 from helix_desktop.tools.files.jail import Jail, OpenFile
-from helix_desktop.tools.files.replace import utf16_encoding
 from helix_desktop.tools.tool import UnguardedTool
 
 _WHOLE_CAP = 64 * 1024 * 1024  # the store's cap
 _RANGE_CAP = 4 * _WHOLE_CAP
 _SNIFF = 8192
-_MAGIC = (
-    (b"\x89PNG", "PNG image"),
-    (b"\xff\xd8\xff", "JPEG image"),
-    (b"GIF8", "GIF image"),
-    (b"%PDF", "PDF document"),
-    (b"PK\x03\x04", "ZIP archive or office document"),
-    (b"\x1f\x8b", "gzip archive"),
-    (b"\x7fELF", "ELF program"),
-    (b"SQLite format 3", "SQLite database"),
-)
 
 
 class ReadFileArguments(Arguments, frozen=True):
@@ -90,7 +80,7 @@ def _as_image(open_file: OpenFile) -> ToolResult | None:
 
 
 def _describe_binary(open_file: OpenFile, start: bytes) -> ToolResult:
-    kind = next((name for magic, name in _MAGIC if start.startswith(magic)), "binary data")
+    kind = kind_by_signature(start) or "binary data"
     digest = hashlib.file_digest(open_file.file, "sha256").hexdigest()
     text = (
         f"{open_file.path} is not plain text, so its content is not shown.\n"

@@ -7,12 +7,12 @@ import re
 from collections.abc import Callable
 
 from helix_desktop.domain.errors import ToolError
+from helix_desktop.domain.files.encoding import utf16_encoding
 from helix_desktop.tools.arguments import Arguments
 
 _SHOWN_LINES = 5
 _LINE_NUMBERS = re.compile(r"^\d+:", re.MULTILINE)  # as a range of lines is read
 _BOM = "\ufeff"
-_UTF16_MARKS = ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 
 
 class Edit(Arguments, frozen=True):
@@ -22,11 +22,6 @@ class Edit(Arguments, frozen=True):
     old_text: str
     new_text: str
     replace_all: bool = False
-
-
-def utf16_encoding(data: bytes) -> str:
-    """Return the UTF-16 codec of a file's byte order mark; empty for all other files."""
-    return next((name for mark, name in _UTF16_MARKS if data.startswith(mark)), "")
 
 
 def replace_text(rel: str, data: bytes, edit: Edit) -> tuple[bytes, int, int]:

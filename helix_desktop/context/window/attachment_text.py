@@ -1,0 +1,36 @@
+"""What the window shows of an attachment: a line that says what it is, then its text."""
+
+from __future__ import annotations
+
+from helix_desktop.domain.events.session import Attachment
+from helix_desktop.domain.text_format import pluralize
+from helix_desktop.domain.unicode_safety import escape_hidden_name
+
+
+def attachment_text(attachment: Attachment, masked: bool = False) -> str:
+    """Return an attachment as the user's message holds it; an image is text and hash when `masked`."""
+    if attachment.image is not None:
+        return attachment.image.marker if masked else attachment.image.text
+    return f"[{attachment_heading(attachment)}]\n{attachment.text}"
+
+
+def attachment_heading(attachment: Attachment) -> str:
+    """Return what an attachment is, on one line: its kind, its path or name, and which lines of how many."""
+    name = escape_hidden_name(attachment.path or attachment.label)
+    match attachment.kind:
+        case "cached":
+            return f"Recalled from the cache: {attachment.label}"
+        case "file":
+            return f"Attached file {name}, {_lines(attachment)}"
+        case "pdf":
+            pages = pluralize(attachment.pages, "page")
+            return f"Attached PDF {name}, the text of {pages}, {_lines(attachment)}"
+        case "paste":
+            return f"Pasted text, {_lines(attachment)}"
+
+
+def _lines(attachment: Attachment) -> str:
+    part = " in part:" if attachment.form == "preview" else ""
+    if attachment.first_line:
+        return f"{part} lines {attachment.first_line}-{attachment.last_line} of {attachment.lines:,}".strip()
+    return f"{part} {pluralize(attachment.lines, 'line')}".strip()

@@ -1,0 +1,143 @@
+"""What the user puts into a message: files of the workspace, hostile ones too, and what the model gets."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.events.files import FilesChanged
+from helix_desktop.ui.cache.rows import CacheFilter
+from helix_desktop.ui.cache.source import WorkspaceCacheSource
+from tests.support.image_bytes import png
+from tests.support.loop_rig import LoopRig, loop_rig
+from tests.support.model_servers.chat_server import Reply, text_reply
+
+
+class Listener:
+    """Says the same to everything, and remembers what the user sent last."""
+
+    def __init__(self) -> None:
+        self.content: Any = ""
+
+    def __call__(self, request: dict[str, Any]) -> Reply:
+        """Answer."""
+        self.content = next(row["content"] for row in reversed(request["messages"]) if row["role"] == "user")
+        return text_reply("Seen.")
+
+
+async def attach(rig: LoopRig, path: str, first_line: int = 0, last_line: int = 0) -> Any:
+    """Return a file of the workspace as an attachment."""
+    session = rig.conversation.session.id
+    return await rig.workspace.contents.attach_file(session, path, first_line, last_line)
+
+
+async def test_a_file_is_sent_with_what_it_is(tmp_path: Path) -> None:
+    """Whole, and by its lines; stored before it is sent; counted as it is sent."""
+    listener = Listener()
+    async with loop_rig(tmp_path, listener) as rig:
+        (rig.root / "src").mkdir()
+        source = "".join(f"line {number}\n" for number in range(1, 121))
+        (rig.root / "src" / "app.py").write_text(source)
+        (rig.root / "wide.txt").write_bytes("Grüße\n".encode("utf-16"))
+        part, wide = await attach(rig, "src/app.py", 10, 11), await attach(rig, "wide.txt")
+        assert await rig.store.get(part.digest) == source.encode()
+        await rig.conversation.run("Look.", [part, wide])
+        assert listener.content == (
+            "Look.\n\n[Attached file src/app.py, lines 10-11 of 120]\n10:line 10\n11:line 11\n"
+            "\n\n[Attached file wide.txt, 1 line]\nGrüße\n"
+        )
+        tokens = await rig.workspace.contents.count_tokens(listener.content)
+        assert abs(tokens - part.tokens - wide.tokens) <= 4
+        await rig.assert_consistent()
+
+
+async def test_a_large_file_enters_as_a_preview(tmp_path: Path) -> None:
+    """With numbers of the file's own lines, and a handle that gives the rest."""
+    listener = Listener()
+    async with loop_rig(tmp_path, listener) as rig:
+        lines = [f"step {number} took {number * 7} ms\n" for number in range(1, 2_001)]
+        lines[999] = "ValueError: no such table\n"
+        (rig.root / "run.log").write_text("".join(lines))
+        whole, tail = await attach(rig, "run.log"), await attach(rig, "run.log", 501, 2_000)
+        policy = rig.workspace.policy
+        assert (whole.form, tail.form) == ("preview", "preview")
+        assert max(whole.tokens, tail.tokens) < policy.preview_tokens * 1.2 < whole.full_tokens
+        await rig.conversation.run("Why?", [tail])
+        assert "[Attached file run.log, in part: lines 501-2000 of 2,000]\nstep 501 took" in listener.content
+        assert "1000: ValueError: no such table" in listener.content
+        assert f'recall_cached_content("{tail.digest[: policy.handle_digits]}")' in listener.content
+        assert await rig.store.get(tail.digest) == "".join(lines).encode()
+
+
+async def test_a_file_that_changes_after_it_was_attached_is_stale(tmp_path: Path) -> None:
+    """As one that a tool read: in the log and the cache; also between attaching and sending."""
+    async with loop_rig(tmp_path, Listener()) as rig:
+        for name in ("a.txt", "b.txt", "c.txt"):
+            (rig.root / name).write_text(f"{name} 1\n")
+        attached = [await attach(rig, name) for name in ("a.txt", "b.txt", "c.txt")]
+        (rig.root / "b.txt").write_text("other, before it was sent\n")
+        await rig.conversation.run("Read these.", attached)
+        assert [file.path for event in rig.events(FilesChanged) for file in event.files] == ["b.txt"]
+        (rig.root / "a.txt").write_text("other, after it was sent\n")
+        await rig.conversation.run("And now?")
+        transcript = rig.conversation.session.transcript
+        stale = [attachment.digest in transcript.stale_digests for attachment in attached]
+        assert stale == [True, True, False]
+        source = WorkspaceCacheSource(rig.workspace, lambda: transcript)
+        await source.ids(CacheFilter())
+        rows = await source.rows([attachment.digest for attachment in attached])
+        assert [bool(row.changed_since) for row in rows] == stale
+        assert [row.target for row in rows] == ["a.txt", "b.txt", "c.txt"]
+        again = Transcript(await rig.store.events(rig.conversation.session.id))
+        assert again.stale_digests == transcript.stale_digests
+
+
+async def test_a_picture_of_the_workspace_is_attached_as_one(tmp_path: Path) -> None:
+    """And its version is known too."""
+    async with loop_rig(tmp_path, Listener()) as rig:
+        (rig.root / "shot.png").write_bytes(png(40, 30))
+        attachment = await attach(rig, "shot.png")
+        assert (attachment.image.width, attachment.path, attachment.text) == (40, "shot.png", "")
+        assert attachment.version.path == "shot.png"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links and such names are not everybody's there")
+async def test_what_cannot_be_attached_says_why(tmp_path: Path) -> None:
+    """Links out of the workspace, folders, binaries, what is too large or not there; names are plain text."""
+    async with loop_rig(tmp_path, Listener()) as rig:
+        (tmp_path / "secret.txt").write_text("hunter2")
+        (rig.root / "folder").mkdir()
+        (rig.root / "link").symlink_to(tmp_path / "secret.txt")
+        (rig.root / "data.bin").write_bytes(b"\x7fELF\0\0\0")
+        (rig.root / "large.txt").write_bytes(b"x" * 10 * 1024 * 1024)
+        os.mkfifo(rig.root / "pipe")
+        (rig.root / "short.txt").write_text("one\ntwo\n")
+        refusals = {
+            "link": "leads out of the workspace",
+            "../secret.txt": "'..'",
+            str(tmp_path / "secret.txt"): "outside the workspace",
+            "folder": "is a folder.",
+            "data.bin": "It isn't text (ELF program",
+            "large.txt": "It has 10.0 MB; the limit is 8.0 MB.",
+            "pipe": "not a regular file",
+            "none.txt": "was not found",
+            "no\x1b[2Jne\u202e.txt": "was not found",
+        }
+        for path, reason in refusals.items():
+            with pytest.raises(InvalidInput) as caught:
+                await attach(rig, path)
+            assert reason in str(caught.value)
+            assert caught.value.fix
+            assert "\x1b" not in str(caught.value)
+            assert "\u202e" not in str(caught.value)
+        with pytest.raises(InvalidInput, match="It has 2 lines"):
+            await attach(rig, "short.txt", 5, 9)
+        name = "a\u202etxt.\x1bpy"
+        (rig.root / name).write_text("x = 1\n")
+        await rig.conversation.run("Read it.", [await attach(rig, name)])
+        assert rig.conversation.session.transcript.items
