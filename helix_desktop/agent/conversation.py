@@ -29,6 +29,7 @@ from helix_desktop.domain.events.session import (
     TurnEnded,
 )
 from helix_desktop.domain.messages import ModelInfo
+from helix_desktop.domain.prompt_file import PromptSource
 from helix_desktop.domain.tools import ApprovalDecision, ApprovalReply, ApprovalRequest, PermissionMode
 from helix_desktop.domain.unicode_safety import repair_surrogates
 from helix_desktop.domain.user_text import TextContext
@@ -115,9 +116,16 @@ class Conversation:
         """Skip the wait of a pending retry of the model call, if there is one."""
         self._engine.response.retry_now()
 
-    async def send(self, text: str, attachments: Sequence[Attachment] = (), steer: bool = False) -> int:
+    async def send(
+        self,
+        text: str,
+        attachments: Sequence[Attachment] = (),
+        steer: bool = False,
+        prompt: PromptSource | None = None,
+    ) -> int:
         """Start a turn; while one runs, queue the message for after it, or to `steer` it at its next step.
 
+        `prompt` is the prompt file that the text was made from.
         Return the seq of the event that holds the message, once it is recorded; 0 if the turn ended before
         that, for the reason it publishes. Nothing typed is dropped. Raises MessageTooLarge, StoreError if the
         queued message could not be stored, WorkspaceUntrusted, ModelNotChosen.
@@ -127,7 +135,7 @@ class Conversation:
         text = repair_surrogates(text)
         async with self._count_lock:  # counted on threads, a later message could be through sooner
             tokens = await self._runtime.count_tokens(text)
-        message = UserMessage(text, tuple(attachments), tokens)
+        message = UserMessage(text, tuple(attachments), tokens, prompt=prompt)
         _require_size(message, self.window.message_limit)
         return await self._deliver(message, steer)
 
@@ -139,19 +147,22 @@ class Conversation:
 
     async def _deliver(self, message: UserMessage, steer: bool = False) -> int:
         if self.is_running or self.session.transcript.queued_messages:
-            (queued,) = await self.session.record(MessageQueued(message.text, message.attachments, steer))
+            event = MessageQueued(message.text, message.attachments, steer, message.prompt)
+            (queued,) = await self.session.record(event)
             self.send_next_queued()
             return queued.seq
         return await self._begin(message).wait()
 
-    async def run(self, text: str, attachments: Sequence[Attachment] = ()) -> TurnEnded:
+    async def run(
+        self, text: str, attachments: Sequence[Attachment] = (), prompt: PromptSource | None = None
+    ) -> TurnEnded:
         """Run one turn with a message of any size and return how it ended.
 
         Raises WorkspaceUntrusted, ModelNotChosen.
         """
         require_trust(self._services.is_trusted)
         self.model_choice.require()
-        self._begin(UserMessage(repair_surrogates(text), tuple(attachments)))
+        self._begin(UserMessage(repair_surrogates(text), tuple(attachments), prompt=prompt))
         assert self._turn is not None
         return await self._turn
 
@@ -179,7 +190,7 @@ class Conversation:
         queued = self.session.transcript.queued_messages
         if queued and not self.is_running and not self.model_choice.pending and self._services.is_trusted():
             seq, message = next(iter(queued.items()))
-            self._begin(UserMessage(message.text, message.attachments, queued_seq=seq))
+            self._begin(UserMessage(message.text, message.attachments, queued_seq=seq, prompt=message.prompt))
 
     async def continue_turn(self, text: str) -> None:
         """Start a turn ahead of the queue, unless one runs: to continue a turn that was cut off.

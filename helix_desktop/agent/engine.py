@@ -128,7 +128,15 @@ class TurnEngine:
             counts = await self._runtime.counter.count([note, *uncounted] if note else uncounted)
             tokens = sum(counts, message.tokens or 0)
             titled = _first_title(self._runtime.transcript, message.text)
-            event = UserSpoke(message.text, tokens, message.attachments, message.queued_seq, mode, note)
+            event = UserSpoke(
+                message.text,
+                tokens,
+                message.attachments,
+                message.queued_seq,
+                mode,
+                note,
+                prompt=message.prompt,
+            )
             *_, recorded = await self._runtime.session.record(*titled, event)
             start.end(recorded.seq)
             if any(attachment.version for attachment in message.attachments):
@@ -189,7 +197,15 @@ class TurnEngine:
                 self._runtime.transcript.queued_messages
             )  # a message may have been changed or withdrawn meanwhile
             events = [
-                UserSpoke(message.text, tokens, message.attachments, seq, mode, steered=True)
+                UserSpoke(
+                    message.text,
+                    tokens,
+                    message.attachments,
+                    seq,
+                    mode,
+                    steered=True,
+                    prompt=message.prompt,
+                )
                 for (seq, message), tokens in zip(queued, counts, strict=True)
                 if still_queued.get(seq) == message
             ]

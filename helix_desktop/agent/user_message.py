@@ -8,18 +8,21 @@ import msgspec
 
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.session import Attachment
+from helix_desktop.domain.prompt_file import PromptSource
 
 
 class UserMessage(msgspec.Struct, frozen=True):
     """A message that is not recorded yet.
 
     `tokens` counts its text; None: not counted yet. `queued_seq` is the event that queued it, 0 if none did.
+    `prompt` is the prompt file that the text was made from.
     """
 
     text: str
     attachments: tuple[Attachment, ...] = ()
     tokens: int | None = None
     queued_seq: int = 0
+    prompt: PromptSource | None = None
 
 
 class MessageTooLarge(HelixError):

@@ -12,7 +12,7 @@ Command = Callable[[argparse.Namespace], int]
 def resolve_command(args: argparse.Namespace) -> Command:
     """Return the function of a command, imported only now: the window must not wait for the others."""
     match args.command:
-        case "run" | "cache" | "timeline" | "backup":
+        case "run" | "cache" | "commands" | "timeline" | "backup":
             return _workspace_command(f"{args.command} {getattr(args, 'verb', '')}".rstrip())
         case "replay" | "exam" | "mcp":
             return _standalone_command(args.command)
@@ -38,17 +38,18 @@ def _installation_command(command: str) -> Command:
 
 
 def _workspace_command(command: str) -> Command:
-    from helix_desktop.cli import backup, run, timeline
+    from helix_desktop.cli import backup, commands, run, timeline
     from helix_desktop.cli.cache.command import cache
 
-    commands: dict[str, Command] = {
+    functions: dict[str, Command] = {
         "run": run.run_turn,
+        "commands": commands.list_commands,
         "timeline": timeline.timeline,
         "cache export": backup.export,
         "cache import": backup.import_file,
         "backup": backup.backup,
     }
-    return commands.get(command, cache)
+    return functions.get(command, cache)
 
 
 def _standalone_command(command: str) -> Command:

@@ -32,6 +32,7 @@ _CALL_ID, _NAME = '"tool_call_id"', '"name"'
 def add_commands(commands: Commands, common: argparse.ArgumentParser) -> None:
     """Add all commands; `common` holds the options that each of them has."""
     _add_run(commands, common)
+    _add_slash_commands(commands, common)
     _add_cache(commands, common)
     _add_timeline(commands, common)
     _add_backup(commands, common)
@@ -159,6 +160,26 @@ def _add_workspace(command: argparse.ArgumentParser) -> None:
         metavar="PATH",
         help=tr("project folder"),
     )
+
+
+def _add_slash_commands(commands: Commands, common: argparse.ArgumentParser) -> None:
+    listing = commands.add_parser(
+        "commands",
+        parents=[common],
+        help=tr("list the slash commands and prompt files"),
+        description=tr(
+            "List the commands that can be typed as the first word of a message: built-in ones and those of "
+            "prompt files. {run} expands prompt files too; built-in commands work in the window only.",
+            run="run --message /NAME",
+        ),
+    )
+    listing.add_argument(
+        "--workspace",
+        type=argument_types.path,
+        metavar="PATH",
+        help=tr("also list the prompt files of this project folder"),
+    )
+    _add_json(listing)
 
 
 def _add_json(command: argparse.ArgumentParser) -> None:

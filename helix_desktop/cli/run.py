@@ -18,8 +18,13 @@ from helix_desktop.domain.errors import (
     InvalidInput,
     ModelNotChosen,
 )
+from helix_desktop.domain.prompt_file import PromptSource
+from helix_desktop.domain.slash_command import SLASH, parse_slash_input
+from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.domain.user_text import TextContext
 from helix_desktop.services.app_services import AppServices
+from helix_desktop.words.prompt_files import prompt_warnings
+from helix_desktop.words.slash_commands import find_slash_command
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Command line")
@@ -32,6 +37,7 @@ def run_turn(args: argparse.Namespace) -> int:
     """Run one turn: print the answer, or every event as a JSON line. Return 0 only if it ended well."""
 
     async def work(services: AppServices, workspace: OpenWorkspace) -> int:
+        message = await _expand_message(services, workspace, args.message)
         model = await requested_model(services, args)
         if model is not None:
             await workspace.set_models(model)
@@ -48,7 +54,7 @@ def run_turn(args: argparse.Namespace) -> int:
             _warn_model_change(conversation)
             await _apply_budget(conversation, args)
             await conversation.set_mode(args.mode or conversation.mode)
-            return await _turn(conversation, args.message, printer)
+            return await _turn(conversation, message, printer)
         except asyncio.CancelledError:
             if printer.output_error is not None:
                 raise printer.output_error from None
@@ -82,8 +88,28 @@ async def _apply_budget(conversation: Conversation, args: argparse.Namespace) ->
         await conversation.budget.set_limit(Budget(tokens, cost))
 
 
-async def _turn(conversation: Conversation, message: str, printer: TurnPrinter) -> int:
-    ended = await conversation.run(message)
+async def _expand_message(
+    services: AppServices, workspace: OpenWorkspace, message: str
+) -> tuple[str, PromptSource | None]:
+    """Return what is sent, and the prompt file that it was made from, if any. Raises InvalidInput."""
+    typed = parse_slash_input(message)
+    if typed is None:
+        return message, None
+    if find_slash_command(typed.name) is not None:
+        raise InvalidInput(
+            text("{command} works in the window only.", command=SLASH + typed.name),
+            fix=text("To send it as a message, put a space before the slash."),
+        )
+    expanded = await services.prompt_files.expand(workspace.id, typed)
+    for warning in prompt_warnings(expanded.file):
+        print_notice(escape_hidden_name(warning))
+    return expanded.text, expanded.file.source
+
+
+async def _turn(
+    conversation: Conversation, message: tuple[str, PromptSource | None], printer: TurnPrinter
+) -> int:
+    ended = await conversation.run(message[0], prompt=message[1])
     await conversation.wait_for_background_work()
     printer.print_end(ended)
     return 0 if ended.how == "done" and not printer.had_error else FAILED

@@ -79,6 +79,11 @@ class DataDir:
         """Return the folder of the log files."""
         return self.root / "logs"
 
+    @property
+    def prompt_files_dir(self) -> Path:
+        """Return the folder of the user's prompt files, for all workspaces; it may be missing."""
+        return self.root / "commands"
+
     def workspace_dir(self, workspace_id: UUID | str) -> Path:
         """Return the folder of one workspace.
 

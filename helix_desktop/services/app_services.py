@@ -33,6 +33,7 @@ from helix_desktop.services.cache_server.http_endpoints import CacheEndpoints
 from helix_desktop.services.key_status import KeyStatus
 from helix_desktop.services.mcp.servers import McpServerService
 from helix_desktop.services.models import DEMO_PAUSE_S, ModelService, WorkspaceModels
+from helix_desktop.services.prompt_files import PromptFiles
 from helix_desktop.services.redaction import WorkspaceRedaction
 from helix_desktop.services.sample_workspaces import SAMPLES, add_sample
 from helix_desktop.services.tool_service import ToolService
@@ -79,6 +80,7 @@ class AppServices:
             lambda: self.settings, self.secrets, demo_pause_s, response_timeout_s=response_timeout_s
         )
         self.tools = ToolService(data, self.registry, self.counter.count)
+        self.prompt_files = PromptFiles(data.prompt_files_dir, self.registry, self.tools.open_jail)
         self.mcp_servers = McpServerService(self.registry, self.secrets, environ, self.counter)
         self.cache_endpoints = CacheEndpoints(
             data.root, self.registry, self.secrets, self.borrow_store, self.counter.count

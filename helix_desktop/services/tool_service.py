@@ -18,6 +18,7 @@ from helix_desktop.services.web_fetcher import WebFetcher, resolve
 from helix_desktop.tools.cache.origins import CallingSession
 from helix_desktop.tools.files.attach import JailedFileReader
 from helix_desktop.tools.files.changes import JailedFileChecker
+from helix_desktop.tools.files.jail import Jail
 from helix_desktop.tools.grants import ToolGrants
 from helix_desktop.tools.registry import ToolRegistry
 from helix_desktop.tools.shell.sandbox import SandboxKind, SandboxScope, confines, describe_sandbox
@@ -63,9 +64,13 @@ class ToolService:
         )
         return create_workspace_tools(root, contents, setup)
 
+    def open_jail(self, root: Path) -> Jail:
+        """Return the jail of the workspace at `root`."""
+        return open_jail(root, self._protected)
+
     def create_file_checker(self, root: Path) -> FileChecker:
         """Return what finds out which files of the workspace at `root` changed."""
-        return JailedFileChecker(open_jail(root, self._protected))
+        return JailedFileChecker(self.open_jail(root))
 
     def create_file_reader(self, root: Path) -> FileReader:
         """Return what reads the files of the workspace at `root` that the user attaches."""

@@ -1966,6 +1966,12 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/items/user_message.py" />
+            <source>From {prompt}</source>
+            <comment>a prompt file</comment>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/items/tool_body.py" />
             <source>Full output</source>
             <translation type="unfinished" />
@@ -3094,6 +3100,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/parser.py" />
+            <source>List the commands that can be typed as the first word of a message: built-in ones and those of prompt files. {run} expands prompt files too; built-in commands work in the window only.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/cache/list.py" />
             <source>List the sessions with {command}.</source>
             <translation type="unfinished" />
@@ -3212,6 +3223,16 @@
         <message>
             <location filename="../../helix_desktop/cli/replay.py" />
             <source>Policy {name} not found.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/commands.py" />
+            <source>Prompt files for all workspaces: {folder}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/commands.py" />
+            <source>Prompt files of this folder aren't read until you trust it.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -3376,6 +3397,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/run.py" />
+            <source>To send it as a message, put a space before the slash.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/main.py" />
             <source>Use UTF-8 for names and texts.</source>
             <translation type="unfinished" />
@@ -3423,6 +3449,11 @@
         <message>
             <location filename="../../helix_desktop/cli/cache/parser.py" />
             <source>allow removed outputs to be stored again instead</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/parser.py" />
+            <source>also list the prompt files of this project folder</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -3647,6 +3678,11 @@
         <message>
             <location filename="../../helix_desktop/cli/cache/parser.py" />
             <source>list entries, newest first</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/parser.py" />
+            <source>list the slash commands and prompt files</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -4240,6 +4276,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/run.py" />
+            <source>{command} works in the window only.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/replay.py" />
             <source>{done} of {total} recordings measured</source>
             <translation type="unfinished" />
@@ -4257,6 +4298,21 @@
         <message>
             <location filename="../../helix_desktop/cli/run.py" />
             <source>{event} isn't the event of a handover.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/commands.py" />
+            <source>{file} can't be used: {reason}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/commands.py" />
+            <source>{file} isn't used: {command} is a built-in command.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/commands.py" />
+            <source>{file} isn't used: {command} is {other}.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -7461,6 +7517,107 @@
             <location filename="../../helix_desktop/words/numbers.py" />
             <source>{number}k</source>
             <translation type="unfinished" />
+        </message>
+    </context>
+    <context>
+        <name>Prompt files</name>
+        <message>
+            <location filename="../../helix_desktop/services/prompt_files.py" />
+            <source>Did you mean {command}?</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/tools/files/prompt_files.py" />
+            <source>It has {size}; the limit is {limit}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/tools/files/prompt_files.py" />
+            <source>It isn't UTF-8 text.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/tools/files/prompt_files.py" />
+            <source>Its name can't be typed as a command.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/tools/files/prompt_files.py" />
+            <source>Move files that you don't need elsewhere.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/tools/files/prompt_files.py" />
+            <source>Only the first {count} prompt files of a folder are read.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/services/prompt_files.py" />
+            <source>Prompt files of this folder aren't read until you trust it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/tools/files/prompt_files.py" />
+            <source>Replace it with a file or folder of its own, not a link.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/tools/files/prompt_files.py" />
+            <source>Save it as UTF-8 text.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/tools/files/prompt_files.py" />
+            <source>Shorten it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/services/prompt_files.py" />
+            <source>To send it as a message, put a space before the slash.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/tools/files/prompt_files.py" />
+            <source>Use letters, digits, “-” and “_” in the names of files and folders.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/services/prompt_files.py" />
+            <source>Write a prompt in it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/services/prompt_files.py" />
+            <source>{command} can't be used: {file}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/services/prompt_files.py" />
+            <source>{command} is empty.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/services/prompt_files.py" />
+            <source>{command} isn't a command.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/prompt_files.py" />
+            <source>{file} contains characters that can't be seen.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/services/prompt_files.py" />
+            <source>{file} has no text.</source>
+            <translation type="unfinished" />
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/words/prompt_files.py" />
+            <source>{file}: %n lines ({lines}) are commands in other agents. Here they're text; nothing is run.</source>
+            <translation>
+                <numerusform>{file}: line {lines} is a command in other agents. Here it's text; nothing is run.</numerusform>
+                <numerusform>{file}: %n lines ({lines}) are commands in other agents. Here they're text; nothing is run.</numerusform>
+            </translation>
         </message>
     </context>
     <context>
@@ -11869,6 +12026,104 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
             <source>“{lower}” must be below “{upper}”.</source>
+            <translation type="unfinished" />
+        </message>
+    </context>
+    <context>
+        <name>Slash commands</name>
+        <message>
+            <location filename="../../helix_desktop/words/slash_commands.py" />
+            <source>Change how freely the agent acts</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/slash_commands.py" />
+            <source>Choose the model for this session</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/slash_commands.py" />
+            <source>Close Helix Desktop</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/slash_commands.py" />
+            <source>Export this workspace to a file</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/slash_commands.py" />
+            <source>Find words in this session</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/slash_commands.py" />
+            <source>Open settings</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/slash_commands.py" />
+            <source>Redo the last compaction that was undone</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/slash_commands.py" />
+            <source>Rename this session</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/slash_commands.py" />
+            <source>Replace older messages by a handover</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/slash_commands.py" />
+            <source>Search the cached outputs</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/slash_commands.py" />
+            <source>Set what this session may spend</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/slash_commands.py" />
+            <source>Show all commands</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/slash_commands.py" />
+            <source>Show keyboard shortcuts</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/slash_commands.py" />
+            <source>Show or hide what the next request contains</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/slash_commands.py" />
+            <source>Show what was cached, noted and summarized</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/slash_commands.py" />
+            <source>Start a new session</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/slash_commands.py" />
+            <source>Stop the agent</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/slash_commands.py" />
+            <source>Undo the last compaction</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/slash_commands.py" />
+            <source>Update observations now</source>
             <translation type="unfinished" />
         </message>
     </context>

@@ -315,6 +315,7 @@ def test_documents_of_other_commands(here: Here, capsys: pytest.CaptureFixture[s
         {"role": "tool", "content": "out", "tool_call_id": "1", "name": "t"},
         {"role": "assistant", "content": "done"},
     ]
+    _write_prompt_files(here)
     (here.folder / "source").mkdir()
     place = here.folder / "source" / "one.jsonl"
     place.write_text("".join(json.dumps(message) + "\n" for message in recording), encoding="utf-8")
@@ -323,9 +324,22 @@ def test_documents_of_other_commands(here: Here, capsys: pytest.CaptureFixture[s
         "licences": here.shape("licences", alone=True),
         "licences --texts": here.shape("licences", "--texts", alone=True),
         "replay": here.shape("replay", str(place), alone=True),
+        "commands": here.shape("commands"),
         "names of checks of self-check": dict.fromkeys(_checks(DataDir(here.folder), True), "a check"),
     }
     assert_matches_golden("documents_other", now, SCRIPTS)
+
+
+def _write_prompt_files(here: Here) -> None:
+    """Give the workspace a prompt file that is used, one that another hides, and one that is refused."""
+    for folder, name, content in (
+        (".agents", "fix.md", b"Fix $1."),
+        (".claude", "fix.md", b"Fix it."),
+        (".claude", "b.md", b"\xff"),
+    ):
+        file = here.folder / "ws" / folder / "commands" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content)
 
 
 def test_fields_of_documents() -> None:

@@ -35,6 +35,7 @@ from helix_desktop.domain.messages import (
     TurnOutcome,
     Usage,
 )
+from helix_desktop.domain.prompt_file import PromptSource
 from helix_desktop.domain.tools import ApprovalDecision, Excerpt, PermissionMode, SubagentUsage
 
 NEW_TITLE = "New session"
@@ -100,11 +101,13 @@ class MessageQueued(EventBase, frozen=True, tag="message-queued"):
     """The user sent a message while the agent was busy; it is not in the window yet.
 
     One that is to `steer` goes into the running turn after the step under way, the others begin turns.
+    `prompt` is the prompt file that its text was made from.
     """
 
     text: str
     attachments: tuple[Attachment, ...] = ()
     steer: bool = False
+    prompt: PromptSource | None = None
 
 
 class QueueChanged(EventBase, frozen=True, tag="queue-changed"):
@@ -117,7 +120,8 @@ class UserSpoke(EventBase, frozen=True, tag="user-spoke"):
     """The user's message entered the window; `queued` is the seq it had waited under.
 
     It began a turn, or `steered` the running one. `mode` is the session's at that time; `note` announces a
-    new mode to the model before the user's text, and counts in `tokens`.
+    new mode to the model before the user's text, and counts in `tokens`. `prompt` is the prompt file that
+    the text was made from.
     """
 
     text: str
@@ -127,6 +131,7 @@ class UserSpoke(EventBase, frozen=True, tag="user-spoke"):
     mode: PermissionMode = "ask"
     note: str = ""
     steered: bool = False
+    prompt: PromptSource | None = None
 
 
 class MaskedCall(msgspec.Struct, frozen=True):

@@ -37,6 +37,9 @@ class UserMessageItem(RowItem):
         super().__init__(row, context, tools)
         self._notes = [(name, "paperclip") for name in row.attachments]
         self.accessible_notes = [tr("Attached: {name}", name=name) for name in row.attachments]
+        if row.prompt:
+            self._notes.insert(0, (row.prompt, "file-text"))
+            self.accessible_notes.insert(0, tr("From {prompt}", "a prompt file", prompt=row.prompt))
         if row.steered:
             self._notes.append((tr("Steered this turn"), "zap"))
             self.accessible_notes.append(tr("Steered this turn"))

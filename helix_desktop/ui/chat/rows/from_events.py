@@ -32,6 +32,7 @@ from helix_desktop.domain.events.summary import (
     ObservationsFailed,
     ObservationsPlaced,
 )
+from helix_desktop.domain.slash_command import SLASH
 from helix_desktop.ui.chat.actions import ApplyRemedy, RetrySummary
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.dividers import Dividers
@@ -134,7 +135,10 @@ def _user_row(recorded: RecordedEvent, event: UserSpoke, transcript: Transcript)
         f"{attachment.label} · {tr('{tokens} tokens', tokens=format_tokens(attachment.tokens))}"
         for attachment in event.attachments
     )
-    return UserRow(RowKey(recorded.seq), event.text, recorded.at, transcript.turns, attached, event.steered)
+    prompt = f"{SLASH}{event.prompt.command} · {event.prompt.path}" if event.prompt else ""
+    return UserRow(
+        RowKey(recorded.seq), event.text, recorded.at, transcript.turns, attached, event.steered, prompt
+    )
 
 
 def _failure_notice(seq: int, event: HandoverFailed | ObservationsFailed) -> NoticeRow:

@@ -43,7 +43,10 @@ NoticeLevel: TypeAlias = Literal["error", "warning", "info"]
 
 @dataclass(frozen=True, slots=True)
 class UserRow:
-    """What the user typed in one turn, shown word for word; it began that turn, or `steered` it."""
+    """What the user typed in one turn, shown word for word; it began that turn, or `steered` it.
+
+    `prompt` names the command and the file that the text was made from.
+    """
 
     key: RowKey
     text: str
@@ -51,6 +54,7 @@ class UserRow:
     turn: int = 0
     attachments: tuple[str, ...] = ()
     steered: bool = False
+    prompt: str = ""
 
 
 @dataclass(frozen=True, slots=True)

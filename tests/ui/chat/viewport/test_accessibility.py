@@ -68,12 +68,14 @@ def test_attachments_and_the_state_of_items_are_read(view: ChatView) -> None:
         [
             UserRow(row_key("u"), "What is this?", attachments=("lamp.png · 120 tokens",)),
             UserRow(row_key("v"), "", attachments=("chair.png",), steered=True),
+            UserRow(row_key("w"), "Review it", prompt="/review · .agents/commands/review.md"),
             ToolRow(row_key("t"), "todo", state="ok", todo=items, is_newest=True),
         ]
     )
     assert _texts(view) == [
         "What is this?\nAttached: lamp.png · 120 tokens",
         "Attached: chair.png\nSteered this turn",
+        "Review it\nFrom /review · .agents/commands/review.md",
         "Done: Look\nIn progress: Count\nTo do: Tell",
     ]
 

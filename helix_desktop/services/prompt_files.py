@@ -1,0 +1,134 @@
+"""The prompt files of a workspace and of the user, read when they are listed or used."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.prompt_file import PromptFile, expand_prompt
+from helix_desktop.domain.slash_command import SLASH, SlashInput, command_key, nearest_command
+from helix_desktop.domain.user_text import OptionalText, TextContext
+from helix_desktop.tools.files.jail import Jail
+from helix_desktop.tools.files.prompt_files import PromptFolder, UnusableFile
+from helix_desktop.words.slash_commands import SLASH_COMMANDS, find_slash_command
+from helix_desktop.workspaces.registry import WorkspaceRegistry
+
+text = TextContext("Prompt files")
+
+WORKSPACE_FOLDERS = (".agents/commands", ".claude/commands")
+"""Where a workspace has its prompt files; the first wins."""
+
+
+@dataclass(frozen=True, slots=True)
+class HiddenFile:
+    """A prompt file whose command is another one's: `by` is that file's path, empty for a built-in one."""
+
+    file: PromptFile
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PromptCatalog:
+    """The prompt files that there are: those whose command can be typed, by its key, and the others."""
+
+    files: dict[str, PromptFile]
+    hidden: tuple[HiddenFile, ...] = ()
+    unusable: tuple[UnusableFile, ...] = ()
+    is_untrusted: bool = False
+    """True if the workspace's own were not read, because the user does not trust its folder."""
+
+    def find(self, name: str) -> PromptFile | None:
+        """Return the file of a command; None if there is none."""
+        return self.files.get(command_key(name))
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all commands, built in and from files."""
+        return [*(command.name for command in SLASH_COMMANDS), *(file.name for file in self.files.values())]
+
+
+@dataclass(frozen=True, slots=True)
+class ExpandedPrompt:
+    """A typed command as the message that is sent, and the file that it was made from."""
+
+    text: str
+    file: PromptFile
+
+
+class PromptFiles:
+    """Reads the prompt files; nothing is kept from one time to the next."""
+
+    def __init__(
+        self,
+        user_folder: Path,
+        registry: WorkspaceRegistry,
+        open_jail: Callable[[Path], Jail],
+    ) -> None:
+        """`open_jail` returns the jail of a folder."""
+        self.user_folder, self._registry, self._open_jail = user_folder, registry, open_jail
+
+    async def read(self, workspace_id: str = "") -> PromptCatalog:
+        """Return the prompt files of a workspace, if the user trusts it, and those of the user."""
+        record = self._registry.get(workspace_id) if workspace_id else None
+        root = Path(record.path) if record is not None and record.trusted else None
+        return await asyncio.to_thread(self._read, root, record is not None and root is None)
+
+    async def expand(self, workspace_id: str, typed: SlashInput) -> ExpandedPrompt:
+        """Return the message of a typed command, from its file as it is now.
+
+        Raises InvalidInput if there is no such file, or nothing to send in it.
+        """
+        catalog = await self.read(workspace_id)
+        file = catalog.find(typed.name)
+        if file is None:
+            raise unknown_command(typed.name, catalog)
+        message = expand_prompt(file.text, typed.arguments)
+        if not message:
+            raise InvalidInput(
+                text("{command} is empty.", command=SLASH + file.name),
+                text("{file} has no text.", file=file.path),
+                text("Write a prompt in it."),
+            )
+        return ExpandedPrompt(message, file)
+
+    def _read(self, root: Path | None, is_untrusted: bool) -> PromptCatalog:
+        files: dict[str, PromptFile] = {}
+        hidden: list[HiddenFile] = []
+        unusable: list[UnusableFile] = []
+        for folder in self._folders(root):
+            for found in folder.read_all():
+                if isinstance(found, UnusableFile):
+                    unusable.append(found)
+                elif find_slash_command(found.name) is not None:
+                    hidden.append(HiddenFile(found))
+                elif (winner := files.setdefault(command_key(found.name), found)) is not found:
+                    hidden.append(HiddenFile(found, winner.path))
+        return PromptCatalog(files, tuple(hidden), tuple(unusable), is_untrusted)
+
+    def _folders(self, root: Path | None) -> Iterator[PromptFolder]:
+        if root is not None and root.is_dir():
+            jail = self._open_jail(root)
+            yield from (PromptFolder(jail, folder, "workspace") for folder in WORKSPACE_FOLDERS)
+        if self.user_folder.is_dir():
+            yield PromptFolder(self._open_jail(self.user_folder), "", "user", self.user_folder.name)
+
+
+def unknown_command(name: str, catalog: PromptCatalog) -> InvalidInput:
+    """Return the error for a command that does not exist, with the nearest name."""
+    command = SLASH + name
+    unusable = next((file for file in catalog.unusable if file.name == command_key(name)), None)
+    if unusable is not None:
+        what = text("{command} can't be used: {file}.", command=command, file=unusable.path)
+        return InvalidInput(what, unusable.why, unusable.fix)
+    nearest = nearest_command(name, catalog.names)
+    why: OptionalText = text("Did you mean {command}?", command=SLASH + nearest) if nearest else ""
+    if catalog.is_untrusted:
+        why = text("Prompt files of this folder aren't read until you trust it.")
+    return InvalidInput(
+        text("{command} isn't a command.", command=command),
+        why,
+        text("To send it as a message, put a space before the slash."),
+    )

@@ -1,0 +1,57 @@
+"""The built-in slash commands: each is an action of the window, typed as the first word of a message."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from helix_desktop.domain.slash_command import command_key
+from helix_desktop.domain.user_text import TextContext, UserText
+
+text = TextContext("Slash commands")
+
+
+@dataclass(frozen=True, slots=True)
+class SlashCommand:
+    """A built-in command: the window's `action` that it is, what it does, and what may stand behind its name.
+
+    `arguments` is empty where nothing may. `also` are other names that users of other agents type.
+    """
+
+    name: str
+    action: str
+    summary: UserText
+    arguments: str = ""
+    also: tuple[str, ...] = ()
+
+
+SLASH_COMMANDS: tuple[SlashCommand, ...] = (
+    SlashCommand("budget", "set_budget", text("Set what this session may spend"), "[TOKENS] [$USD]"),
+    SlashCommand("cache", "show_cache", text("Search the cached outputs"), "[WORDS]", ("search",)),
+    SlashCommand("compact", "compact_now", text("Replace older messages by a handover"), "[FOCUS]"),
+    SlashCommand("context", "toggle_inspector", text("Show or hide what the next request contains")),
+    SlashCommand("export", "export_workspace", text("Export this workspace to a file")),
+    SlashCommand("find", "find", text("Find words in this session"), "[WORDS]"),
+    SlashCommand("help", "commands_help", text("Show all commands")),
+    SlashCommand("keys", "keys", text("Show keyboard shortcuts")),
+    SlashCommand("mode", "next_mode", text("Change how freely the agent acts"), "[ask|plan|auto]"),
+    SlashCommand("model", "choose_model", text("Choose the model for this session"), "[NAME]"),
+    SlashCommand("new", "new_session", text("Start a new session"), also=("clear",)),
+    SlashCommand("observe", "observe_now", text("Update observations now")),
+    SlashCommand("quit", "quit", text("Close Helix Desktop"), also=("exit",)),
+    SlashCommand("redo", "redo_compaction", text("Redo the last compaction that was undone")),
+    SlashCommand("rename", "rename_session", text("Rename this session"), "[TITLE]"),
+    SlashCommand("settings", "settings", text("Open settings"), also=("config",)),
+    SlashCommand("stop", "stop", text("Stop the agent")),
+    SlashCommand("timeline", "show_timeline", text("Show what was cached, noted and summarized")),
+    SlashCommand("undo", "undo_compaction", text("Undo the last compaction")),
+)
+"""All of them, by name. A test compares `action` with the window's actions."""
+
+_BY_NAME = {
+    command_key(name): command for command in SLASH_COMMANDS for name in (command.name, *command.also)
+}
+
+
+def find_slash_command(name: str) -> SlashCommand | None:
+    """Return the built-in command of a name; None if there is none."""
+    return _BY_NAME.get(command_key(name))
