@@ -13,6 +13,7 @@ from helix_desktop.config.paths import DataDir, resources_dir
 from helix_desktop.domain.store.content_reader import ContentReader
 from helix_desktop.domain.tools import CountTokens
 from helix_desktop.domain.user_text import TextContext, join_sentences
+from helix_desktop.services.file_index import FileIndex
 from helix_desktop.services.sample_python import with_sample_python
 from helix_desktop.services.web_fetcher import WebFetcher, resolve
 from helix_desktop.tools.cache.origins import CallingSession
@@ -20,6 +21,8 @@ from helix_desktop.tools.files.attach import JailedFileReader
 from helix_desktop.tools.files.changes import JailedFileChecker
 from helix_desktop.tools.files.jail import Jail
 from helix_desktop.tools.grants import ToolGrants
+from helix_desktop.tools.process.environment import clean_environment
+from helix_desktop.tools.process.ripgrep import Ripgrep, find_ripgrep
 from helix_desktop.tools.registry import ToolRegistry
 from helix_desktop.tools.shell.sandbox import SandboxKind, SandboxScope, confines, describe_sandbox
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider
@@ -50,6 +53,7 @@ class ToolService:
         self._protected = (data.settings_file, data.workspaces_dir, data.logs_dir)
         self.sandboxes = SandboxProvider(hidden=(data.root, temporary_base()))
         self._toolsets: dict[str, Toolset] = {}
+        self._file_indexes: dict[str, FileIndex] = {}
 
     def create_tools(self, workspace_id: str, root: Path, contents: ContentReader) -> ToolRegistry:
         """Return the tools of the workspace whose folder is `root`."""
@@ -76,6 +80,15 @@ class ToolService:
         """Return what reads the files of the workspace at `root` that the user attaches."""
         return JailedFileReader(open_jail(root, self._protected))
 
+    def file_index(self, workspace_id: str) -> FileIndex:
+        """Return the index of a workspace's files, the same for each call while the workspace is open."""
+        index = self._file_indexes.get(workspace_id)
+        if index is None:
+            root = Path(self._registry.get(workspace_id).path)
+            ripgrep = Ripgrep(find_ripgrep(), clean_environment(os.environ))
+            index = self._file_indexes[workspace_id] = FileIndex(open_jail(root, self._protected), ripgrep)
+        return index
+
     def create_session_tools(self, contents: ContentReader, session: CallingSession | None) -> ToolRegistry:
         """Return the tools of a workspace that know the session whose agent calls them, if any."""
         return create_session_tools(contents, resources_dir() / "prompts" / "tools", self._count, session)
@@ -85,8 +98,9 @@ class ToolService:
         self._toolsets[workspace_id] = toolset
 
     def unregister(self, workspace_id: str) -> None:
-        """Unregister the tools of a closed workspace."""
+        """Unregister the tools of a closed workspace, and its index of files."""
         self._toolsets.pop(workspace_id, None)
+        self._file_indexes.pop(workspace_id, None)
 
     async def set_grant(self, workspace_id: str, grant: Grant, allowed: bool) -> None:
         """Grant or revoke one access of a workspace's agent, from its next call on. Raises HelixError."""

@@ -4832,9 +4832,22 @@
     </context>
     <context>
         <name>Composer</name>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/chat/composer/completer.py" />
+            <source>%n results</source>
+            <translation>
+                <numerusform>%n result</numerusform>
+                <numerusform>%n results</numerusform>
+            </translation>
+        </message>
         <message>
             <location filename="../../helix_desktop/ui/chat/composer/queue_list.py" />
             <source>(attachments only)</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/file_completions.py" />
+            <source>Add :10-40 for lines</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -4875,6 +4888,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/session/file_completions.py" />
+            <source>Files</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/composer/composer.py" />
             <source>Message</source>
             <translation type="unfinished" />
@@ -4892,6 +4910,11 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/composer/queue_list.py" />
             <source>Move up</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/file_completions.py" />
+            <source>No matching files</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -4938,6 +4961,11 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/composer/notice_strip.py" />
             <source>Restricted mode: nothing runs or is sent. You can view sessions and cache.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/composer/completer.py" />
+            <source>Searching…</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -5014,6 +5042,11 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/composer/composer.py" />
             <source>{keys} to send</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/composer/completer.py" />
+            <source>{row}, {number} of {count}</source>
             <translation type="unfinished" />
         </message>
     </context>
@@ -9076,6 +9109,11 @@
         <message>
             <location filename="../../helix_desktop/services/backup.py" />
             <source>Couldn't create the folder {folder}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/services/file_index.py" />
+            <source>Couldn't list the files of this workspace.</source>
             <translation type="unfinished" />
         </message>
         <message>

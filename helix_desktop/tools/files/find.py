@@ -10,9 +10,10 @@ from helix_desktop.domain.text_format import pluralize
 from helix_desktop.domain.tools import OutputCallback, ToolResult, ignore_output
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.tools.arguments import Arguments
-from helix_desktop.tools.files.jail import Jail
+from helix_desktop.tools.files.jail import Jail, SearchRoot
 from helix_desktop.tools.files.search_text import gitignore_options, hidden_globs, release_folder
 from helix_desktop.tools.process.ripgrep import Ripgrep, normalize_path
+from helix_desktop.tools.process.runner import ProcessResult
 from helix_desktop.tools.tool import UnguardedTool
 
 _MAX_FILES = 1_000
@@ -41,19 +42,24 @@ class FindFiles(UnguardedTool[FindFilesArguments]):
     ) -> ToolResult:
         """Return the matching paths. Raises ToolError."""
         regex = _compile_glob(args.pattern)
-        search_root = self._jail.hold_folder(args.path)
-        root = await asyncio.to_thread(search_root.__enter__)
-        try:
-            if root.file_name:
-                raise ToolError(f"{args.path} is a file.", fix="path names a folder to look in.")
-            options = ["--files", "--null", *gitignore_options(), *hidden_globs(self._jail, root), "."]
-            result = await self._ripgrep.run(options, root.cwd)
-        finally:
-            await release_folder(search_root)
+        root, result = await list_files(self._jail, self._ripgrep, args.path)
         text = await asyncio.to_thread(_list_matches, result.output, regex, root.path, args.pattern)
         if result.dropped_bytes:
             text += "(there are too many files to look at all of them; name a folder as path)\n"
         return ToolResult(text.encode(), target=f"{args.pattern} in {root.path or '.'}")
+
+
+async def list_files(jail: Jail, ripgrep: Ripgrep, path: str) -> tuple[SearchRoot, ProcessResult]:
+    """Return a folder, and the NUL-separated paths of its files that tools may read. Raises ToolError."""
+    search_root = jail.hold_folder(path)
+    root = await asyncio.to_thread(search_root.__enter__)
+    try:
+        if root.file_name:
+            raise ToolError(f"{path} is a file.", fix="path names a folder to look in.")
+        options = ["--files", "--null", *gitignore_options(), *hidden_globs(jail, root), "."]
+        return root, await ripgrep.run(options, root.cwd)
+    finally:
+        await release_folder(search_root)
 
 
 def _compile_glob(pattern: str) -> re.Pattern[str]:

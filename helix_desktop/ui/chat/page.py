@@ -216,7 +216,7 @@ class ChatPage(QWidget):
         """Write what was typed elsewhere on the page."""
         if self.composer.isEnabled():
             self.composer.editor.setFocus(Qt.FocusReason.OtherFocusReason)
-            self.composer.editor.insertPlainText(text)
+            self.composer.editor.type_text(text)
 
     def _update_page(self) -> None:
         self._pages.setCurrentWidget(self.view if len(self.model) else self.empty_state)

@@ -28,6 +28,7 @@ from helix_desktop.ui.session.background_jobs import BackgroundJobs
 from helix_desktop.ui.session.budget_controller import BudgetController
 from helix_desktop.ui.session.composer_controller import ComposerController
 from helix_desktop.ui.session.context import ControllerContext
+from helix_desktop.ui.session.file_completions import FileCompletions
 from helix_desktop.ui.session.header import gauge_state, session_header
 from helix_desktop.ui.session.next_messages import NextMessagesController
 from helix_desktop.ui.timeline.presenter import TimelinePresenter
@@ -75,6 +76,12 @@ class SessionController(QObject):
         self.cache = CachePresenter(views.cache, async_actions, window.banners.show_banner)
         self.timeline = TimelinePresenter(views.timeline)
         self.composer = ComposerController(context)
+        files = FileCompletions(
+            lambda: context.services.tools.file_index(self.workspace.id) if self.workspace else None,
+            lambda: self.conversation,
+            async_actions.start,
+        )
+        views.chat.composer.completer.add_source(files, async_actions.start)
         self.next_messages = NextMessagesController(views.chat.next_messages, self.composer, async_actions)
         self.budget = BudgetController(window, async_actions)
         self._refresh_timer = QTimer(self, singleShot=True, interval=_COALESCE_MS)

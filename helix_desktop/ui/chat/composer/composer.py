@@ -9,6 +9,7 @@ from PySide6.QtGui import QPainter, QPaintEvent, QPalette
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from helix_desktop.ui.chat.composer.attachment_chips import AttachmentBar, ChipText
+from helix_desktop.ui.chat.composer.completer import Completer
 from helix_desktop.ui.chat.composer.editor import Editor
 from helix_desktop.ui.chat.items.painting import paint_box
 from helix_desktop.ui.chat.style import BODY, MEDIUM, SMALL, ChatStyle
@@ -68,6 +69,7 @@ class Composer(Themed, QWidget):
         self._frame = ComposerFrame(self)
         self.editor = Editor(self._frame)
         self.editor.setAccessibleName(tr("Message"))
+        self.completer = Completer(self.editor, self._frame)
         self._chips = AttachmentBar(self._style, self._frame)
         self.model_button = QPushButton(self._frame)
         self.model_button.setObjectName("model")
@@ -114,6 +116,7 @@ class Composer(Themed, QWidget):
 
     def set_text(self, text: str) -> None:
         """Put a text in, for example a kept draft; does not count as typing."""
+        self.completer.close()
         self.editor.setPlainText(text)
         self.editor.moveCursor(self.editor.textCursor().MoveOperation.End)
         self._pause.stop()
@@ -146,6 +149,7 @@ class Composer(Themed, QWidget):
         zoom = zoom if zoom is not None else self._style.zoom
         style = self._style = self._frame.chat_style = ChatStyle(theme, zoom, self.devicePixelRatioF())
         self._chips.set_style(style)
+        self.completer.set_style(style)
         self.editor.setFont(style.font(BODY))
         self.editor.setStyleSheet(_editor_style(style))
         palette = self.editor.palette()

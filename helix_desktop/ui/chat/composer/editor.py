@@ -15,10 +15,12 @@ _PAD = 4  # pixels above and below the text
 class Editor(QPlainTextEdit):
     """A plain text editor; emits `submitted` to send, `images_pasted` with images pasted or dropped.
 
-    `steer_submitted` is emitted to send it into the running turn.
+    `steer_submitted` is emitted to send it into the running turn, `typed` with what the user typed, once that
+    is in the text: not with what is pasted, put in, or still being composed by an input method.
     """
 
     submitted = Signal()
+    typed = Signal(str)
     steer_submitted = Signal()
     images_pasted = Signal(object)
 
@@ -32,6 +34,11 @@ class Editor(QPlainTextEdit):
         self.document().setDocumentMargin(_PAD)
         self.textChanged.connect(self.fit_height)
         self.fit_height()
+
+    @property
+    def is_composing(self) -> bool:
+        """Return True while an input method composes."""
+        return self._is_composing
 
     def fit_height(self) -> None:
         """Be as tall as the text, between one line and eight."""
@@ -47,6 +54,8 @@ class Editor(QPlainTextEdit):
         """Send or break the line on Enter, as the user chose; never while an input method composes."""
         if event.key() not in (Qt.Key.Key_Return, Qt.Key.Key_Enter) or self._is_composing:
             super().keyPressEvent(event)
+            if event.text().isprintable() and event.text():
+                self.typed.emit(event.text())
             return
         modifiers = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
         control = modifiers == Qt.KeyboardModifier.ControlModifier
@@ -64,6 +73,13 @@ class Editor(QPlainTextEdit):
         """Remember whether an input method is composing."""
         self._is_composing = bool(event.preeditString())
         super().inputMethodEvent(event)
+        if event.commitString() and not self._is_composing:
+            self.typed.emit(event.commitString())
+
+    def type_text(self, text: str) -> None:
+        """Put in what was typed elsewhere, as if it had been typed here."""
+        self.insertPlainText(text)
+        self.typed.emit(text)
 
     def canInsertFromMimeData(self, source: QMimeData) -> bool:
         """Text, and images."""

@@ -1,0 +1,91 @@
+"""Mentions of files in a message: `@src/app.py`, `@src/app.py:10-40`, `@"with spaces.txt":3`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+_QUOTED = r'"(?P<quoted>(?:[^"\\\n]|\\.)+)"'
+_FULL_WIDTH = r"\u3000-\u303f\uff00-\uff20\uff3b-\uff40\uff5b-\uff65"  # East Asian punctuation
+_BARE = rf"(?P<bare>[^\s\"'`<>()\[\]{{}}|*@#{_FULL_WIDTH}]+)"
+_LINES = r"(?P<lines>:(?P<first>[1-9]\d{0,8})(?:-(?P<last>[1-9]\d{0,8}))?)"
+_MENTION = re.compile(rf"(?<![\w.+\-/@\\])@(?:{_QUOTED}{_LINES}?|{_BARE})")
+_BARE_LINES = re.compile(rf"{_LINES}$", re.ASCII)
+_UNFINISHED_LINES = re.compile(r":$|(?<=\d)-$")
+_TYPED_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"?(.*)')
+_PUNCTUATION = ".,;:!?…"
+_PLAIN = re.compile(r"[\w./+~%=,&$-]*[\w/+~%=&$-]", re.ASCII)
+_CODE = re.compile(r"^(?P<fence>```+|~~~+).*?(?:^(?P=fence)|\Z)|(?P<ticks>`+)[^\n]*?(?P=ticks)", re.S | re.M)
+
+
+class Mention(NamedTuple):
+    """A path in a message, from `start` to `end`; lines count from 1, with 0 for the whole file."""
+
+    path: str
+    first_line: int = 0
+    last_line: int = 0
+    start: int = 0
+    end: int = 0
+
+    @property
+    def looks_like_path(self) -> bool:
+        """Return True if hardly anything else is meant: an `@` also begins names and decorators."""
+        return bool(self.first_line) or "/" in self.path or "." in self.path or " " in self.path
+
+
+def find_mentions(text: str) -> tuple[Mention, ...]:
+    """Return what a message mentions, in order; nothing inside Markdown code, and no mail address."""
+    code = [match.span() for match in _CODE.finditer(text)]
+    found = (_read(match) for match in _MENTION.finditer(text) if not _is_inside(match.start(), code))
+    return tuple(mention for mention in found if mention is not None)
+
+
+def parse_lines(text: str) -> tuple[str, int, int]:
+    """Return a path that may end with `:10` or `:10-40`, and its first and last line; 0, 0 for none."""
+    match = _BARE_LINES.search(text)
+    if match is None or not match.start():
+        return text, 0, 0
+    first = int(match["first"])
+    return text[: match.start()], first, max(first, int(match["last"] or first))
+
+
+def format_mention(path: str, first_line: int = 0, last_line: int = 0) -> str:
+    """Return the mention of a path and its lines; in quotes unless it consists of plain characters."""
+    name = path
+    if not _PLAIN.fullmatch(path) or _BARE_LINES.search(path):
+        name = '"' + re.sub(r'["\\]', r"\\\g<0>", path) + '"'
+    lines = ""
+    if first_line:
+        lines = f":{first_line}" if last_line <= first_line else f":{first_line}-{last_line}"
+    return f"@{name}{lines}"
+
+
+def parse_typed(query: str) -> tuple[str, int, int]:
+    """Return path and lines of what stands behind the `@` so far; what ends it may be missing yet."""
+    if not query.startswith('"'):
+        return parse_lines(_UNFINISHED_LINES.sub("", query))
+    quoted = _TYPED_QUOTED.match(query)
+    if quoted is None:
+        return query, 0, 0
+    _, first, last = parse_lines("x" + _UNFINISHED_LINES.sub("", quoted[2]))
+    return _unescape(quoted[1]), first, last
+
+
+def _unescape(text: str) -> str:
+    return re.sub(r"\\(.)", r"\1", text)
+
+
+def _is_inside(at: int, spans: Iterable[tuple[int, int]]) -> bool:
+    return any(start <= at < end for start, end in spans)
+
+
+def _read(match: re.Match[str]) -> Mention | None:
+    if match["quoted"]:
+        path = _unescape(match["quoted"])
+        first = int(match["first"] or 0)
+        return Mention(path, first, max(first, int(match["last"] or 0)), match.start(), match.end())
+    bare = match["bare"].rstrip(_PUNCTUATION)
+    path, first, last = parse_lines(bare)
+    end = match.start() + 1 + len(bare)
+    return Mention(path, first, last, match.start(), end) if path else None

@@ -1,0 +1,40 @@
+"""The files of a workspace by name."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from helix_desktop.services.file_index import FileIndex
+from helix_desktop.tools.process.ripgrep import Ripgrep, find_ripgrep
+from helix_desktop.tools.workspace_tools import open_jail
+
+
+async def test_it_lists_what_the_tools_may_read_and_follows_the_disk(tmp_path: Path) -> None:
+    root = tmp_path / "project"
+    for path in (
+        "src/app.py",
+        "src/deep/größe 表.md",
+        "build/out.o",
+        "secret/key.txt",
+        ".github/ci.yml",
+        "odd\nname",
+    ):
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text("x")
+    (root / ".gitignore").write_text("build/\n")
+    index = FileIndex(open_jail(root, (root / "secret",)), Ripgrep(find_ripgrep(), {}))
+
+    everything = {match.path for match in await index.search("", 50)}
+    files = {".gitignore", ".github/ci.yml", "src/app.py", "src/deep/größe 表.md"}
+    assert everything == files | {".github/", "src/", "src/deep/"}
+
+    (root / "src" / "new_app.py").write_text("x")
+    (root / "src" / "app.py").unlink()
+    await asyncio.gather(*(index.refresh() for _ in range(3)))
+    assert [match.path for match in await index.search("app", 5)] == ["src/new_app.py"]
+
+    kinds = [
+        await index.kind(path) for path in ("src", "src/", "build/out.o", "gone", "secret/key.txt", "../x")
+    ]
+    assert kinds == ["folder", "folder", "file", None, None, None]
