@@ -8,11 +8,11 @@ import msgspec
 
 from helix_desktop.agent.intake.attachments import AttachmentIntake, IntakeLimits
 from helix_desktop.agent.ports import FileReader, Store, TokenCounter
-from helix_desktop.domain.digest import digest_of, is_digest, is_digest_prefix
-from helix_desktop.domain.errors import ContentDamaged, DigestAmbiguous, DigestUnknown, InvalidInput
+from helix_desktop.domain.digest import is_digest, is_digest_prefix
+from helix_desktop.domain.errors import ContentDamaged, DigestAmbiguous, DigestUnknown
 from helix_desktop.domain.events.session import Attachment
 from helix_desktop.domain.image import MAX_IMAGE_BYTES, identify_image
-from helix_desktop.domain.user_text import ByteSize, TextContext, join_sentences, verbatim
+from helix_desktop.domain.user_text import TextContext, join_sentences, verbatim
 
 _text = TextContext("Agent")
 
@@ -88,27 +88,17 @@ class ContentAccess:
         """
         return await self._attachments.from_workspace(session, path, first_line, last_line)
 
-    async def attach_image(self, session: str, data: bytes, label: str) -> Attachment:
-        """Store an image from the user and return it as an attachment.
+    async def attach_data(self, session: str, data: bytes, name: str) -> Attachment:
+        """Store a file from outside the workspace and return it as an attachment.
 
-        Raises InvalidInput if `data` is not an image, or is too large for one.
+        It is an image, the text of a PDF, or text. Raises InvalidInput for anything else and for what is too
+        large, StoreError.
         """
-        image = identify_image(data, digest_of(data), label)
-        if image is None or len(data) > MAX_IMAGE_BYTES:
-            raise InvalidInput(
-                _text("{file} can't be sent as an image.", file=label),
-                _text(
-                    "It has {size}; the limit is {limit}.",
-                    size=ByteSize(len(data)),
-                    limit=ByteSize(MAX_IMAGE_BYTES),
-                )
-                if image
-                else _text("Its format isn't supported."),
-                _text("Make it smaller and attach it again.")
-                if image
-                else _text("Use PNG, JPEG, GIF or WebP."),
-            )
-        return await self._attachments.with_image(session, Attachment("", label, "", 0, 0), image, data)
+        return await self._attachments.from_elsewhere(session, data, name)
+
+    async def attach_paste(self, session: str, text: str) -> Attachment:
+        """Store a long text that was pasted and return it attached. Raises InvalidInput, StoreError."""
+        return await self._attachments.from_paste(session, text)
 
     async def count_tokens(self, text: str) -> int:
         """Return the number of tokens in a text."""

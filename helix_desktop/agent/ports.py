@@ -8,6 +8,7 @@ from typing import Protocol
 from helix_desktop.domain.draft import Draft
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.session import Attachment, RecordedEvent
+from helix_desktop.domain.files.pdf import PdfText
 from helix_desktop.domain.files.version import ChangeReport, FileVersion
 from helix_desktop.domain.messages import ModelInfo, ModelRequest, StreamItem, ToolCall, ToolSpec
 from helix_desktop.domain.progress import OnProgress
@@ -262,6 +263,10 @@ class FileReader(Protocol):
 
         Raises InvalidInput for what is no readable file of the workspace, or has more bytes.
         """
+        ...
+
+    async def pdf_text(self, data: bytes) -> PdfText:
+        """Return the text of a PDF, within bounds of time and work. Raises PdfRefused."""
         ...
 
 

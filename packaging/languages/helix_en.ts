@@ -353,8 +353,33 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/agent/intake/attachments.py" />
+            <source>Attach a copy without one.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/intake/attachments.py" />
+            <source>Attach a part of it, or ask the agent to search it in the workspace.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/tools/files/attach.py" />
             <source>Attach a regular file inside the workspace.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/intake/attachments.py" />
+            <source>Attach fewer pages of it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/intake/attachments.py" />
+            <source>Attach its pages as images.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/intake/attachments.py" />
+            <source>Attach its text in another format.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -482,6 +507,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/agent/intake/attachments.py" />
+            <source>It can't be read as a PDF.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/agent/response_stream.py" />
             <source>It ended without text or a tool call.</source>
             <translation type="unfinished" />
@@ -500,9 +530,14 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/agent/cached_content.py" />
+            <location filename="../../helix_desktop/agent/intake/attachments.py" />
             <location filename="../../helix_desktop/tools/files/attach.py" />
             <source>It has {size}; the limit is {limit}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/intake/attachments.py" />
+            <source>It is protected by a password.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -540,19 +575,17 @@
             <source>It would free only {tokens} tokens, less than {share} % of the context window.</source>
             <translation type="unfinished" />
         </message>
-        <message>
-            <location filename="../../helix_desktop/agent/cached_content.py" />
-            <source>Its format isn't supported.</source>
-            <translation type="unfinished" />
+        <message numerus="yes">
+            <location filename="../../helix_desktop/agent/intake/attachments.py" />
+            <source>Its %n pages hold pictures, without text.</source>
+            <translation>
+                <numerusform>Its %n page holds pictures, without text.</numerusform>
+                <numerusform>Its %n pages hold pictures, without text.</numerusform>
+            </translation>
         </message>
         <message>
             <location filename="../../helix_desktop/agent/cached_content.py" />
             <source>List the cache entries to find it.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/agent/cached_content.py" />
-            <source>Make it smaller and attach it again.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -623,6 +656,11 @@
         <message>
             <location filename="../../helix_desktop/agent/budget.py" />
             <source>Raise the budget in the Session menu or with --budget-tokens and --budget-usd, then continue.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/intake/attachments.py" />
+            <source>Reading its text takes too long.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -879,11 +917,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/agent/cached_content.py" />
-            <source>Use PNG, JPEG, GIF or WebP.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/agent/budget.py" />
             <source>Used: {spent} of {limit} tokens and {spent_cost} of {cost_limit}, including subagents.</source>
             <translation type="unfinished" />
@@ -902,11 +935,6 @@
             <location filename="../../helix_desktop/agent/window/compactor.py" />
             <location filename="../../helix_desktop/agent/window/observations.py" />
             <source>Wait, or cancel.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/agent/cached_content.py" />
-            <source>{file} can't be sent as an image.</source>
             <translation type="unfinished" />
         </message>
         <message>

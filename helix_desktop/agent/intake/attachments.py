@@ -14,56 +14,80 @@ from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.attachment_text import attachment_text
 from helix_desktop.domain.digest import bare_marker, digest_of
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.events.session import Attachment
-from helix_desktop.domain.files.encoding import is_binary, kind_by_signature, utf16_encoding
+from helix_desktop.domain.events.session import Attachment, AttachmentKind
+from helix_desktop.domain.files.encoding import PDF, is_binary, kind_by_signature, utf16_encoding
+from helix_desktop.domain.files.pdf import PdfRefused
 from helix_desktop.domain.image import MAX_IMAGE_BYTES, Image, identify_image
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import Content
-from helix_desktop.domain.text_format import count_lines
-from helix_desktop.domain.unicode_safety import escape_hidden_name
-from helix_desktop.domain.user_text import ByteSize, TextContext
+from helix_desktop.domain.text_format import count_lines, ellipsize
+from helix_desktop.domain.unicode_safety import escape_hidden, escape_hidden_name
+from helix_desktop.domain.user_text import ByteSize, TextContext, UserText
 
 _text = TextContext("Agent")
 
-MAX_ATTACHED_BYTES = (
-    8 * 1024 * 1024
-)  # two million tokens: more than any window; the agent searches larger ones
+MAX_TEXT_BYTES = 8 * 1024 * 1024  # two million tokens, more than any window; tools search what is larger
+MAX_FILE_BYTES = 32 * 1024 * 1024  # of a PDF, most of which are pictures and fonts
+_NAME_CHARS = 48  # of a pasted text that stand on its chip
 IntakeLimits = Callable[[str], tuple[ContextPolicy, int]]
 """Returns the policy of a session and the tokens of its model's window."""
+replace = msgspec.structs.replace
 
 
 class AttachmentIntake:
-    """Makes attachments; the bytes are stored before one names them."""
+    """Makes attachments; the bytes are stored before one names them. Everything raises StoreError."""
 
     def __init__(
         self, store: Store, counter: TokenCounter, files: FileReader | None, limits: IntakeLimits
     ) -> None:
-        """Without `files` no file can be attached by its path."""
+        """Without `files` nothing that has to be read can be attached: the workspace's folder is missing."""
         self._store, self._counter, self._files, self._limits = store, counter, files, limits
         self._intake = Intake(counter)
 
     async def from_workspace(self, session: str, path: str, first_line: int, last_line: int) -> Attachment:
-        """Return a file of the workspace, or lines of it, attached. Raises InvalidInput, StoreError."""
-        if self._files is None:
-            raise InvalidInput(
-                _text("Couldn't attach {file}.", file=escape_hidden_name(path)),
-                _text("The workspace's folder is missing."),
-            )
-        data, version = await self._files.read(path, MAX_ATTACHED_BYTES)
-        attachment = Attachment("", version.path, "", 0, len(data), kind="file", path=version.path)
-        attachment = msgspec.structs.replace(attachment, version=version)
+        """Return a file of the workspace, or lines of it, attached. Raises InvalidInput."""
+        data, version = await self._reader(escape_hidden_name(path)).read(path, MAX_FILE_BYTES)
+        attachment = _unread(escape_hidden_name(version.path), "file")
+        attachment = replace(attachment, path=version.path, version=version)
         return await self._from_bytes(session, attachment, data, first_line, last_line)
+
+    async def from_elsewhere(self, session: str, data: bytes, name: str) -> Attachment:
+        """Return a file from outside the workspace attached. Raises InvalidInput."""
+        return await self._from_bytes(session, _unread(escape_hidden_name(name), "file"), data)
+
+    async def from_paste(self, session: str, text: str) -> Attachment:
+        """Return a pasted text attached. Raises InvalidInput if it is too large."""
+        name, data = _first_words(text), text.encode("utf-8", "replace")
+        _require_size(name, len(data), MAX_TEXT_BYTES)
+        return await self._from_text(session, _unread(name, "paste"), data.decode(), data)
+
+    def _reader(self, name: str) -> FileReader:
+        if self._files is None:
+            raise InvalidInput(_not_attached(name), _text("The workspace's folder is missing."))
+        return self._files
 
     async def _from_bytes(
         self, session: str, attachment: Attachment, data: bytes, first_line: int = 0, last_line: int = 0
     ) -> Attachment:
-        """Complete an attachment whose name is set with what its bytes are."""
-        if len(data) <= MAX_IMAGE_BYTES and (
-            image := identify_image(data, digest_of(data), attachment.label)
-        ):
-            return await self.with_image(session, attachment, image, data)
-        text = await asyncio.to_thread(_decode, attachment.label, data)
-        return await self._from_text(session, attachment, text, first_line, last_line)
+        """Complete an attachment, which has only a name, with what its bytes are."""
+        name = attachment.label
+        if (image := identify_image(data, "", name)) is not None:
+            _require_size(name, len(data), MAX_IMAGE_BYTES)
+            return await self.with_image(session, attachment, replace(image, digest=digest_of(data)), data)
+        if kind_by_signature(data) == PDF:
+            text, pages = await self._pdf_text(name, data)
+            attachment, data = replace(attachment, kind="pdf", pages=pages), text.encode()
+        else:
+            text, data = await asyncio.to_thread(_decode, name, data)
+        return await self._from_text(session, attachment, text, data, first_line, last_line)
+
+    async def _pdf_text(self, name: str, data: bytes) -> tuple[str, int]:
+        _require_size(name, len(data), MAX_FILE_BYTES)
+        try:
+            pdf = await self._reader(name).pdf_text(data)
+        except PdfRefused as error:
+            raise InvalidInput(_not_attached(name), *_refusal(error)) from error
+        return pdf.text, pdf.pages
 
     async def with_image(
         self, session: str, attachment: Attachment, image: Image, data: bytes | None = None
@@ -73,7 +97,7 @@ class AttachmentIntake:
             content = Content(image.digest, data, "image", image.label, image.summary, image.tokens)
             await self._store.commit(Commit(session, contents=[content]))
         text_tokens, marker_tokens = await self._counter.count([image.text, image.marker])
-        return msgspec.structs.replace(
+        return replace(
             attachment,
             digest=image.digest,
             label=image.label,
@@ -84,15 +108,21 @@ class AttachmentIntake:
         )
 
     async def _from_text(
-        self, session: str, attachment: Attachment, text: str, first_line: int, last_line: int
+        self,
+        session: str,
+        attachment: Attachment,
+        text: str,
+        data: bytes,
+        first_line: int = 0,
+        last_line: int = 0,
     ) -> Attachment:
-        data = text.encode("utf-8", "surrogatepass")
+        """Complete an attachment with a text and the bytes that are stored for it."""
         policy, window = self._limits(session)
         lines = count_lines(text)
         part, first, last = text, 0, 0
         if first_line or last_line:
             part, first, last = _part(attachment.label, text, lines, first_line, last_line)
-        attachment = msgspec.structs.replace(
+        attachment = replace(
             attachment,
             digest=await asyncio.to_thread(digest_of, data),
             size=len(data),
@@ -102,11 +132,13 @@ class AttachmentIntake:
             last_line=last,
             handle_digits=policy.handle_digits,
         )
-        whole_tokens, tokens = await self._counter.count([text, attachment_text(attachment)])
+        counted = [attachment_text(replace(attachment, text="")), text, *([attachment.text] if first else [])]
+        heading_tokens, whole_tokens, *part_tokens = await self._counter.count(counted)
+        tokens = heading_tokens + (part_tokens[0] if first else whole_tokens)
         await self._store.commit(Commit(session, contents=[_content(attachment, data, text, whole_tokens)]))
         if policy.is_large(tokens, window):
             return await self._as_preview(attachment, part, tokens, policy)
-        return msgspec.structs.replace(attachment, tokens=tokens)
+        return replace(attachment, tokens=tokens)
 
     async def _as_preview(
         self, attachment: Attachment, part: str, full_tokens: int, policy: ContextPolicy
@@ -121,9 +153,18 @@ class AttachmentIntake:
             lines_before=max(0, attachment.first_line - 1),
         )
         text, _ = await self._intake.preview_content(part, content, policy.preview_tokens)
-        attachment = msgspec.structs.replace(attachment, text=text, form="preview", full_tokens=full_tokens)
+        attachment = replace(attachment, text=text, form="preview", full_tokens=full_tokens)
         (tokens,) = await self._counter.count([attachment_text(attachment)])
-        return msgspec.structs.replace(attachment, tokens=tokens)
+        return replace(attachment, tokens=tokens)
+
+
+def _unread(name: str, kind: AttachmentKind) -> Attachment:
+    return Attachment("", name, "", 0, 0, kind=kind)
+
+
+def _first_words(text: str) -> str:
+    """Return the beginning of a pasted text, which is all the name it has."""
+    return ellipsize(" ".join(escape_hidden(text[: 4 * _NAME_CHARS]).split()), _NAME_CHARS)
 
 
 def _content(attachment: Attachment, data: bytes, text: str, tokens: int) -> Content:
@@ -131,21 +172,53 @@ def _content(attachment: Attachment, data: bytes, text: str, tokens: int) -> Con
     return Content(attachment.digest, data, tool, attachment.label, describe_text(text), tokens)
 
 
-def _decode(name: str, data: bytes) -> str:
-    """Return the text of a file, as read_file gives it. Raises InvalidInput if it is none."""
-    if encoding := utf16_encoding(data):
-        return data.decode(encoding, "replace").removeprefix("\ufeff")
-    if is_binary(data):
+def _not_attached(name: str) -> UserText:
+    return _text("Couldn't attach {file}.", file=name)
+
+
+def _require_size(name: str, size: int, limit: int) -> None:
+    if size > limit:
         raise InvalidInput(
-            _text("Couldn't attach {file}.", file=escape_hidden_name(name)),
-            _text(
-                "It isn't text ({kind}, {size}).",
-                kind=kind_by_signature(data) or "binary data",
-                size=ByteSize(len(data)),
-            ),
+            _not_attached(name),
+            _text("It has {size}; the limit is {limit}.", size=ByteSize(size), limit=ByteSize(limit)),
+            _text("Attach a part of it, or ask the agent to search it in the workspace."),
+        )
+
+
+def _refusal(error: PdfRefused) -> tuple[UserText, UserText]:
+    """Return why a PDF gives no text, and what to do."""
+    match error.reason:
+        case "password":
+            return _text("It is protected by a password."), _text("Attach a copy without one.")
+        case "pictures":
+            return (
+                _text.plural(
+                    error.page_count,
+                    "Its %n page holds pictures, without text.",
+                    "Its %n pages hold pictures, without text.",
+                ),
+                _text("Attach its pages as images."),
+            )
+        case "slow":
+            return _text("Reading its text takes too long."), _text("Attach fewer pages of it.")
+        case "damaged":
+            return _text("It can't be read as a PDF."), _text("Attach its text in another format.")
+
+
+def _decode(name: str, data: bytes) -> tuple[str, bytes]:
+    """Return the text of a file, as read_file gives it, and the bytes to store. Raises InvalidInput."""
+    kind = kind_by_signature(data)
+    if kind or is_binary(data):
+        raise InvalidInput(
+            _not_attached(name),
+            _text("It isn't text ({kind}, {size}).", kind=kind or "binary data", size=ByteSize(len(data))),
             _text("Attach text, code, a PDF or an image (PNG, JPEG, GIF, WebP)."),
         )
-    return data.decode("utf-8", "replace")
+    _require_size(name, len(data), MAX_TEXT_BYTES)
+    if encoding := utf16_encoding(data):
+        text = data.decode(encoding, "replace").removeprefix("\ufeff")
+        return text, text.encode()
+    return data.decode("utf-8", "replace"), data
 
 
 def _part(name: str, text: str, lines: int, first_line: int, last_line: int) -> tuple[str, int, int]:
@@ -153,7 +226,7 @@ def _part(name: str, text: str, lines: int, first_line: int, last_line: int) -> 
     first, last = max(1, first_line), min(last_line or lines, lines)
     if first > lines or last < first:
         raise InvalidInput(
-            _text("Couldn't attach {file}.", file=escape_hidden_name(name)),
+            _not_attached(name),
             _text.plural(lines, "It has %n line.", "It has %n lines."),
             _text("Choose lines in it, such as {example}.", example=f"1-{max(1, min(lines, 40))}"),
         )

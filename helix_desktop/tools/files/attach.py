@@ -9,11 +9,13 @@ import msgspec
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import InvalidInput, ToolError
+from helix_desktop.domain.files.pdf import PdfText
 from helix_desktop.domain.files.version import FINGERPRINT_DIGITS, FileVersion
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.domain.user_text import ByteSize, TextContext, UserText, join_sentences
 from helix_desktop.tools.files.changes import version_of
 from helix_desktop.tools.files.jail import Jail
+from helix_desktop.tools.files.pdf_text import pdf_text
 
 _text = TextContext("Agent")
 
@@ -28,6 +30,10 @@ class JailedFileReader:
         """Return a file's bytes and its version. Raises InvalidInput, also for more than `max_bytes`."""
         return await asyncio.to_thread(self._read, path, max_bytes)
 
+    async def pdf_text(self, data: bytes) -> PdfText:
+        """Return the text of a PDF. Raises PdfRefused."""
+        return await asyncio.to_thread(pdf_text, data)
+
     def _read(self, path: str, max_bytes: int) -> tuple[bytes, FileVersion]:
         name = escape_hidden_name(path)
         try:
@@ -41,19 +47,14 @@ class JailedFileReader:
                 _not_attached(name), _text("{reason}.", reason=error.strerror or str(error))
             ) from error
         if len(data) > max_bytes:
-            raise file_too_large(name, size, max_bytes)
+            raise InvalidInput(
+                _not_attached(name),
+                _text("It has {size}; the limit is {limit}.", size=ByteSize(size), limit=ByteSize(max_bytes)),
+                _text("Ask the agent to search it in the workspace."),
+            )
         if not version.fingerprint.startswith(digest_of(data)[:FINGERPRINT_DIGITS]):
             version = msgspec.structs.replace(version, fingerprint="")  # it was written meanwhile
         return data, version
-
-
-def file_too_large(name: str, size: int, limit: int) -> InvalidInput:
-    """Return the error for a file of more bytes than can be attached."""
-    return InvalidInput(
-        _not_attached(name),
-        _text("It has {size}; the limit is {limit}.", size=ByteSize(size), limit=ByteSize(limit)),
-        _text("Ask the agent to search it in the workspace."),
-    )
 
 
 def _not_attached(name: str) -> UserText:

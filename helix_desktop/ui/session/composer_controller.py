@@ -222,7 +222,7 @@ class ComposerController(QObject):
                     _text("{reason}.", reason=error.strerror or str(error)),
                     _text("Choose another image."),
                 ) from error
-            attachment = await workspace.contents.attach_image(conversation.session.id, data, image.label)
+            attachment = await workspace.contents.attach_data(conversation.session.id, data, image.label)
             self._add_attachment(conversation, attachment)
             self.image_stored.emit()
         here = conversation is self._conversation

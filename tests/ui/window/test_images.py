@@ -107,7 +107,7 @@ async def test_a_model_without_vision_is_named_on_the_chip(qapp: QApplication, t
 async def test_a_file_that_is_no_image_is_reported_or_pasted_as_text(
     qapp: QApplication, tmp_path: Path
 ) -> None:
-    (tmp_path / "broken.png").write_bytes(b"no image at all")
+    (tmp_path / "broken.png").write_bytes(b"\x00no image at all")
     (tmp_path / "notes.txt").write_text("words")
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")

@@ -96,7 +96,7 @@ class Forgetful(GatedStore):
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (b"GIF8 is no image", "Use PNG, JPEG, GIF or WebP"),
+        (b"GIF8 is no image", r"an image \(PNG, JPEG, GIF, WebP\)"),
         (SHOT + bytes(MAX_IMAGE_BYTES), "the limit is 5.0 MB"),
     ],
 )
@@ -105,7 +105,7 @@ async def test_data_that_cannot_be_sent_as_an_image_is_refused(data: bytes, reas
     rig = AgentRig(ScriptedModel(replies_in_order(), VISION_MODEL))
     await rig.begin()
     with pytest.raises(InvalidInput, match=reason):
-        await rig.workspace.contents.attach_image(rig.conversation.session.id, data, "a.gif")
+        await rig.workspace.contents.attach_data(rig.conversation.session.id, data, "a.gif")
     assert (await rig.store.totals()).entries == 0
     await rig.workspace.close()
 
@@ -114,7 +114,7 @@ async def test_an_image_recalled_into_a_message_is_an_image_again() -> None:
     """From the cache it comes as an image, not as its bytes read as text."""
     rig = AgentRig(ScriptedModel(replies_in_order(), VISION_MODEL))
     await rig.begin()
-    first = await rig.workspace.contents.attach_image(rig.conversation.session.id, SHOT, "shot.png")
+    first = await rig.workspace.contents.attach_data(rig.conversation.session.id, SHOT, "shot.png")
     again = await rig.workspace.contents.attach(first.digest)
     assert again.image is not None
     assert (again.digest, again.text, again.image.width) == (first.digest, "", 64)

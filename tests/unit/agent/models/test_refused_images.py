@@ -40,7 +40,7 @@ async def send(rig: AgentRig, text: str, *images: bytes) -> None:
     attached: list[Attachment] = []
     for number, data in enumerate(images):
         name = "bad.png" if data == BAD else f"good{number}.png"
-        attached.append(await rig.workspace.contents.attach_image(rig.conversation.session.id, data, name))
+        attached.append(await rig.workspace.contents.attach_data(rig.conversation.session.id, data, name))
     await rig.conversation.send(text, attached)
     await rig.wait_until_idle()
 

@@ -103,7 +103,7 @@ async def test_images_become_text_and_hash() -> None:
     session = rig.conversation.session.id
     shots = [png(700, 700, n) for n in range(3)]
     attached = [
-        await rig.workspace.contents.attach_image(session, data, f"shot {n}.png")
+        await rig.workspace.contents.attach_data(session, data, f"shot {n}.png")
         for n, data in enumerate(shots)
     ]
     await send_with_images(rig, "What are these?", attached[:2])
@@ -134,7 +134,7 @@ async def test_a_single_message_with_too_many_images() -> None:
     await rig.begin()
     session = rig.conversation.session.id
     attached = [
-        await rig.workspace.contents.attach_image(session, png(700, 700, n), f"{n}.png") for n in range(4)
+        await rig.workspace.contents.attach_data(session, png(700, 700, n), f"{n}.png") for n in range(4)
     ]
     await send_with_images(rig, "What are these?", attached)
     (request,) = rig.model.requests
