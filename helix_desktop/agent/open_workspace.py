@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
+from helix_desktop.agent.branches import branch_title, message_draft, require_branchable, store_branch
 from helix_desktop.agent.budget import SessionBudget
 from helix_desktop.agent.cached_content import ContentAccess
 from helix_desktop.agent.conversation import Conversation
@@ -22,21 +23,28 @@ from helix_desktop.agent.subagents.runner import SubagentFactory
 from helix_desktop.agent.tool_calls.approvals import SessionPermissions
 from helix_desktop.agent.window.continuation import continuation
 from helix_desktop.agent.window.workspace_fallbacks import WorkspaceFallbacks
+from helix_desktop.context.log.branch_points import point_after, point_before_message, point_of_retry
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import REFERENCE_WINDOW, ContextPolicy
 from helix_desktop.domain.cost import Spending
+from helix_desktop.domain.draft import Draft
 from helix_desktop.domain.errors import StoreError
 from helix_desktop.domain.events.session import (
     NEW_TITLE,
     AssistantSpoke,
+    Attachment,
+    BranchKind,
     ModelChosen,
     ModelRole,
     RecordedEvent,
     SessionStarted,
 )
 from helix_desktop.domain.events.summary import HandoverMade
+from helix_desktop.domain.store.branch_point import BranchPoint
 from helix_desktop.domain.store.entries import SessionSummary
 from helix_desktop.system.task_scope import TaskScope
+
+_NO_DRAFT = Draft()
 
 
 class OpenWorkspace:
@@ -159,16 +167,81 @@ class OpenWorkspace:
         await conversation.session.record(*events, contents=contents)
         return conversation
 
+    async def branch_session(self, session: str, seq: int = 0, title: str = "") -> Conversation:
+        """Create a branch of a session behind event `seq` (0: its last), and return its conversation.
+
+        It goes on to the end of the step that this event is part of. Raises InvalidInput if there is no such
+        event, its step still runs, or the session is a subagent's; StoreError.
+        """
+        log = await self._log_of(session)
+        return await self._branch(session, log, point_after(log, session, seq), title=title)
+
+    async def branch_for_edit(
+        self, session: str, seq: int, text: str = "", attachments: Sequence[Attachment] = ()
+    ) -> Conversation:
+        """Create a branch just before the user's message `seq`, with the new one as its draft.
+
+        `Conversation.send` then sends it; without text and attachments the draft is the former message.
+        Raises InvalidInput if the event is no message of the user, StoreError.
+        """
+        log = await self._log_of(session)
+        draft = Draft(text, tuple(attachments)) or message_draft(log, seq)
+        point = point_before_message(log, session, seq)
+        return await self._branch(session, log, point, how="edit", draft=draft)
+
+    async def branch_for_retry(self, session: str, seq: int) -> Conversation:
+        """Create a branch just after the message that began the turn of event `seq`.
+
+        `Conversation.retry` then runs the turn again. Raises InvalidInput if the event is in no turn,
+        StoreError.
+        """
+        log = await self._log_of(session)
+        return await self._branch(session, log, point_of_retry(log, session, seq), how="retry")
+
+    async def _log_of(self, session: str) -> list[RecordedEvent]:
+        """Return a session's log, open or not, as it is now. Raises InvalidInput if it has no branches."""
+        open_log = self._open_log(session)
+        log = list(open_log) if open_log is not None else await self.store.events(session)
+        require_branchable(log)
+        return log
+
+    async def _branch(
+        self,
+        session: str,
+        log: list[RecordedEvent],
+        point: BranchPoint,
+        *,
+        title: str = "",
+        how: BranchKind = "",
+        draft: Draft = _NO_DRAFT,
+    ) -> Conversation:
+        source = self.find_open(session)
+        at_end = source is not None and source.session.transcript.last_seq == point.seq
+        transcript = source.session.transcript.fork() if source is not None and at_end else None
+        shared = log[: point.seq]
+        if not title:
+            title = branch_title(log, point, {summary.title for summary in await self.sessions()})
+        branch, first = await store_branch(self.store, self.clock, shared, point, title, how, draft)
+        if transcript is None:
+            transcript = await asyncio.to_thread(Transcript, shared)
+        transcript.apply(first)
+        return await self._open_log_as(branch, [*shared, first], transcript)
+
     async def open_session(self, session: str) -> Conversation:
         """Return a session's conversation, opened once; a turn cut off by a crash is marked interrupted."""
         conversation = self.find_open(session)
         if conversation is not None:
             self._open[session] = conversation
             return conversation
+        log = await self.store.events(session)
+        return await self._open_log_as(session, log, await asyncio.to_thread(Transcript, log))
+
+    async def _open_log_as(
+        self, session: str, log: list[RecordedEvent], transcript: Transcript
+    ) -> Conversation:
+        """Return the conversation of a session with this log and its reduction."""
         if not self.models.shared.is_ready:
             await self.set_models(self.models.shared.roles)
-        log = await self.store.events(session)
-        transcript = await asyncio.to_thread(Transcript, log)
         listed = await self.store.sessions()
         if session in self._open:
             return self._open[session]

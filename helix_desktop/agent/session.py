@@ -154,6 +154,9 @@ class Session:
             cost=state.spending.cost,
             count=count,
             origin=state.origin.origin if state.origin is not None else "",
+            branch_of=state.branch.parent if state.branch is not None else "",
+            branch_seq=state.branch.seq if state.branch is not None else 0,
+            branch_how=state.branch.how if state.branch is not None else "",
         )
 
     async def correct_summary(self, summary: SessionSummary) -> None:

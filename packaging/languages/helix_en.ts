@@ -322,6 +322,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/agent/branches.py" />
+            <source>A subagent's session can't be branched.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/agent/intake/output_forms.py" />
             <source>A summary or a note replaced it.</source>
             <translation type="unfinished" />
@@ -385,6 +390,11 @@
         <message>
             <location filename="../../helix_desktop/agent/intake/attachments.py" />
             <source>Attach text, code, a PDF or an image (PNG, JPEG, GIF, WebP).</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/branches.py" />
+            <source>Branch the session that it works for.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -502,6 +512,11 @@
             </translation>
         </message>
         <message>
+            <location filename="../../helix_desktop/agent/branches.py" />
+            <source>It belongs to the call that started it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/agent/window/handovers.py" />
             <source>It can only end after a complete step, before the newest part.</source>
             <translation type="unfinished" />
@@ -533,6 +548,11 @@
             <location filename="../../helix_desktop/agent/intake/attachments.py" />
             <location filename="../../helix_desktop/tools/files/attach.py" />
             <source>It has {size}; the limit is {limit}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/branches.py" />
+            <source>It is empty.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -700,6 +720,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/agent/branches.py" />
+            <source>Start a new session.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/agent/intake/output_form_prompt.py" />
             <source>The agent didn't choose in time.</source>
             <translation type="unfinished" />
@@ -833,6 +858,11 @@
         <message>
             <location filename="../../helix_desktop/agent/budget.py" />
             <source>The session budget is used up.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/branches.py" />
+            <source>The session can't be branched there.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -5101,6 +5131,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/context/log/branch_points.py" />
+            <source>Choose another event.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/context/summaries/continued_handover.py" />
             <source>Choose another session or handover.</source>
             <translation type="unfinished" />
@@ -5121,8 +5156,18 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/context/log/branch_points.py" />
+            <source>Event e{event} comes before the first message.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/context/summaries/continued_handover.py" />
             <source>Event e{event} isn't a handover of that session.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/context/log/branch_points.py" />
+            <source>Event e{event} isn't a message of the user.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -5241,8 +5286,23 @@
             </translation>
         </message>
         <message>
+            <location filename="../../helix_desktop/context/log/branch_points.py" />
+            <source>The session can't be branched there.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/context/log/branch_points.py" />
+            <source>The session has no event e{event}; its last is e{last}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/context/summaries/edited_handover.py" />
             <source>The six headings are: {headings}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/context/log/branch_points.py" />
+            <source>The step at event e{event} is still running.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -5253,6 +5313,11 @@
         <message>
             <location filename="../../helix_desktop/context/window/rejected_images.py" />
             <source>Unpin the image, or choose another model.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/context/log/branch_points.py" />
+            <source>Wait until its tools have finished, or stop the turn. Earlier events can be used at once.</source>
             <translation type="unfinished" />
         </message>
         <message>

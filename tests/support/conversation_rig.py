@@ -28,6 +28,10 @@ class ConversationRig:
         self._conversation = await self.workspace.create_session()
         return self._conversation
 
+    def switch_to(self, conversation: Conversation) -> None:
+        """Go on with another conversation of the workspace."""
+        self._conversation = conversation
+
     def events(self, kind: type[Event]) -> list[Any]:
         """The facts of one kind, in order."""
         return [entry.event for entry in self.conversation.session.log if isinstance(entry.event, kind)]

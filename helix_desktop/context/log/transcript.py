@@ -48,6 +48,7 @@ from helix_desktop.domain.events.session import (
     OutputHeld,
     QueueChanged,
     RecordedEvent,
+    SessionBranched,
     SessionRenamed,
     SessionStarted,
     SubagentStarted,
@@ -78,6 +79,9 @@ class Transcript(MessageLog):
         super().__init__()
         self.title, self.parent = "", ""
         self.origin: HandoverMade | None = None  # of the session that this one continues
+        self.branch: SessionBranched | None = None  # how it left its parent; None: it is no branch
+        self.branched_at = 0  # the event `branch`; 0: it is no branch
+        self.inherited_spending = Spending()  # what the sessions spent whose log it begins with
         self.mode: PermissionMode = "ask"
         self.announced_mode: PermissionMode | str = "ask"
         self.model_role: ModelRole = "main"
@@ -143,9 +147,8 @@ class Transcript(MessageLog):
 
     def _apply_session_event(self, recorded: RecordedEvent) -> None:
         match recorded.event:
-            case SessionStarted(title=title, parent=parent, model=model, policy=policy):
-                self.title, self.parent, self.created_at_ms = title, parent, recorded.at
-                self.model_role, self.session_policy = model, policy_from_event(policy)
+            case SessionStarted() | SessionBranched() as event:
+                self._apply_beginning(recorded, event)
             case SessionRenamed(title=title):
                 self.title = title
             case ModeChanged() | ModelChosen() as choice:
@@ -162,6 +165,20 @@ class Transcript(MessageLog):
                 self.warned_budget = Budget(tokens, cost)
             case OutputHeld(answer=answer) if answer.call_id in self.open_calls:
                 self.pending_outputs[answer.call_id] = answer
+
+    def _apply_beginning(self, recorded: RecordedEvent, event: SessionStarted | SessionBranched) -> None:
+        """A branch leaves what its parent queued and spent; a turn that was open there is not done here."""
+        self.title, self.created_at_ms = event.title, recorded.at
+        if isinstance(event, SessionStarted):
+            self.parent, self.model_role = event.parent, event.model
+            self.session_policy = policy_from_event(event.policy)
+            return
+        self.branch, self.branched_at = event, recorded.seq
+        self.inherited_spending += self.spending
+        self.spending, self.warned_budget = Spending(), None
+        self.queued_messages = {}
+        if self.turn_open:
+            self.turn_open, self.unfinished_end_seq = False, recorded.seq
 
     def _apply_queue_event(self, seq: int, event: MessageQueued | QueueChanged) -> None:
         if isinstance(event, MessageQueued):
@@ -184,9 +201,10 @@ class Transcript(MessageLog):
             self.image_refusal = event if event.images else None
             return
         self.turn_open, self.unfinished_end_seq, self.image_refusal = True, 0, None
-        self._drop_after(event.after)
-        messages = ((item.seq, item.event) for item in self.items)
-        self.staleness = Staleness(merge(messages, self.staleness.file_changes, key=itemgetter(0)))
+        if self.items and self.items[-1].seq > event.after:
+            self._drop_after(event.after)
+            messages = ((item.seq, item.event) for item in self.items)
+            self.staleness = Staleness(merge(messages, self.staleness.file_changes, key=itemgetter(0)))
         self.changed_from = min(self.changed_from, event.after + 1)
         self._arrange()
 

@@ -58,6 +58,23 @@ class SessionStarted(EventBase, frozen=True, tag="session-started"):
     policy: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
+BranchKind = Literal["", "edit", "retry"]
+"""What a branch was made for: to go on from there, to change a message of the user, to ask again."""
+
+
+class SessionBranched(EventBase, frozen=True, tag="session-branched"):
+    """The session left its parent behind event `seq`: what precedes is the parent's, what follows its own.
+
+    `parent` is the session whose log holds event `seq`. The window is the one that it was there; what was
+    queued and what was spent is the parent's, and a turn that was open there is not done here.
+    """
+
+    parent: str
+    seq: int
+    title: str
+    how: BranchKind = ""
+
+
 class SessionRenamed(EventBase, frozen=True, tag="session-renamed"):
     """The user gave the session a title."""
 
@@ -322,6 +339,7 @@ class BudgetNeared(EventBase, frozen=True, tag="budget-neared"):
 
 Event = (
     SessionStarted
+    | SessionBranched
     | SessionRenamed
     | MessageQueued
     | QueueChanged

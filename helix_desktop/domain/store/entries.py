@@ -6,6 +6,7 @@ from typing import Literal
 
 import msgspec
 
+from helix_desktop.domain.events.session import BranchKind
 from helix_desktop.domain.text_search import MatchSummary
 
 ContentKind = Literal["output", "index", "argument"]
@@ -173,7 +174,8 @@ class SessionSummary(msgspec.Struct, frozen=True):
     `parent` is the session whose subagent it is; `ratios` holds, by model, the provider's tokens per token of
     our count, as its newest reports say; `trashed` is when it went to the trash, 0 when it did not. `spent`
     and `cost` are what its model calls took, in tokens and US dollars, those of its subagents not among them.
-    `origin` is the session that it continues.
+    `origin` is the session that it continues, `branch_of` the one whose log it begins with, up to event
+    `branch_seq`. Of a session that `is_removed` only the part of its log is left that branches begin with.
     `used` and `window` are what the gauge said when it was stored; `count` is what it says it from, whichever
     model and policy hold now. None: an older version stored it.
     """
@@ -194,3 +196,7 @@ class SessionSummary(msgspec.Struct, frozen=True):
     cost: float = 0.0
     count: WindowCount | None = None
     origin: str = ""
+    branch_of: str = ""
+    branch_seq: int = 0
+    branch_how: BranchKind = ""
+    is_removed: bool = False

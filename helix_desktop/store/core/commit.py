@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from helix_desktop.domain.digest import digest_of, is_digest
 from helix_desktop.domain.events.session import RecordedEvent
+from helix_desktop.domain.store.branch_point import BranchPoint
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import Content
 from helix_desktop.store.core import keys, store_errors
@@ -46,6 +47,14 @@ def check_sequence(session: str, last_seq: int, events: Sequence[RecordedEvent])
     for expected, recorded in enumerate(events, last_seq + 1):
         if recorded.seq != expected:
             raise ValueError(f"session {session!r} goes on with event {expected}, not with {recorded.seq}")
+
+
+def check_branch(session: str, point: BranchPoint, last_seq: int) -> None:
+    """Raise ValueError unless a session can begin at a point of a log that ends with `last_seq`."""
+    if session == point.parent or not 1 <= point.seq <= last_seq:
+        raise ValueError(
+            f"{session!r} can't begin with {point.seq} events of {point.parent!r}, which has {last_seq}"
+        )
 
 
 def check_stored(digest: str, is_stored: bool, referrer: str) -> None:

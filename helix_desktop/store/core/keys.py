@@ -5,6 +5,7 @@
     e session 0 seq          event                                   h session 0 seq   the event is a handover
     r digest session 0 seq   content -> event that names it          R session 0 seq digest   event -> content
     s session                summary for the list of sessions        d session         text typed but not sent
+    p session                where a branch leaves its parent
     ! name                   schema, identity and counters       f digest            when it was redacted
 
 Digests are 32 raw bytes, `time'` is 2^64-1 minus milliseconds, numbers are big-endian: the order of the
@@ -31,6 +32,7 @@ TIME_INDEX = (b"t", b"u")
 TIME_INDEX_BYTES = 1 + 8 + DIGEST_BYTES  # length of a key of the time index
 SUMMARIES = (b"s", b"t")
 HANDOVERS = (b"h", b"i")
+BRANCHES = (b"p", b"q")
 LAST_EVENTS = (b"!last\0", b"!last\1")
 DRAFTS = (b"d", b"e")
 
@@ -141,6 +143,16 @@ def events_of(session: str) -> Span:
     return b"e" + name + b"\0", b"e" + name + b"\1"
 
 
+def events_behind(session: str, seq: int) -> Span:
+    """Return the range of the event keys of one session behind an event."""
+    return event(session, seq + 1), events_of(session)[1]
+
+
+def events_between(session: str, after: int, upto: int) -> Span:
+    """Return the range of the keys of the events after `after` up to and with `upto`."""
+    return event(session, after + 1), event(session, upto + 1)
+
+
 def seq_in(key: bytes) -> int:
     """Return the seq at the end of an event, handover or reference key."""
     return int(_NUMBER.unpack(key[-_NUMBER.size :])[0])
@@ -188,6 +200,12 @@ def seq_and_digest(key: bytes) -> tuple[int, str]:
     return seq_in(key[:-DIGEST_BYTES]), digest_in(key)
 
 
+def back_references_between(session: str, after: int, upto: int) -> Span:
+    """Return the range of the back-reference keys of the events after `after` up to and with `upto`."""
+    first, _ = back_references_of(session)
+    return first + _NUMBER.pack(after + 1), first + _NUMBER.pack(upto + 1)
+
+
 def back_references_of(session: str) -> Span:
     """Return the range of the back-reference keys of one session, in order of seq."""
     name = session_bytes(session)
@@ -204,8 +222,13 @@ def draft(session: str) -> bytes:
     return b"d" + session_bytes(session)
 
 
+def branch(session: str) -> bytes:
+    """Return the key of the row that makes a session a branch."""
+    return b"p" + session_bytes(session)
+
+
 def session_of(key: bytes, span: Span) -> str:
-    """Return the session at the end of a key of SUMMARIES, DRAFTS or LAST_EVENTS."""
+    """Return the session at the end of a key of SUMMARIES, DRAFTS, BRANCHES or LAST_EVENTS."""
     return key[len(span[0]) :].decode()
 
 

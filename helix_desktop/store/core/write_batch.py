@@ -62,6 +62,11 @@ class WriteBatch:
         """Return True if the batch, or one below it, writes this row."""
         return key in self.rows or (self._parent is not None and self._parent.has_change(key))
 
+    def changes(self, first: bytes, stop: bytes) -> dict[bytes, bytes | None]:
+        """Return the rows from `first` to before `stop` that the batch, or one below, writes or removes."""
+        below = self._parent.changes(first, stop) if self._parent is not None else {}
+        return below | {key: row for key, row in self.rows.items() if first <= key < stop}
+
     def put(self, key: bytes, row: bytes = b"") -> None:
         """Write a row."""
         self.rows[key] = row

@@ -8,11 +8,13 @@ import msgspec
 
 from helix_desktop.domain.events.session import RecordedEvent, digests_in
 from helix_desktop.domain.events.summary import HandoverMade
+from helix_desktop.domain.store.branch_point import BranchPoint, point_in
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import SessionSummary
 from helix_desktop.store.core import keys
-from helix_desktop.store.core.commit import check_sequence, check_stored
+from helix_desktop.store.core.commit import check_branch, check_sequence, check_stored
 from helix_desktop.store.core.write_batch import WriteBatch
+from helix_desktop.store.leveldb.branches import holder_of
 from helix_desktop.store.leveldb.contents import ContentStore
 from helix_desktop.store.leveldb.entry_record import EntryRecord
 from helix_desktop.store.leveldb.rows import ROWS, delete_reference, put_reference
@@ -42,7 +44,10 @@ def stage_events(
     """
     if not events:
         return
-    check_sequence(session, ROWS.last_seq.get(batch, session) or 0, events)
+    last_seq = ROWS.last_seq.get(batch, session)
+    if last_seq is None:
+        last_seq = _stage_branch(batch, session, events[0])
+    check_sequence(session, last_seq, events)
     for recorded in events:
         ROWS.event.put(batch, recorded, session, recorded.seq)
         if isinstance(recorded.event, HandoverMade):
@@ -52,11 +57,29 @@ def stage_events(
     ROWS.last_seq.put(batch, events[-1].seq, session)
 
 
+def _stage_branch(batch: WriteBatch, session: str, first: RecordedEvent) -> int:
+    """Put the row of a new branch, if `first` begins one; return the last event that it shares, 0 for none.
+
+    Raise ValueError if its parent does not reach that far.
+    """
+    point = point_in(first)
+    if point is None:
+        return 0
+    check_branch(session, point, ROWS.last_seq.get(batch, point.parent) or 0)
+    holder = holder_of(batch, point.parent, point.seq)
+    ROWS.branch.put(batch, BranchPoint(holder, point.seq), session)
+    return point.seq
+
+
 def stage_summary(batch: WriteBatch, summary: SessionSummary) -> None:
     """Put a session's summary for the session list into the batch."""
-    if batch.get(keys.summary(summary.id)) is None:
-        batch.add_totals(sessions=1)
+    stored = ROWS.summary.get(batch, summary.id)
+    batch.add_totals(sessions=_listed(summary) - _listed(stored))
     ROWS.summary.put(batch, summary, summary.id)
+
+
+def _listed(summary: SessionSummary | None) -> int:
+    return int(summary is not None and not summary.is_removed)
 
 
 def add_reference(

@@ -8,6 +8,7 @@ from helix_desktop.domain.events.session import RecordedEvent
 from helix_desktop.domain.store.retention import ContentReference
 from helix_desktop.store.core import keys
 from helix_desktop.store.core.row_codec import RowDamaged
+from helix_desktop.store.leveldb.branches import log_parts
 from helix_desktop.store.leveldb.database import ReadView
 from helix_desktop.store.leveldb.rows import ROWS
 
@@ -15,9 +16,12 @@ _log = logging.getLogger(__name__)
 
 
 def read_events(view: ReadView, session: str) -> list[RecordedEvent]:
-    """Return a session's full log. Raise RowDamaged, also if rows of it are missing."""
-    events = [recorded for _, recorded in ROWS.event.scan(view, keys.events_of(session))]
-    last = ROWS.last_seq.get(view, session) or 0
+    """Return a session's full log, with its parent's part. Raise RowDamaged, also if rows are missing."""
+    *shared, own = log_parts(view, session)
+    spans = [keys.events_between(part.session, part.after, part.upto) for part in shared]
+    spans.append(keys.events_of(session))
+    events = [recorded for span in spans for _, recorded in ROWS.event.scan(view, span)]
+    last = own.upto
     # A log that ends early, or has a gap, must never pass for the whole conversation.
     if [recorded.seq for recorded in events] != list(range(1, last + 1)):
         raise RowDamaged(f"session {session} has {len(events)} of {last} events")
@@ -50,8 +54,9 @@ def read_references(view: ReadView, digest: str) -> list[ContentReference]:
 
 def read_session_digests(view: ReadView, session: str) -> list[str]:
     """Return the contents a session names, each once, in order of the first event. Raise RowDamaged."""
-    back_references = view.scan(keys.back_references_of(session))
-    return list(dict.fromkeys(keys.digest_in(key) for key, _ in back_references))
+    parts = log_parts(view, session)
+    spans = (keys.back_references_between(part.session, part.after, part.upto) for part in parts)
+    return list(dict.fromkeys(keys.digest_in(key) for span in spans for key, _ in view.scan(span)))
 
 
 def is_referenced(view: ReadView, digest: str) -> bool:

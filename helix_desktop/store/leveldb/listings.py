@@ -78,7 +78,7 @@ def read_tools(view: ReadView) -> list[str]:
 def read_sessions(view: ReadView) -> list[SessionSummary]:
     """Return all sessions except those in the trash, last updated first. Raise RowDamaged."""
     summaries = [summary for _, summary in ROWS.summary.scan(view, keys.SUMMARIES)]
-    listed = [summary for summary in summaries if not summary.trashed]
+    listed = [summary for summary in summaries if not (summary.trashed or summary.is_removed)]
     return sorted(listed, key=lambda summary: (-summary.updated, summary.id))
 
 

@@ -11,6 +11,7 @@ from typing import Any, Generic, ParamSpec, TypeVar
 
 from helix_desktop.domain.draft import Draft
 from helix_desktop.domain.events.session import RecordedEvent
+from helix_desktop.domain.store.branch_point import BranchPoint
 from helix_desktop.domain.store.entries import SessionSummary, StoreTotals
 from helix_desktop.store.core import keys, row_codec
 from helix_desktop.store.core.row_codec import RowDamaged, RowType
@@ -100,6 +101,7 @@ class Rows:
     event = RowKind(keys.event, RecordedEvent)
     last_seq = RowKind(keys.last_event, int)
     summary = RowKind(keys.summary, SessionSummary)
+    branch = RowKind(keys.branch, BranchPoint)
     draft = _DraftKind(keys.draft, str | Draft)  # type: ignore[arg-type]  # a union is no class to mypy
 
 

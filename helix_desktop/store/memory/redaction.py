@@ -79,7 +79,7 @@ class _RedactionPass:
         self.events = [
             (session, index, changed)
             for session in sorted(data.logs, key=str.encode)
-            for index, changed in self._changed_events(data.logs[session])
+            for index, changed in self._changed_events(session)
         ]
 
     def _holds_secret(self, entry: CacheEntry) -> bool:
@@ -104,12 +104,11 @@ class _RedactionPass:
             entry, tool=redact(entry.tool), target=redact(entry.target), first_line=redact(entry.first_line)
         )
 
-    def _changed_events(self, log: list[RecordedEvent]) -> list[tuple[int, RecordedEvent]]:
-        muted: set[int] = set()
+    def _changed_events(self, session: str) -> list[tuple[int, RecordedEvent]]:
+        blank = self._redaction.should_blank
+        muted = {recorded.seq for recorded in self._data.log_of(session) if blank(recorded)}
         changed = []
-        for index, recorded in enumerate(log):
-            if self._redaction.should_blank(recorded):
-                muted.add(recorded.seq)
+        for index, recorded in enumerate(self._data.logs[session]):
             redacted = self._redaction.redact_event(recorded, frozenset(muted))
             if redacted is not recorded:
                 changed.append((index, redacted))

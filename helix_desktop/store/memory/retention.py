@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 import msgspec
 
 from helix_desktop.domain.draft import Draft
-from helix_desktop.domain.events.session import RecordedEvent, digests_in
+from helix_desktop.domain.events.session import RecordedEvent, SubagentStarted, digests_in
+from helix_desktop.domain.store.branch_point import BranchPoint
 from helix_desktop.domain.store.entries import CacheEntry, SessionSummary
 from helix_desktop.domain.store.retention import (
     GRACE_MS,
@@ -36,6 +37,26 @@ class MemoryData:
     summaries: dict[str, SessionSummary] = field(default_factory=dict)
     drafts: dict[str, Draft] = field(default_factory=dict)
     tombstones: dict[str, Tombstone] = field(default_factory=dict)
+    branches: dict[str, BranchPoint] = field(default_factory=dict)
+
+    def last_seq(self, session: str) -> int:
+        """Return the seq of a session's last event; 0 if it has none."""
+        own, point = self.logs.get(session), self.branches.get(session)
+        return own[-1].seq if own else point.seq if point is not None else 0
+
+    def log_of(self, session: str) -> list[RecordedEvent]:
+        """Return a session's full log, a branch's with its parent's part."""
+        own, point = self.logs.get(session, []), self.branches.get(session)
+        return list(own) if point is None else [*self.log_of(point.parent)[: point.seq], *own]
+
+    def holder_of(self, session: str, seq: int) -> str:
+        """Return the session that holds event `seq` of a log itself."""
+        point = self.branches.get(session)
+        return session if point is None or seq > point.seq else self.holder_of(point.parent, seq)
+
+    def shared_end(self, session: str) -> int:
+        """Return the last event of a session that branches begin with; 0: none."""
+        return max((point.seq for point in self.branches.values() if point.parent == session), default=0)
 
 
 class MemoryRetention:
@@ -60,7 +81,7 @@ class MemoryRetention:
         """Return the contents that a session names, each once, in the order of their first event."""
         self._check_open()
         keys.session_bytes(session)
-        log = self._data.logs.get(session, [])
+        log = self._data.log_of(session)
         return list(
             dict.fromkeys(digest for recorded in log for digest in sorted(digests_in(recorded.event)))
         )
@@ -97,7 +118,8 @@ class MemoryRetention:
         """Return the contents of the trash."""
         self._check_open()
         entries = (entry for entry in self._data.entries.values() if entry.trashed)
-        sessions = (summary for summary in self._data.summaries.values() if summary.trashed)
+        summaries = self._data.summaries.values()
+        sessions = (summary for summary in summaries if summary.trashed and not summary.is_removed)
         return TrashContents(
             tuple(sorted(entries, key=lambda entry: (-entry.trashed, entry.digest))),
             tuple(sorted(sessions, key=lambda summary: (-summary.trashed, summary.id))),
@@ -129,7 +151,8 @@ class MemoryRetention:
         trash = await self.trash()
         removed = [summary.id for summary in trash.sessions if summary.trashed < limit]
         for session in removed:
-            self._remove_session(session)
+            if session in self._data.summaries:  # a subagent may have gone with its session
+                self._remove_session(session)
         purged = purgeable_entries(self._entries(), self._data.contents.get, limit)
         for entry in purged:
             del self._data.entries[entry.digest], self._data.contents[entry.digest]
@@ -154,20 +177,44 @@ class MemoryRetention:
         keys.session_bytes(session)
         summaries = self._data.summaries
         children = sorted((name for name in summaries if summaries[name].parent == session), key=str.encode)
+        if trashed_ms and self._data.shared_end(session):
+            children = []  # branches may show them
         family = [name for name in (session, *children) if name in summaries]
-        changed = [name for name in family if bool(summaries[name].trashed) != bool(trashed_ms)]
+        changed = [
+            name
+            for name in family
+            if bool(summaries[name].trashed) != bool(trashed_ms) and not summaries[name].is_removed
+        ]
         for name in changed:
             summaries[name] = msgspec.structs.replace(summaries[name], trashed=trashed_ms)
         return tuple(changed)
 
     def _remove_session(self, session: str) -> None:
-        for recorded in self._data.logs.pop(session, []):
+        """Delete what no branch needs of a session, and what was left of its parent for its sake."""
+        data, end = self._data, self._data.shared_end(session)
+        log = data.logs.pop(session, [])
+        behind = [recorded for recorded in log if recorded.seq > end]
+        for recorded in behind:
             for digest in digests_in(recorded.event):
-                entry = self._data.entries.get(digest)
+                entry = data.entries.get(digest)
                 if entry is not None:
                     self._update_entry(entry, references=entry.references - 1)
-        del self._data.summaries[session]
-        self._data.drafts.pop(session, None)
+        data.drafts.pop(session, None)
+        subagents = {name for name, summary in data.summaries.items() if summary.parent == session}
+        summary = data.summaries.pop(session)
+        if end:
+            data.logs[session] = log[: len(log) - len(behind)]
+            data.summaries[session] = SessionSummary(
+                session, "", 0, 0, events=end, trashed=summary.trashed, is_removed=True
+            )
+            started = (recorded.event for recorded in behind)
+            subagents &= {event.session for event in started if isinstance(event, SubagentStarted)}
+        elif not summary.is_removed:
+            subagents = set()  # those of a session that goes at once have their own place in the trash
+        point = data.branches.pop(session, None) if not end else None
+        parent = data.summaries.get(point.parent) if point is not None else None
+        for name in (*sorted(subagents), *([parent.id] if parent is not None and parent.is_removed else [])):
+            self._remove_session(name)
 
     def _existing(self, digests: Sequence[str]) -> list[CacheEntry]:
         return [

@@ -12,12 +12,14 @@ from helix_desktop.domain.draft import Draft
 from helix_desktop.domain.errors import DigestUnknown
 from helix_desktop.domain.events.session import Attachment, RecordedEvent, digests_in
 from helix_desktop.domain.events.summary import HandoverMade
+from helix_desktop.domain.store.branch_point import BranchPoint, point_in
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import CacheEntry, Content, EntryPage, SessionSummary, StoreTotals
 from helix_desktop.domain.store.retention import must_revive
 from helix_desktop.store.core import keys, store_errors
 from helix_desktop.store.core.commit import (
     Clock,
+    check_branch,
     check_commit,
     check_digest,
     check_sequence,
@@ -50,6 +52,7 @@ class MemoryStore(StoreSearch):
         self._check_against_stored(commit)
         for content in commit.contents:
             await self._store_content(content, at_ms, session)
+        self._begin_branch(commit)
         for recorded in commit.events:
             self._data.logs.setdefault(session, []).append(recorded)
             for digest in digests_in(recorded.event):
@@ -68,12 +71,13 @@ class MemoryStore(StoreSearch):
         """Return a session's full log, in order; empty if there is none."""
         self._check_open()
         keys.session_bytes(session)
-        return list(self._data.logs.get(session, ()))
+        return self._data.log_of(session)
 
     async def sessions(self) -> list[SessionSummary]:
         """Return all sessions except those in the trash, last updated first."""
         self._check_open()
-        listed = (summary for summary in self._data.summaries.values() if not summary.trashed)
+        summaries = self._data.summaries.values()
+        listed = (summary for summary in summaries if not (summary.trashed or summary.is_removed))
         return sorted(listed, key=lambda summary: (-summary.updated, summary.id))
 
     async def get(self, digest: str) -> bytes:
@@ -99,7 +103,8 @@ class MemoryStore(StoreSearch):
         """Return counts and sizes of the store."""
         self._check_open()
         size = sum(len(data) for data in self._data.contents.values())
-        return StoreTotals(len(self._data.entries), size, size, len(self._data.summaries))
+        sessions = sum(not summary.is_removed for summary in self._data.summaries.values())
+        return StoreTotals(len(self._data.entries), size, size, sessions)
 
     async def save_draft(self, session: str, text: str, attachments: Sequence[Attachment] = ()) -> None:
         """Save what was typed and attached but not sent; if both are empty, delete the draft."""
@@ -147,6 +152,17 @@ class MemoryStore(StoreSearch):
         """Close the store: later calls raise StoreClosed. Idempotent."""
         self._closed = True
 
+    def _new_point(self, commit: Commit) -> BranchPoint | None:
+        """Return where the branch begins that a commit makes; None if it makes none."""
+        is_new = not self._data.last_seq(commit.session)
+        return point_in(commit.events[0]) if commit.events and is_new else None
+
+    def _begin_branch(self, commit: Commit) -> None:
+        point = self._new_point(commit)
+        if point is not None:
+            holder = self._data.holder_of(point.parent, point.seq)
+            self._data.branches[commit.session] = BranchPoint(holder, point.seq)
+
     async def _store_content(self, content: Content, at_ms: int, session: str) -> None:
         digest = content.digest
         entry = self._data.entries.get(digest)
@@ -171,7 +187,11 @@ class MemoryStore(StoreSearch):
         def is_stored(digest: str) -> bool:
             return digest in self._data.entries or digest in added or self._is_redacted(digest)
 
-        check_sequence(commit.session, len(self._data.logs.get(commit.session, ())), commit.events)
+        point = self._new_point(commit)
+        if point is not None:
+            check_branch(commit.session, point, self._data.last_seq(point.parent))
+        last_seq = point.seq if point is not None else self._data.last_seq(commit.session)
+        check_sequence(commit.session, last_seq, commit.events)
         for recorded in commit.events:
             for digest in digests_in(recorded.event):
                 check_stored(digest, is_stored(digest), f"event {recorded.seq}")

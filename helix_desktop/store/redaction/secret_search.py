@@ -13,6 +13,7 @@ from helix_desktop.domain.store.retention import ContentReference
 from helix_desktop.store.core import keys
 from helix_desktop.store.core.row_codec import RowDamaged
 from helix_desktop.store.leveldb.access import StoreAccess
+from helix_desktop.store.leveldb.branches import log_parts, read_branches
 from helix_desktop.store.leveldb.contents import ContentStore
 from helix_desktop.store.leveldb.database import ReadView
 from helix_desktop.store.leveldb.rows import ROWS
@@ -142,16 +143,29 @@ def _rewrite_indexes(
     matches.labels = [digest for digest in matches.labels if digest not in matches.rewritten_indexes]
 
 
+def _muted_seqs(view: ReadView, redaction: Redaction) -> dict[str, frozenset[int]]:
+    """Return the events of each session that show redacted outputs, a branch's with those of its parent."""
+    own: dict[str, set[int]] = {}
+    for key, recorded in ROWS.event.scan(view, keys.EVENTS):
+        if redaction.should_blank(recorded):
+            own.setdefault(keys.session_of_event(key), set()).add(recorded.seq)
+    if not own:
+        return {}
+    muted = {session: frozenset(seqs) for session, seqs in own.items()}
+    for branch in read_branches(view):
+        parts = log_parts(view, branch)
+        seqs = ((part, seq) for part in parts for seq in own.get(part.session, ()))
+        muted[branch] = frozenset(seq for part, seq in seqs if part.after < seq <= part.upto)
+    return muted
+
+
 def _search_logs(view: ReadView, redaction: Redaction, matches: SecretMatches) -> None:
-    muted: dict[str, set[int]] = {}
+    matches.muted_seqs = _muted_seqs(view, redaction) if redaction.digests else {}
     for key, recorded in ROWS.event.scan(view, keys.EVENTS):
         session = keys.session_of_event(key)
-        own_seqs = muted.setdefault(session, set())
-        if redaction.should_blank(recorded):
-            own_seqs.add(recorded.seq)
-        if redaction.redact_event(recorded, frozenset(own_seqs)) is not recorded:
+        muted_seqs = matches.muted_seqs.get(session, frozenset())
+        if redaction.redact_event(recorded, muted_seqs) is not recorded:
             matches.events.append(ContentReference(session, recorded.seq))
-    matches.muted_seqs = {session: frozenset(seqs) for session, seqs in muted.items() if seqs}
     for key, summary in ROWS.summary.scan(view, keys.SUMMARIES):
         if redaction.redact_text(summary.title) != summary.title:
             matches.titles.append(key[1:].decode())

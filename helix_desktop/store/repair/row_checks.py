@@ -9,6 +9,7 @@ from helix_desktop.domain.events.session import digests_in
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.store.core import keys
 from helix_desktop.store.core.row_codec import RowDamaged
+from helix_desktop.store.leveldb.branches import holder_of
 from helix_desktop.store.leveldb.database import ReadView
 from helix_desktop.store.leveldb.rows import ROWS
 
@@ -30,7 +31,7 @@ def _check_event(view: ReadView, key: bytes, row: bytes) -> None:
     if recorded.seq != seq:
         raise RowDamaged(f"it holds event {recorded.seq}")
     if seq > 1:
-        _require_row(view, keys.event(session, seq - 1), "the event before it")
+        _require_event(view, session, seq - 1, "the event before it")
     last = ROWS.last_seq.get(view, session) or 0
     if seq > last:
         raise RowDamaged(f"its session's log should end at {last}")
@@ -92,8 +93,8 @@ def _check_back_reference(view: ReadView, key: bytes, row: bytes) -> None:
 def _check_counter(view: ReadView, key: bytes, row: bytes) -> None:
     first = keys.LAST_EVENTS[0]
     if key.startswith(first):
-        last = ROWS.last_seq.decode(key, row)
-        _require_row(view, keys.event(key[len(first) :].decode(), last), f"event {last}, the log's last")
+        last, session = ROWS.last_seq.decode(key, row), key[len(first) :].decode()
+        _require_event(view, session, last, f"event {last}, the log's last")
     elif key == keys.TOTALS:
         ROWS.totals.decode(key, row)
     elif key in (keys.SCHEMA, keys.SEQUENCE):
@@ -104,12 +105,26 @@ def _check_tombstone(view: ReadView, key: bytes, row: bytes) -> None:
     ROWS.tombstone.decode(key, row)
 
 
+def _check_branch(view: ReadView, key: bytes, row: bytes) -> None:
+    point = ROWS.branch.decode(key, row)
+    last = ROWS.last_seq.get(view, keys.session_of(key, keys.BRANCHES)) or 0
+    if not 1 <= point.seq <= last:
+        raise RowDamaged(f"its log should hold event {point.seq} of its parent, and ends at {last}")
+    _require_row(view, keys.event(point.parent, point.seq), f"event {point.seq} of its parent")
+
+
 def _check_summary(view: ReadView, key: bytes, row: bytes) -> None:
     ROWS.summary.decode(key, row)
 
 
 def _check_draft(view: ReadView, key: bytes, row: bytes) -> None:
     ROWS.draft.decode(key, row)
+
+
+def _require_event(view: ReadView, session: str, seq: int, what: str) -> None:
+    """Raise RowDamaged unless an event of a log is there, of a branch perhaps in its parent's rows."""
+    if view.get(keys.event(session, seq)) is None:
+        _require_row(view, keys.event(holder_of(view, session, seq), seq), what)
 
 
 def _require_row(view: ReadView, key: bytes, what: str) -> None:
@@ -126,6 +141,7 @@ _CHECKS: Mapping[bytes, Callable[[ReadView, bytes, bytes], None]] = {
     b"f": _check_tombstone,
     b"h": _check_handover,
     b"m": _check_record,
+    b"p": _check_branch,
     b"r": _check_reference,
     b"s": _check_summary,
     b"t": _check_time_index,

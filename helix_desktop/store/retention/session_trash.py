@@ -1,4 +1,8 @@
-"""Deleted sessions: hidden from the list with their subagents, restored, or deleted for good."""
+"""Deleted sessions: hidden from the list with their subagents, restored, or deleted for good.
+
+Of a session that branches begin with, the part of the log that they need stays, and with it the subagents
+that were started there; it goes with the last of these branches.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +10,11 @@ from collections import Counter
 
 import msgspec
 
+from helix_desktop.domain.events.session import SubagentStarted
 from helix_desktop.domain.store.entries import SessionSummary
 from helix_desktop.store.core import keys
 from helix_desktop.store.core.write_batch import WriteBatch
+from helix_desktop.store.leveldb.branches import shared_end
 from helix_desktop.store.leveldb.database import Database, ReadView
 from helix_desktop.store.leveldb.entry_record import EntryRecord
 from helix_desktop.store.leveldb.rows import ROWS
@@ -18,37 +24,51 @@ def read_trashed(view: ReadView) -> list[SessionSummary]:
     """Return the sessions in the trash, last trashed first. Raise RowDamaged."""
     summaries = [summary for _, summary in ROWS.summary.scan(view, keys.SUMMARIES)]
     return sorted(
-        (summary for summary in summaries if summary.trashed),
+        (summary for summary in summaries if summary.trashed and not summary.is_removed),
         key=lambda summary: (-summary.trashed, summary.id),
     )
 
 
 def stage_trashed(batch: WriteBatch, database: Database, session: str, trashed_ms: int) -> list[str]:
-    """Set since when (0: not) a session and its subagents' are in the trash; return the ids that changed."""
+    """Set since when (0: not) a session and its subagents' are in the trash; return the ids that changed.
+
+    The subagents of a session that branches begin with stay where they are: branches may show them.
+    """
     changed: list[str] = []
-    for summary in _session_and_subagents(batch, database, session):
-        if bool(summary.trashed) != bool(trashed_ms):
+    own = ROWS.summary.get(batch, session)
+    subagents = _subagents(batch, database, session)
+    if trashed_ms and shared_end(batch, database, session):
+        subagents = []
+    for summary in [*([own] if own is not None else []), *subagents]:
+        if bool(summary.trashed) != bool(trashed_ms) and not summary.is_removed:
             ROWS.summary.put(batch, msgspec.structs.replace(summary, trashed=trashed_ms), summary.id)
             changed.append(summary.id)
     return changed
 
 
-def _session_and_subagents(batch: WriteBatch, database: Database, session: str) -> list[SessionSummary]:
+def _subagents(batch: WriteBatch, database: Database, session: str) -> list[SessionSummary]:
     stored = database.read(lambda view: list(ROWS.summary.scan(view, keys.SUMMARIES)))
-    family = [session, *(summary.id for _, summary in stored if summary.parent == session)]
-    current = (ROWS.summary.get(batch, session_id) for session_id in family)
+    current = (ROWS.summary.get(batch, summary.id) for _, summary in stored if summary.parent == session)
     return [summary for summary in current if summary is not None]
 
 
 def stage_session_removal(batch: WriteBatch, database: Database, session: str, before_ms: int) -> bool:
     """Delete a session that was trashed before `before_ms`, at once; return False if it was restored."""
     summary = ROWS.summary.get(batch, session)
-    if summary is None or batch.has_change(keys.last_event(session)):
+    if summary is None or summary.is_removed or batch.has_change(keys.last_event(session)):
         return False
     if not 0 < summary.trashed < before_ms:
         return False
+    _remove(batch, database, summary)
+    return True
+
+
+def _remove(batch: WriteBatch, database: Database, summary: SessionSummary) -> None:
+    """Delete what no branch needs of a session, and what was left of its parent for its sake."""
+    session, end = summary.id, shared_end(batch, database, summary.id)
+    keys_behind, subagents = database.read(lambda view: _rows_behind(view, session, end))
     reference_counts: Counter[str] = Counter()
-    for key in database.read(lambda view: _session_keys(view, session)):
+    for key in keys_behind:
         batch.delete(key)
         if key[:1] == b"R":
             seq, digest = keys.seq_and_digest(key)
@@ -56,15 +76,44 @@ def stage_session_removal(batch: WriteBatch, database: Database, session: str, b
             reference_counts[digest] += 1
     for digest, count in reference_counts.items():
         _remove_references(batch, digest, count)
-    for key in (keys.summary(session), keys.draft(session), keys.last_event(session)):
+    batch.delete(keys.draft(session))
+    if not summary.is_removed:
+        batch.add_totals(sessions=-1)
+    if end:
+        ROWS.last_seq.put(batch, end, session)
+        stub = SessionSummary(session, "", 0, 0, events=end, trashed=summary.trashed, is_removed=True)
+        ROWS.summary.put(batch, stub, session)
+    else:
+        _remove_rest(batch, database, session)
+    for subagent in _subagents(batch, database, session):
+        # Those of a session that goes at once have their own place in the trash.
+        if subagent.id in subagents or (summary.is_removed and not end):
+            _remove(batch, database, subagent)
+
+
+def _remove_rest(batch: WriteBatch, database: Database, session: str) -> None:
+    point = ROWS.branch.get(batch, session)
+    for key in (keys.summary(session), keys.last_event(session), keys.branch(session)):
         batch.delete(key)
-    batch.add_totals(sessions=-1)
-    return True
+    parent = ROWS.summary.get(batch, point.parent) if point is not None else None
+    if parent is not None and parent.is_removed:
+        _remove(batch, database, parent)
 
 
-def _session_keys(view: ReadView, session: str) -> list[bytes]:
-    spans = (keys.events_of(session), keys.handovers_of(session), keys.back_references_of(session))
-    return [key for span in spans for key, _ in view.scan(span)]
+def _rows_behind(view: ReadView, session: str, end: int) -> tuple[list[bytes], set[str]]:
+    """Return the keys of what a session has behind event `end`, and the subagents that were started there."""
+    events = keys.events_behind(session, end)
+    others = (keys.handovers_of(session), keys.back_references_of(session))
+    found = [key for key, _ in view.scan(events)]
+    found += [key for span in others for key, _ in view.scan(span) if _seq_of(key) > end]
+    if not end:
+        return found, set()
+    behind = (recorded.event for _, recorded in ROWS.event.scan(view, events))
+    return found, {event.session for event in behind if isinstance(event, SubagentStarted)}
+
+
+def _seq_of(key: bytes) -> int:
+    return keys.seq_and_digest(key)[0] if key[:1] == b"R" else keys.seq_in(key)
 
 
 def _remove_references(batch: WriteBatch, digest: str, count: int) -> None:

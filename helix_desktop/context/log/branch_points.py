@@ -1,0 +1,135 @@
+"""Where a session can be branched: after the events up to which its log is consistent.
+
+No call is open there, so that the window is valid as it is, and what was recorded at once stays together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.events.rewrite import SweepMade
+from helix_desktop.domain.events.rewrite_kinds import ATTACHED_SWEEP_REASONS
+from helix_desktop.domain.events.session import (
+    AssistantSpoke,
+    Event,
+    RecordedEvent,
+    SessionBranched,
+    SessionRenamed,
+    ToolAnswered,
+    TurnEnded,
+    TurnRetried,
+    UserSpoke,
+)
+from helix_desktop.domain.store.branch_point import BranchPoint
+from helix_desktop.domain.user_text import OptionalText, TextContext
+
+_text = TextContext("Context")
+
+Log = Sequence[RecordedEvent]
+_BEGINNINGS = (
+    SessionBranched,
+    SessionRenamed,
+)  # what a branch records for itself: another one begins before it
+_ENDINGS = (*_BEGINNINGS, TurnEnded, TurnRetried)  # the same for what a turn that is repeated ended with
+
+
+def point_after(log: Log, session: str, seq: int = 0) -> BranchPoint:
+    """Return the point after event `seq` of a session's log (0: its last) and the step that it is part of.
+
+    Raise InvalidInput if there is no such event, or calls of that step still run.
+    """
+    _require_event(log, seq or len(log))
+    return _point(log, session, _turn_end(log, _step_end(log, seq or len(log))), ())
+
+
+def point_before_message(log: Log, session: str, seq: int) -> BranchPoint:
+    """Return the point just before the user's message `seq`. Raise InvalidInput if that is none."""
+    _require_event(log, seq)
+    if seq == 1 or not isinstance(_event(log, seq), UserSpoke):
+        raise _refusal(_text("Event e{event} isn't a message of the user.", event=str(seq)))
+    return _point(log, session, seq - 1, _BEGINNINGS)
+
+
+def point_of_retry(log: Log, session: str, seq: int) -> BranchPoint:
+    """Return the point at which the turn of event `seq` asked the model first, its message included.
+
+    Raise InvalidInput if the event is in no turn.
+    """
+    _require_event(log, seq)
+    message = next((number for number in range(seq, 0, -1) if _begins_turn(_event(log, number))), 0)
+    if not message:
+        raise _refusal(_text("Event e{event} comes before the first message.", event=str(seq)))
+    following = range(message + 1, len(log) + 1)
+    ends = (number for number in following if _ends_question(_event(log, number)))
+    return _point(log, session, next(ends, len(log) + 1) - 1, _ENDINGS)
+
+
+def _begins_turn(event: Event) -> bool:
+    return isinstance(event, UserSpoke) and not event.steered
+
+
+def _ends_question(event: Event) -> bool:
+    return isinstance(event, AssistantSpoke | UserSpoke)
+
+
+def _event(log: Log, seq: int) -> Event:
+    return log[seq - 1].event
+
+
+def _step_end(log: Log, seq: int) -> int:
+    """Return the first event from `seq` on at which no call is open and no rewrite is recorded in part."""
+    start = next((n for n in range(seq, 0, -1) if isinstance(_event(log, n), AssistantSpoke)), 0)
+    open_calls: set[str] = set()
+    for number in range(max(1, start), len(log) + 1):
+        match _event(log, number):
+            case AssistantSpoke(calls=calls):
+                open_calls = {call.id for call in calls}
+            case ToolAnswered(call_id=call_id):
+                open_calls.discard(call_id)
+        if number >= seq and not open_calls and not _is_attached(log, number + 1):
+            return number
+    raise _refusal(
+        _text("The step at event e{event} is still running.", event=str(seq)),
+        _text("Wait until its tools have finished, or stop the turn. Earlier events can be used at once."),
+    )
+
+
+def _is_attached(log: Log, seq: int) -> bool:
+    """Return True if event `seq` is a sweep that holds and falls with the rewrite before it."""
+    event = _event(log, seq) if seq <= len(log) else None
+    return isinstance(event, SweepMade) and event.reason in ATTACHED_SWEEP_REASONS
+
+
+def _turn_end(log: Log, seq: int) -> int:
+    """Return the end of a turn that nothing more was said in after `seq`; else `seq`."""
+    for number in range(seq + 1, len(log) + 1):
+        event = _event(log, number)
+        if isinstance(event, TurnEnded):
+            return number
+        if isinstance(event, UserSpoke | AssistantSpoke | ToolAnswered):
+            break
+    return seq
+
+
+def _point(log: Log, session: str, seq: int, omitted: tuple[type[Event], ...]) -> BranchPoint:
+    """Return the point at `seq`, before events of the `omitted` kinds, in the session that holds it."""
+    while seq > 1 and isinstance(_event(log, seq), (SessionBranched, *omitted)):
+        seq -= 1
+    branched = (recorded.event for recorded in log[seq:] if isinstance(recorded.event, SessionBranched))
+    return BranchPoint(next((event.parent for event in branched), session), seq)
+
+
+def _require_event(log: Log, seq: int) -> None:
+    if not 1 <= seq <= len(log):
+        raise _refusal(
+            _text(
+                "The session has no event e{event}; its last is e{last}.", event=str(seq), last=str(len(log))
+            )
+        )
+
+
+def _refusal(why: OptionalText, fix: OptionalText = "") -> InvalidInput:
+    return InvalidInput(
+        _text("The session can't be branched there."), why, fix or _text("Choose another event.")
+    )

@@ -1,0 +1,210 @@
+"""What a branch is in every store: its parent's log up to a point, by reference, then its own."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from helix_desktop.agent.ports import Store
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.errors import DigestUnknown
+from helix_desktop.domain.events.session import (
+    Event,
+    RecordedEvent,
+    SessionBranched,
+    SubagentStarted,
+    UserSpoke,
+)
+from helix_desktop.domain.redaction.redaction import RedactionRequest
+from helix_desktop.domain.store.commit import Commit
+from helix_desktop.domain.store.entries import SessionSummary
+from helix_desktop.store.leveldb_store import LevelDbStore
+from helix_desktop.store.memory.store import MemoryStore
+from helix_desktop.store.remote.open_store import connect
+from helix_desktop.store.remote.shared_store import SharedStore
+from tests.support.store.builders import (
+    START_MS,
+    WORKSPACE,
+    TickingClock,
+    make_content,
+    make_summary,
+    tool_answer_event,
+    user_message_event,
+)
+
+SHARED, LATER, OWN = b"of the shared part", b"of the parent, later", b"of the branch"
+
+
+@pytest.fixture(params=["leveldb", "memory", "socket"])
+async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
+    opened: Store
+    owner: Store | None = None
+    if request.param == "memory":
+        opened = MemoryStore(TickingClock())
+    elif request.param == "leveldb":
+        opened = await LevelDbStore.open(tmp_path / "store", WORKSPACE, TickingClock())
+    else:
+        owner = await SharedStore.open(tmp_path / "store", WORKSPACE, TickingClock())
+        opened = await connect(tmp_path / "store", WORKSPACE)
+    yield opened
+    if request.param != "socket":  # an owner alone removes secrets, and its check is the same
+        assert (await opened.health.check()).problems == ()
+    await opened.close()
+    if owner is not None:
+        await owner.close()
+
+
+def recorded(seq: int, event: Event) -> RecordedEvent:
+    return RecordedEvent(seq, START_MS + seq, event)
+
+
+async def commit(store: Store, session: str, *events: RecordedEvent, data: bytes = b"") -> None:
+    """Commit events with a summary and perhaps a content."""
+    contents = [make_content(data)] if data else []
+    await store.commit(Commit(session, events, contents, summary=make_summary(session)))
+
+
+async def branch(store: Store, name: str, parent: str, seq: int) -> None:
+    await commit(store, name, recorded(seq + 1, SessionBranched(parent, seq, name)))
+
+
+async def family(store: Store) -> None:
+    """A parent of four events, a branch of its first two with one more, and a branch of that one."""
+    await commit(store, "p", user_message_event(1), tool_answer_event(2, SHARED), data=SHARED)
+    await commit(store, "p", user_message_event(3), tool_answer_event(4, LATER), data=LATER)
+    await branch(store, "b", "p", 2)
+    await commit(store, "b", tool_answer_event(4, OWN), data=OWN)
+    await branch(store, "c", "b", 4)
+    await commit(store, "c", user_message_event(6, "deepest"))
+
+
+async def kinds(store: Store, session: str) -> list[str]:
+    """Return the log as words: what each event says."""
+    log = await store.events(session)
+    assert [entry.seq for entry in log] == list(range(1, len(log) + 1))
+    return [
+        getattr(entry.event, "digest", "")[:4] or getattr(entry.event, "title", "") or "message"
+        for entry in log
+    ]
+
+
+async def test_a_branch_has_its_parents_events_and_then_its_own(store: Store) -> None:
+    await family(store)
+    shared, later, own = (digest_of(data)[:4] for data in (SHARED, LATER, OWN))
+    assert await kinds(store, "p") == ["message", shared, "message", later]
+    assert await kinds(store, "b") == ["message", shared, "b", own]
+    assert await kinds(store, "c") == ["message", shared, "b", own, "c", "message"]
+    assert (await store.events("c"))[:2] == (await store.events("p"))[:2]
+    assert [digest[:4] for digest in await store.retention.session_digests("c")] == [shared, own]
+    assert (await store.entry(digest_of(SHARED))).references == 1  # nothing of the parent is copied
+
+
+async def test_parent_and_branch_go_on_apart(store: Store) -> None:
+    await family(store)
+    await commit(store, "p", user_message_event(5, "only in the parent"))
+    await commit(store, "b", user_message_event(5, "only in the branch"))
+    assert len(await store.events("p")) == len(await store.events("b")) == 5
+    assert len(await store.events("c")) == 6
+
+
+@pytest.mark.parametrize(
+    ("parent", "seq"),
+    [("p", 5), ("nobody", 1), ("new", 1), ("p", 0)],
+    ids=["behind", "unknown", "self", "zero"],
+)
+async def test_a_branch_of_what_is_not_there_is_refused(store: Store, parent: str, seq: int) -> None:
+    await family(store)
+    with pytest.raises(ValueError, match=r"begin with|goes on"):
+        await branch(store, "new", parent, seq)
+    assert await store.events("new") == []
+    assert {summary.id for summary in await store.sessions()} == {"p", "b", "c"}
+
+
+async def test_a_deleted_parent_is_hidden_and_goes_with_its_last_branch(store: Store) -> None:
+    await family(store)
+    whole = {name: await store.events(name) for name in "bc"}
+    await store.retention.trash_session("p")
+    assert {summary.id for summary in await store.sessions()} == {"b", "c"}
+    assert (await store.retention.empty_trash()).sessions == ("p",)
+    assert {name: await store.events(name) for name in "bc"} == whole
+    assert (await store.retention.trash()).sessions == ()
+    assert (await store.totals()).sessions == 2
+    assert len(await store.events("p")) == 2  # up to the point that the branch needs
+    assert (await store.entry(digest_of(LATER))).references == 0
+    assert (await store.entry(digest_of(SHARED))).references == 1
+
+    await store.retention.trash_session("b")
+    await store.retention.empty_trash()
+    assert await store.events("c") == whole["c"]
+    assert (await store.entry(digest_of(OWN))).references == 1
+
+    await store.retention.trash_session("c")
+    assert (await store.retention.empty_trash()).sessions == ("c",)
+    assert [await store.events(name) for name in "pbc"] == [[], [], []]
+    assert [(await store.entry(digest_of(data))).references for data in (SHARED, LATER, OWN)] == [0, 0, 0]
+    assert (await store.totals()).sessions == 0
+
+
+async def test_a_deleted_parent_comes_back_as_it_was(store: Store) -> None:
+    await family(store)
+    before = await store.events("p")
+    await store.retention.trash_session("p")
+    await store.retention.restore_session("p")
+    assert await store.events("p") == before
+    assert {summary.id for summary in await store.sessions()} == {"p", "b", "c"}
+
+
+async def test_subagents_of_the_shared_part_stay_for_the_branch(store: Store) -> None:
+    await commit(store, "p", user_message_event(1), recorded(2, SubagentStarted("c1", "early", "t")))
+    await branch(store, "b", "p", 2)
+    await commit(store, "p", recorded(3, SubagentStarted("c2", "late", "t")))
+    for name in ("early", "late"):
+        summary = SessionSummary(name, name, START_MS, START_MS, parent="p")
+        await store.commit(Commit(name, [user_message_event(1)], summary=summary))
+    await store.retention.trash_session("p")
+    await store.retention.empty_trash()
+    assert len(await store.events("early")) == 1
+    assert await store.events("late") == []
+    await store.retention.trash_session("b")
+    await store.retention.empty_trash()
+    assert [await store.events(name) for name in ("p", "early")] == [[], []]
+    assert (await store.totals()).sessions == 0
+
+
+async def test_cleaning_up_keeps_what_only_the_parents_part_names(store: Store) -> None:
+    await family(store)
+    await store.retention.trash_session("p")
+    await store.retention.empty_trash()
+    await store.retention.collect([digest_of(data) for data in (SHARED, LATER, OWN)], grace_ms=0)
+    await store.retention.empty_trash()
+    assert await store.get(digest_of(SHARED)) == SHARED
+    with pytest.raises(DigestUnknown):
+        await store.get(digest_of(LATER))
+
+
+async def test_a_secret_of_the_shared_part_is_gone_from_every_branch(store: Store) -> None:
+    if not isinstance(store, LevelDbStore | MemoryStore):
+        pytest.skip("an owner alone removes secrets")
+    await commit(store, "p", recorded(1, UserSpoke("the key is hunter22secret", 4)), user_message_event(2))
+    await branch(store, "b", "p", 1)
+    await commit(store, "b", recorded(3, UserSpoke("again: hunter22secret", 4)))
+    await branch(store, "c", "b", 3)
+    matches = await store.redaction.redact(RedactionRequest("hunter22secret"))
+    assert [(event.session, event.seq) for event in matches.events] == [("b", 3), ("p", 1)]
+    for name in "pbc":
+        assert "hunter22" not in repr(await store.events(name))
+
+
+async def test_a_form_of_a_redacted_output_is_gone_from_the_branch(store: Store) -> None:
+    """The branch shows the parent's output in a form of its own."""
+    if not isinstance(store, LevelDbStore | MemoryStore):
+        pytest.skip("an owner alone removes secrets")
+    from helix_desktop.domain.events.rewrite import FormChosen
+
+    await family(store)
+    await commit(store, "c", recorded(7, FormChosen(2, "compact", "what it showed", 3)))
+    await store.redaction.redact(RedactionRequest(digests=(digest_of(SHARED),)))
+    (form,) = (entry.event for entry in await store.events("c") if isinstance(entry.event, FormChosen))
+    assert "what it showed" not in form.text

@@ -1,0 +1,187 @@
+"""Branches of a conversation: to go on from a point, to change a message, to ask again."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from helix_desktop.agent.conversation import Conversation
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.window.window import project
+from helix_desktop.domain.cost import Budget, Spending
+from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.events.session import (
+    AssistantSpoke,
+    MessageQueued,
+    SessionBranched,
+    ToolAnswered,
+    TurnRetried,
+    UserSpoke,
+)
+from helix_desktop.domain.messages import ModelRequest, TextDelta
+from tests.support.agent_rig import AgentRig
+from tests.support.scripted_model import ScriptedModel, replies_in_order, tool_call_reply
+
+LISTING = tool_call_reply(("say", {"text": "a listing", "times": 400}))
+
+
+def raw(request: ModelRequest) -> list[bytes]:
+    """Return the bytes of each message."""
+    return [msgspec.json.encode(message) for message in request.messages]
+
+
+async def two_turns() -> AgentRig:
+    """Run two turns, the first with a call, and name what the second asked for."""
+    rig = AgentRig(ScriptedModel(replies_in_order(LISTING, [TextDelta("One.")], [TextDelta("Two.")])))
+    await rig.begin()
+    await rig.conversation.run("First.")
+    await rig.conversation.run("Second.")
+    return rig
+
+
+def seqs(rig: AgentRig, kind: type) -> list[int]:
+    return [entry.seq for entry in rig.conversation.session.log if isinstance(entry.event, kind)]
+
+
+async def continue_on(rig: AgentRig, conversation: Conversation) -> None:
+    """Let the rig work on another conversation, until that is idle."""
+    rig.switch_to(conversation)
+    await rig.wait_until_idle()
+
+
+async def test_a_branch_has_the_window_of_its_point_and_goes_on_apart() -> None:
+    rig = await two_turns()
+    parent, end = rig.conversation.session, len(rig.conversation.session.log)
+    branch = await rig.workspace.branch_session(parent.id)
+    first = branch.session.log[end].event
+    assert first == SessionBranched(parent.id, end, "First. (2)")
+    await branch.run("Third.")
+    assert raw(rig.model.requests[-1])[: len(raw(rig.model.requests[-2]))] == raw(rig.model.requests[-2])
+    assert len(parent.log) == end
+    listed = {summary.id: summary for summary in await rig.workspace.sessions()}
+    assert (listed[branch.session.id].branch_of, listed[branch.session.id].branch_seq) == (parent.id, end)
+    await continue_on(rig, branch)
+    await rig.assert_consistent()
+
+
+async def test_an_edit_begins_before_the_message_and_its_sibling_too() -> None:
+    """The second edit of a message is a branch of the same session as the first."""
+    rig = await two_turns()
+    parent, message = rig.conversation.session, seqs(rig, UserSpoke)[1]
+    for text in ("Second, but better.", "Second, best of all."):
+        branch = await rig.workspace.branch_for_edit(parent.id, message, text)
+        assert (await rig.store.draft(branch.session.id)).text == text
+        await branch.send(text)
+        await continue_on(rig, branch)
+        *before, changed = raw(rig.model.requests[-1])
+        assert before == raw(rig.model.requests[2])[:-1]
+        assert text.encode() in changed
+        assert branch.session.transcript.branch is not None
+        assert branch.session.transcript.branch.how == "edit"
+        assert branch.session.transcript.branch.parent == rig.workspace.conversations[0].session.id
+        parent, message = branch.session, seqs(rig, UserSpoke)[1]
+    assert [entry.event.text for entry in parent.log if isinstance(entry.event, UserSpoke)][1] == text
+
+
+async def test_the_edited_first_message_titles_the_branch() -> None:
+    rig = await two_turns()
+    branch = await rig.workspace.branch_for_edit(
+        rig.conversation.session.id, seqs(rig, UserSpoke)[0], "Other."
+    )
+    await branch.send("Other.")
+    await continue_on(rig, branch)
+    assert branch.session.transcript.title == "Other."
+    assert rig.workspace.conversations[0].session.transcript.title == "First."
+
+
+@pytest.mark.parametrize("of", [UserSpoke, ToolAnswered, AssistantSpoke])
+async def test_a_retry_sends_the_parents_request_again(of: type) -> None:
+    """Byte for byte, whichever event of the turn was pointed at, and again from the retry itself."""
+    rig = await two_turns()
+    parent, seq = rig.conversation.session, seqs(rig, of)[0]
+    for _ in range(2):
+        branch = await rig.workspace.branch_for_retry(rig.conversation.session.id, seq)
+        assert branch.session.transcript.unfinished_end_seq
+        await branch.retry()
+        await continue_on(rig, branch)
+        assert raw(rig.model.requests[-1]) == raw(rig.model.requests[0])
+        assert len(rig.events(UserSpoke)) == len(rig.events(TurnRetried)) == 1
+        await rig.assert_consistent()
+        assert branch.session.transcript.branch is not None
+        assert branch.session.transcript.branch.parent == parent.id
+        seq = seqs(rig, AssistantSpoke)[-1]
+
+
+async def test_bill_and_queue_of_the_parent_stay_there() -> None:
+    rig = await two_turns()
+    parent = rig.conversation
+    await parent.budget.set_limit(Budget(10**6))
+    await parent.session.record(MessageQueued("later"))
+    branch = await rig.workspace.branch_session(parent.session.id)
+    state = branch.session.transcript
+    assert state.spending == Spending()
+    assert state.inherited_spending == parent.session.transcript.spending != Spending()
+    assert branch.budget.limit == Budget(10**6)
+    assert not state.queued_messages
+    assert parent.session.transcript.queued_messages
+
+
+async def test_a_step_that_runs_cannot_be_branched_and_earlier_ones_can() -> None:
+    rig = AgentRig(ScriptedModel(replies_in_order([TextDelta("One.")], tool_call_reply(("wait", {})))))
+    await rig.begin()
+    await rig.conversation.run("First.")
+    await rig.conversation.send("Second.")
+    await rig.tools.started.wait()
+    parent = rig.conversation.session
+    with pytest.raises(InvalidInput, match="still running"):
+        await rig.workspace.branch_session(parent.id)
+    branch = await rig.workspace.branch_session(parent.id, seqs(rig, AssistantSpoke)[0])
+    assert not branch.session.transcript.open_calls
+    assert not branch.is_running
+    edited = await rig.workspace.branch_for_edit(parent.id, seqs(rig, UserSpoke)[1])
+    assert (await rig.store.draft(edited.session.id)).text == "Second."
+    rig.tools.gate.set()
+    await rig.wait_until_idle()
+    await rig.assert_consistent()
+
+
+@pytest.mark.parametrize("seq", [-1, 10**6])
+async def test_what_is_no_point_is_refused(seq: int) -> None:
+    rig = await two_turns()
+    session, before = rig.conversation.session, await rig.store.sessions()
+    for attempt in (
+        rig.workspace.branch_session,
+        rig.workspace.branch_for_retry,
+        rig.workspace.branch_for_edit,
+    ):
+        with pytest.raises(InvalidInput):
+            await attempt(session.id, seq)
+    with pytest.raises(InvalidInput, match="isn't a message"):
+        await rig.workspace.branch_for_edit(session.id, 1)
+    with pytest.raises(InvalidInput, match="before the first message"):
+        await rig.workspace.branch_for_retry(session.id, 1)
+    with pytest.raises(InvalidInput, match="empty"):
+        await rig.workspace.branch_session("nothing")
+    assert await rig.store.sessions() == before
+
+
+async def test_a_rewrite_of_the_parent_is_undone_in_the_branch_alone() -> None:
+    rig = await two_turns()
+    parent = rig.conversation
+    await parent.window.choose_form(seqs(rig, ToolAnswered)[0], "preview")
+    swept = parent.session.transcript.last_rewrite_seq
+    assert swept
+    branch = await rig.workspace.branch_session(parent.session.id)
+    assert branch.session.transcript.can_undo(swept)
+    await branch.window.undo(swept)
+    policy, frame, _ = rig.workspace.models.shared()
+    whole = Transcript(parent.session.log[: swept - 1])
+    assert raw(project(branch.session.transcript, policy, frame).request) == raw(
+        project(whole, policy, frame).request
+    )
+    assert parent.session.transcript.can_undo(swept)
+    reopened = rig.create_workspace(rig.store, PROFILES["balanced"])
+    again = await reopened.open_session(branch.session.id)
+    assert again.session.log == branch.session.log
+    assert not again.session.transcript.can_undo(swept)
