@@ -169,6 +169,9 @@ class Session:
                 title=corrected.title or summary.title,
                 created=self.transcript.created_at_ms or summary.created,
                 parent=corrected.parent or summary.parent,
+                branch_of=corrected.branch_of or summary.branch_of,
+                branch_seq=corrected.branch_seq or summary.branch_seq,
+                branch_how=corrected.branch_how or summary.branch_how,
             )
             if replace(corrected, **figures) != replace(summary, **figures):
                 await self._store.commit(Commit(self.id, summary=corrected))

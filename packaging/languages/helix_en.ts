@@ -12918,6 +12918,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/store/archive/reader.py" />
+            <source>The beginning of its session {number} is missing.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/store/archive/reader.py" />
             <source>The bytes of its output {digest} don't match.</source>
             <translation type="unfinished" />
         </message>

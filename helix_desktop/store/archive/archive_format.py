@@ -3,8 +3,8 @@
     manifest.json              format, workspace, counts
     contents/DIGEST.json       metadata of a content           \\ by digest,
     contents/DIGEST            its bytes                        / each once
-    sessions/N/session.json    its id, summary and draft       \\ N counts
-    sessions/N/events-K.jsonl  its log, in parts                / from 1
+    sessions/N/session.json    its id, summary and draft       \\ N counts from 1,
+    sessions/N/events-K.jsonl  its log, in parts                / parents before branches
     end.json                   the actual totals
 
 A tar and not a zip: it is written and read in one pass with the same little memory, however many contents
@@ -23,6 +23,7 @@ import msgspec
 from helix_desktop.domain.errors import ArchiveWriteFailed, InvalidArchive
 from helix_desktop.domain.events.session import Attachment
 from helix_desktop.domain.store.archive_report import SUFFIX
+from helix_desktop.domain.store.branch_point import BranchPoint
 from helix_desktop.domain.store.entries import SessionSummary
 from helix_desktop.domain.user_text import TextContext, UserText
 
@@ -53,13 +54,14 @@ class ArchiveManifest(msgspec.Struct, frozen=True):
 
 
 class SessionHeader(msgspec.Struct, frozen=True):
-    """A session without its log."""
+    """A session without its log; of a branch the log here is its own part, behind `branch`."""
 
     id: str
     events: _NonNegative
     summary: SessionSummary | None = None
     draft: str = ""
     attachments: tuple[Attachment, ...] = ()
+    branch: BranchPoint | None = None
 
 
 def file_name(name: str, stamp: str = "") -> str:

@@ -10,7 +10,7 @@ import asyncio
 import hashlib
 import shutil
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -18,9 +18,10 @@ import msgspec
 
 from helix_desktop.domain.draft import Draft
 from helix_desktop.domain.errors import HelixError, InvalidArchive
-from helix_desktop.domain.events.session import RecordedEvent
+from helix_desktop.domain.events.session import RecordedEvent, SessionBranched
 from helix_desktop.domain.progress import OnProgress
 from helix_desktop.domain.store.archive_report import ArchiveTotals, ImportResult
+from helix_desktop.domain.store.branch_point import BranchPoint
 from helix_desktop.domain.store.entries import Content, SessionSummary
 from helix_desktop.domain.user_text import ByteSize, TextContext, join_sentences, system_reason
 from helix_desktop.store.archive.archive_format import ArchiveManifest
@@ -31,10 +32,9 @@ from helix_desktop.store.archive.reader import (
     check_archive,
     read_archive,
 )
-from helix_desktop.store.core import keys
 from helix_desktop.store.core.row_codec import RowDamaged
 from helix_desktop.store.core.write_batch import WriteBatch
-from helix_desktop.store.leveldb.commit_rows import stage_events, stage_summary
+from helix_desktop.store.leveldb.commit_rows import stage_branch, stage_events, stage_summary
 from helix_desktop.store.leveldb.contents import ContentStore
 from helix_desktop.store.leveldb.entry_record import EntryRecord
 from helix_desktop.store.leveldb.rows import ROWS
@@ -87,6 +87,7 @@ class _Importer:
         self._missing = frozenset(totals.missing)
         self._result = ImportResult("", missing=totals.missing)
         self._group: list[ArchivedContent] = []
+        self._session_ids: dict[str, str] = {}  # under which sessions of the archive are stored here
         self._bytes = 0
 
     async def run(self, path: Path, stop: threading.Event, on_progress: OnProgress) -> ImportResult:
@@ -138,17 +139,23 @@ class _Importer:
         )
 
     async def _import_session(self, archived: ArchivedSession) -> None:
-        """Import one session as new, longer, unchanged, or diverged."""
+        """Import one session as new, longer, unchanged, or diverged; a branch behind its parent here."""
+        archived = _with_parent(archived, self._session_ids)
+        point = archived.header.branch
+        shared = (await self._store.events(point.parent))[: point.seq] if point is not None else []
+        events = [*shared, *archived.events]
         stored = await self._store.events(archived.header.id)
-        session, outcome = archived.header.id, _outcome_of(stored, archived.events)
+        session, outcome = archived.header.id, _outcome_of(stored, events)
         if outcome == "apart":
             session = _diverged_id(archived)
             stored = await self._store.events(session)
-            outcome = "unchanged" if stored == archived.events else "apart"
-        if outcome in ("extended", "apart") and not self._is_writable(session):
+            outcome = "unchanged" if stored == events else "apart"
+        self._session_ids[archived.header.id] = session
+        is_parent_short = point is not None and len(shared) < point.seq
+        if is_parent_short or (outcome in ("extended", "apart") and not self._is_writable(session)):
             outcome = "busy"
         if outcome != "busy":
-            await self._write_session(session, archived, len(stored))
+            await self._write_session(session, archived, max(0, len(stored) - len(shared)))
         session_ids: tuple[str, ...] = (*getattr(self._result, outcome), session)
         self._result = msgspec.structs.replace(self._result, **{outcome: session_ids})
 
@@ -156,22 +163,34 @@ class _Importer:
         summary = archived.header.summary
         if summary is not None:
             summary = msgspec.structs.replace(summary, id=session)
+        point = archived.header.branch
         *leading, last = [*_groups(archived.events[stored_count:])] or [[]]
         for group in leading:
-            await self._append_events(session, group, None)
-        await self._append_events(session, last, summary)
+            await self._append_events(session, group, None, point)
+        await self._append_events(session, last, summary, point)
         draft = Draft(archived.header.draft, archived.header.attachments)
         if draft and not await self._store.draft(session):
             await self._store.save_draft(session, draft.text, draft.attachments)
 
     async def _append_events(
-        self, session: str, events: list[RecordedEvent], summary: SessionSummary | None
+        self,
+        session: str,
+        events: list[RecordedEvent],
+        summary: SessionSummary | None,
+        point: BranchPoint | None,
     ) -> None:
         """Append events; the summary comes with the last ones, so that an interrupted import can continue."""
 
         def stage(batch: WriteBatch, _: ContentStore) -> None:
+            if point is not None and ROWS.last_seq.get(batch, session) is None:
+                stage_branch(batch, session, point)
             stage_events(batch, session, events, self._missing)
-            if summary is not None and (events or batch.get(keys.summary(session)) is None):
+            stored = ROWS.summary.get(batch, session)
+            if summary is not None and summary.is_removed and stored is not None:
+                stage_summary(
+                    batch, msgspec.structs.replace(stored, events=ROWS.last_seq.get(batch, session) or 0)
+                )
+            elif summary is not None and (events or stored is None):
                 stage_summary(batch, summary)
 
         await self._store.bulk_access.write(stage, _GROUP_BYTES)
@@ -186,9 +205,33 @@ def _outcome_of(stored: Sequence[RecordedEvent], archived: Sequence[RecordedEven
     return "extended" if len(archived) > len(stored) else "unchanged"
 
 
+def _with_parent(archived: ArchivedSession, session_ids: Mapping[str, str]) -> ArchivedSession:
+    """Return a session of an archive that names its parent, if it is a branch, as that is stored here."""
+    point, summary = archived.header.branch, archived.header.summary
+    if point is None:
+        return archived
+
+    def stored_id(session: str) -> str:
+        return session_ids.get(session, session)
+
+    def renamed(recorded: RecordedEvent) -> RecordedEvent:
+        if not isinstance(recorded.event, SessionBranched):
+            return recorded
+        event = msgspec.structs.replace(recorded.event, parent=stored_id(recorded.event.parent))
+        return msgspec.structs.replace(recorded, event=event)
+
+    if summary is not None:
+        summary = msgspec.structs.replace(summary, branch_of=stored_id(summary.branch_of))
+    point = BranchPoint(stored_id(point.parent), point.seq)
+    header = msgspec.structs.replace(archived.header, branch=point, summary=summary)
+    return ArchivedSession(header, [renamed(recorded) for recorded in archived.events])
+
+
 def _diverged_id(archived: ArchivedSession) -> str:
     """Return an id for a diverged session: the same for the same log."""
     hasher = hashlib.sha256(archived.header.id.encode())
+    if archived.header.branch is not None:
+        hasher.update(msgspec.json.encode(archived.header.branch))
     for recorded in archived.events:
         hasher.update(msgspec.json.encode(recorded))
     return hasher.hexdigest()[:32]

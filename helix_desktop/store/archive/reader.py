@@ -61,7 +61,7 @@ class ArchivedContent(msgspec.Struct, frozen=True):
 
 
 class ArchivedSession(msgspec.Struct, frozen=True):
-    """A session with its full log."""
+    """A session with its log, a branch with its own part of it."""
 
     header: SessionHeader
     events: list[RecordedEvent]
@@ -117,6 +117,7 @@ def _read_parts(tar: TarStreamReader) -> Iterator[ArchivePart]:
     last_digest = ""
     stored_digests: set[bytes] = set()
     missing: set[str] = set()
+    last_seqs: dict[str, int] = {}
     while tar.next_name().startswith("contents/"):
         content = _read_content(tar, last_digest)
         last_digest = content.digest
@@ -125,7 +126,7 @@ def _read_parts(tar: TarStreamReader) -> Iterator[ArchivePart]:
         yield content
     while tar.next_name().startswith("sessions/"):
         sessions += 1
-        log = _read_session(tar, sessions)
+        log = _read_session(tar, sessions, last_seqs)
         events += len(log.events)
         names = {digest for recorded in log.events for digest in digests_in(recorded.event)}
         missing |= {
@@ -173,7 +174,8 @@ def _read_content(tar: TarStreamReader, previous_digest: str) -> ArchivedContent
     return ArchivedContent(digest, record, data)
 
 
-def _read_session(tar: TarStreamReader, number: int) -> ArchivedSession:
+def _read_session(tar: TarStreamReader, number: int, last_seqs: dict[str, int]) -> ArchivedSession:
+    """Read session `number`; `last_seqs` are the last events of those before it, and gets its own."""
     folder = f"sessions/{number}"
     header = _read_note(tar, f"{folder}/session.json", SessionHeader)
     try:
@@ -197,7 +199,11 @@ def _read_session(tar: TarStreamReader, number: int) -> ArchivedSession:
             raise invalid_archive(text("Its session {number} is too long.", number=number))
         if not data:
             raise invalid_archive(text("Its session {number} has too few events.", number=number))
-    if [recorded.seq for recorded in events] != list(range(1, header.events + 1)):
+    shared = header.branch.seq if header.branch is not None else 0
+    if header.branch is not None and not 1 <= shared <= last_seqs.get(header.branch.parent, 0):
+        raise invalid_archive(text("The beginning of its session {number} is missing.", number=number))
+    last_seqs[header.id] = shared + header.events
+    if [recorded.seq for recorded in events] != list(range(shared + 1, last_seqs[header.id] + 1)):
         raise invalid_archive(text("The events of its session {number} are out of order.", number=number))
     if not _are_valid_times(*(recorded.at for recorded in events)):
         raise invalid_archive(text("An event of its session {number} has an invalid time.", number=number))

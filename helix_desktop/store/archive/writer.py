@@ -34,6 +34,7 @@ from helix_desktop.store.archive.reader import Stopped, check_archive
 from helix_desktop.store.archive.tar_stream import TarStreamWriter
 from helix_desktop.store.core import keys
 from helix_desktop.store.core.row_codec import RowDamaged
+from helix_desktop.store.leveldb.branches import log_parts
 from helix_desktop.store.leveldb.counters import read_totals
 from helix_desktop.store.leveldb.event_log import read_events
 from helix_desktop.store.leveldb.rows import ROWS
@@ -119,10 +120,17 @@ class _ArchiveWriter:
         return (keys.digest_in(key) for key, _ in self._view.scan(keys.RECORDS))
 
     def _session_ids(self) -> Iterator[str]:
-        """Yield every session that has a log, a summary or a draft, each once."""
+        """Yield every session that has a log, a summary or a draft, each once, parents before branches."""
         spans = (keys.LAST_EVENTS, keys.SUMMARIES, keys.DRAFTS)
         names = {keys.session_of(key, span) for span in spans for key, _ in self._view.scan(span)}
-        return iter(sorted(names))
+        return iter(sorted(names, key=lambda name: (self._depth(name), name)))
+
+    def _depth(self, session: str) -> int:
+        """Return how many sessions a log begins with; 0 also for one that cannot be read."""
+        try:
+            return len(log_parts(self._view, session)) - 1
+        except RowDamaged:
+            return 0
 
     def _write_content(self, digest: str) -> None:
         try:
@@ -140,8 +148,9 @@ class _ArchiveWriter:
 
     def _write_session(self, session: str) -> None:
         try:
-            events = read_events(self._view, session)
-            note = SessionHeader(session, len(events), *self._summary_and_draft(session))
+            point = ROWS.branch.get(self._view, session)
+            events = read_events(self._view, session)[point.seq if point is not None else 0 :]
+            note = SessionHeader(session, len(events), *self._summary_and_draft(session), point)
         except RowDamaged:
             self._left_out.append(session)
             return

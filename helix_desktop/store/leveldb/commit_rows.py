@@ -44,10 +44,10 @@ def stage_events(
     """
     if not events:
         return
-    last_seq = ROWS.last_seq.get(batch, session)
-    if last_seq is None:
-        last_seq = _stage_branch(batch, session, events[0])
-    check_sequence(session, last_seq, events)
+    point = point_in(events[0])
+    if point is not None and ROWS.last_seq.get(batch, session) is None:
+        stage_branch(batch, session, point)
+    check_sequence(session, ROWS.last_seq.get(batch, session) or 0, events)
     for recorded in events:
         ROWS.event.put(batch, recorded, session, recorded.seq)
         if isinstance(recorded.event, HandoverMade):
@@ -57,18 +57,12 @@ def stage_events(
     ROWS.last_seq.put(batch, events[-1].seq, session)
 
 
-def _stage_branch(batch: WriteBatch, session: str, first: RecordedEvent) -> int:
-    """Put the row of a new branch, if `first` begins one; return the last event that it shares, 0 for none.
-
-    Raise ValueError if its parent does not reach that far.
-    """
-    point = point_in(first)
-    if point is None:
-        return 0
+def stage_branch(batch: WriteBatch, session: str, point: BranchPoint) -> None:
+    """Let a new session begin with a part of another log. Raise ValueError if that does not reach so far."""
     check_branch(session, point, ROWS.last_seq.get(batch, point.parent) or 0)
     holder = holder_of(batch, point.parent, point.seq)
     ROWS.branch.put(batch, BranchPoint(holder, point.seq), session)
-    return point.seq
+    ROWS.last_seq.put(batch, point.seq, session)
 
 
 def stage_summary(batch: WriteBatch, summary: SessionSummary) -> None:

@@ -1,22 +1,30 @@
 """Rebuild the logs of sessions: each is cut where it has a gap, references are rebuilt.
 
-Events after a gap are saved as lines of JSON: a conversation with a gap would be a different one.
+A branch whose parent's log is cut before its point ends there too. Events after a gap are saved as lines of
+JSON: a conversation with a gap would be a different one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from itertools import groupby
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain, groupby
 from pathlib import Path
 from urllib.parse import quote
 
 import msgspec
 
-from helix_desktop.domain.events.session import RecordedEvent, SessionStarted, digests_in
+from helix_desktop.domain.events.session import (
+    RecordedEvent,
+    SessionBranched,
+    SessionStarted,
+    digests_in,
+)
 from helix_desktop.domain.events.summary import HandoverMade
+from helix_desktop.domain.store.branch_point import BranchPoint, point_in
 from helix_desktop.domain.store.entries import SessionSummary
 from helix_desktop.domain.store.repair_report import TruncatedSession
 from helix_desktop.store.core import keys
+from helix_desktop.store.leveldb.branches import read_branches
 from helix_desktop.store.leveldb.database import ReadView
 from helix_desktop.store.leveldb.rows import ROWS, put_reference
 from helix_desktop.store.repair.bulk_writer import BulkWriter
@@ -25,7 +33,7 @@ _MAX_NAME_CHARS = 100  # characters of a session's id in a file name
 
 
 class LogRebuilder:
-    """Rebuild the logs of a database that holds intact events and summaries, and nothing derived."""
+    """Rebuild the logs of a database that holds intact events, branches, summaries, and nothing derived."""
 
     def __init__(
         self, bulk_writer: BulkWriter, salvage_folder: Path, known_last_seqs: Mapping[str, int]
@@ -33,59 +41,92 @@ class LogRebuilder:
         """`known_last_seqs`: the seq that each session's log is known to have reached."""
         self._bulk_writer, self._salvage_folder = bulk_writer, salvage_folder
         self._known_last_seqs = dict(known_last_seqs)
+        self._summaries: dict[str, SessionSummary] = {}
+        self._branches: dict[str, BranchPoint] = {}
+        self._last_seqs: dict[str, int] = {}  # of the logs that are rebuilt
         self.truncated: list[TruncatedSession] = []
         self.sessions = self.events = 0
 
     def run(self, view: ReadView) -> None:
         """Rebuild every log. Raise StoreWriteFailed, OSError."""
-        summaries = {summary.id: summary for _, summary in ROWS.summary.scan(view, keys.SUMMARIES)}
-        rows = view.scan(keys.EVENTS)
-        for session, log in groupby(rows, key=lambda row: keys.session_and_seq(row[0])[0]):
-            self._rebuild(session, summaries.pop(session, None), log)
-        for session, summary in summaries.items():
-            self._rebuild(session, summary, ())
-        for session in sorted(self._known_last_seqs):
-            self._rebuild(session, None, ())
+        self._summaries = {summary.id: summary for _, summary in ROWS.summary.scan(view, keys.SUMMARIES)}
+        self._branches = read_branches(view)
+        for session, rows in groupby(view.scan(keys.EVENTS), key=lambda row: keys.session_of_event(row[0])):
+            if session not in self._branches:
+                self._rebuild_or_defer(session, (ROWS.event.decode(*row) for row in rows))
+        for session in self._in_order_of_depth():
+            self._rebuild(
+                session, (recorded for _, recorded in ROWS.event.scan(view, keys.events_of(session)))
+            )
+        for session in sorted({*self._summaries, *self._known_last_seqs} - self._last_seqs.keys()):
+            self._rebuild(session, ())
 
-    def _rebuild(
-        self, session: str, summary: SessionSummary | None, log: Iterable[tuple[bytes, bytes]]
-    ) -> None:
-        last_kept: RecordedEvent | None = None
+    def _rebuild_or_defer(self, session: str, log: Iterator[RecordedEvent]) -> None:
+        """Rebuild a log, but that of a branch whose row is lost later: its first event tells its point."""
+        first = next(log)
+        point = point_in(first)
+        if point is None:
+            self._rebuild(session, chain((first,), log))
+        else:
+            self._branches[session] = point
+
+    def _in_order_of_depth(self) -> Iterator[str]:
+        """Yield every branch, each after its parent."""
+        deferred = sorted(self._branches)
+        while deferred:
+            ready = [name for name in deferred if self._branches[name].parent not in deferred]
+            deferred = [name for name in deferred if name not in ready]
+            yield from ready or [deferred.pop()]
+
+    def _shared_end(self, session: str) -> int:
+        """Put the row of a branch as far as its parent's log still goes; return its last shared event."""
+        point = self._branches.get(session)
+        if point is None:
+            return 0
+        seq, parent = min(point.seq, self._last_seqs.get(point.parent, 0)), point.parent
+        while parent in self._branches and seq <= self._branches[parent].seq:
+            parent = self._branches[parent].parent
+        self._branches[session] = BranchPoint(parent, seq)
+        if seq:
+            ROWS.branch.put(self._bulk_writer, self._branches[session], session)
+        else:
+            self._bulk_writer.delete(keys.branch(session))
+        return seq
+
+    def _rebuild(self, session: str, log: Iterable[RecordedEvent]) -> None:
+        summary = self._summaries.get(session)
+        count, last_kept = self._shared_end(session), None
         detached: list[RecordedEvent] = []
-        title, parent, created = "", "", 0
-        for key, row in log:
-            recorded = ROWS.event.decode(key, row)
-            if detached or recorded.seq != (last_kept.seq if last_kept else 0) + 1:
+        rebuilt = SessionSummary(session, "", 0, 0)
+        for recorded in log:
+            if detached or recorded.seq != count + 1:
                 detached.append(recorded)
-                self._bulk_writer.delete(key)
+                self._bulk_writer.delete(keys.event(session, recorded.seq))
                 continue
-            last_kept = recorded
-            created = created or recorded.at
-            title = getattr(recorded.event, "title", title)
-            parent = recorded.event.parent if isinstance(recorded.event, SessionStarted) else parent
+            count, last_kept = recorded.seq, recorded
+            if summary is None:
+                rebuilt = _with_event(rebuilt, recorded)
             self._write_references(session, recorded)
-        count = last_kept.seq if last_kept else 0
+            self.events += 1
         last = max([count, *(recorded.seq for recorded in detached), summary.events if summary else 0])
         last = max(last, self._known_last_seqs.pop(session, 0))
+        self._last_seqs[session] = count
+        if count:
+            ROWS.last_seq.put(self._bulk_writer, count, session)
         if last_kept is not None:
-            ROWS.last_seq.put(self._bulk_writer, last_kept.seq, session)
-            rebuilt = SessionSummary(
-                session, title, created, last_kept.at, parent=parent, events=last_kept.seq
-            )
             summary = summary or rebuilt
         if last > count:
-            session_title = summary.title if summary else title
+            session_title = summary.title if summary else rebuilt.title
             self.truncated.append(
                 TruncatedSession(session, session_title, count, len(detached), last - count - len(detached))
             )
             self._save_detached(session, detached)
         if summary is not None:
             self._write_summary(msgspec.structs.replace(summary, events=count) if last > count else summary)
-        self.events += count
 
     def _write_summary(self, summary: SessionSummary) -> None:
         ROWS.summary.put(self._bulk_writer, summary, summary.id)
-        self.sessions += 1
+        self.sessions += not summary.is_removed
 
     def _write_references(self, session: str, recorded: RecordedEvent) -> None:
         if isinstance(recorded.event, HandoverMade):
@@ -98,3 +139,19 @@ class LogRebuilder:
             path = self._salvage_folder / f"session-{quote(session, safe='')[:_MAX_NAME_CHARS]}.jsonl"
             with path.open("ab") as file:
                 file.writelines(msgspec.json.encode(recorded) + b"\n" for recorded in events)
+
+
+def _with_event(summary: SessionSummary, recorded: RecordedEvent) -> SessionSummary:
+    """Return a summary that was lost, with what one more event of its log says."""
+    event = recorded.event
+    changes: dict[str, str | int] = {
+        "created": summary.created or recorded.at,
+        "updated": recorded.at,
+        "title": getattr(event, "title", summary.title),
+        "events": recorded.seq,
+    }
+    if isinstance(event, SessionStarted):
+        changes["parent"] = event.parent
+    elif isinstance(event, SessionBranched):
+        changes |= {"branch_of": event.parent, "branch_seq": event.seq, "branch_how": event.how}
+    return msgspec.structs.replace(summary, **changes)

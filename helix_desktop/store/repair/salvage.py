@@ -36,6 +36,7 @@ _KINDS: Mapping[bytes, RowKind[..., Any]] = {
     b"e": ROWS.event,
     b"f": ROWS.tombstone,
     b"m": ROWS.record,
+    b"p": ROWS.branch,
     b"s": ROWS.summary,
 }
 _SINGLE_ROWS: Mapping[bytes, RowKind[[], Any]] = {

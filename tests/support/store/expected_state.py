@@ -8,7 +8,7 @@ from pathlib import Path
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ContentDamaged, DigestUnknown, StoreDamaged
-from helix_desktop.domain.events.session import RecordedEvent
+from helix_desktop.domain.events.session import RecordedEvent, SessionBranched
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.repair_report import RepairReport
 from helix_desktop.store.leveldb_store import LevelDbStore
@@ -34,16 +34,23 @@ class ExpectedState:
     events: dict[str, list[RecordedEvent]] = field(default_factory=dict)
     drafts: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def event_count(self) -> int:
+        """The number of stored events: a branch has those of its parent without storing them."""
+        return len({id(recorded) for log in self.events.values() for recorded in log})
+
 
 async def write_commits(
     folder: Path, expected: ExpectedState, commits: int, seed: int = 1, close: bool = True
 ) -> LevelDbStore:
-    """Commit to three sessions and record the data; close the store unless not `clean`."""
+    """Commit to three sessions and a branch, and record the data; close the store unless not `clean`."""
     rnd = random.Random(seed)
     store = await LevelDbStore.open(folder, WORKSPACE, TickingClock())
     for _ in range(commits):
-        session = rnd.choice(["one", "two", "a/b"])
+        session = rnd.choice(["one", "two", "a/b", "branch"])
         log = expected.events.setdefault(session, [])
+        if session == "branch" and not log:
+            log += await _branch(store, expected.events.get("one", []))
         seq = len(log) + 1
         data = rnd.randbytes(rnd.choice([0, 40, 300, 5000])) if rnd.random() < 0.95 else _large_content(rnd)
         event = rnd.choice(
@@ -58,6 +65,16 @@ async def write_commits(
     if close:
         await store.close()
     return store
+
+
+async def _branch(store: LevelDbStore, log: list[RecordedEvent]) -> list[RecordedEvent]:
+    """Branch the session "one" in the middle of its log; return the branch's log, empty without one."""
+    seq = (len(log) + 1) // 2
+    if not seq:
+        return []
+    first = RecordedEvent(seq + 1, log[seq - 1].at, SessionBranched("one", seq, "title of branch"))
+    await store.commit(Commit("branch", [first], summary=make_summary("branch", seq, "title of branch")))
+    return [*log[:seq], first]
 
 
 def _large_content(rng: random.Random) -> bytes:
