@@ -6,7 +6,9 @@ import argparse
 import asyncio
 from urllib.parse import urlsplit
 
+from helix_desktop.agent.cached_content import ContentAccess
 from helix_desktop.agent.conversation import Conversation
+from helix_desktop.agent.intake.mentioned_files import attach_mentioned_files
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.ports import Model
 from helix_desktop.app.exit_codes import FAILED
@@ -54,7 +56,7 @@ def run_turn(args: argparse.Namespace) -> int:
             _warn_model_change(conversation)
             await _apply_budget(conversation, args)
             await conversation.set_mode(args.mode or conversation.mode)
-            return await _turn(conversation, message, printer)
+            return await _turn(workspace.contents, conversation, message, printer)
         except asyncio.CancelledError:
             if printer.output_error is not None:
                 raise printer.output_error from None
@@ -107,9 +109,13 @@ async def _expand_message(
 
 
 async def _turn(
-    conversation: Conversation, message: tuple[str, PromptSource | None], printer: TurnPrinter
+    contents: ContentAccess,
+    conversation: Conversation,
+    message: tuple[str, PromptSource | None],
+    printer: TurnPrinter,
 ) -> int:
-    ended = await conversation.run(message[0], prompt=message[1])
+    attachments = await attach_mentioned_files(contents.attach_file, conversation.session.id, message[0], ())
+    ended = await conversation.run(message[0], attachments, prompt=message[1])
     await conversation.wait_for_background_work()
     printer.print_end(ended)
     return 0 if ended.how == "done" and not printer.had_error else FAILED

@@ -4924,6 +4924,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/session/file_mentions.py" />
+            <source>Attaches {files}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/composer/composer.py" />
             <source>Ctrl+Enter</source>
             <comment>keys</comment>
@@ -4943,6 +4948,11 @@
             <location filename="../../helix_desktop/ui/chat/composer/composer.py" />
             <source>Enter</source>
             <comment>key</comment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/file_mentions.py" />
+            <source>File not found: {files} (sent as text)</source>
             <translation type="unfinished" />
         </message>
         <message>

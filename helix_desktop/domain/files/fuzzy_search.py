@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-_CANDIDATES = 250  # paths, best by a quick look, that are scored letter by letter
+_CANDIDATES = 160  # paths, best by a quick look, that are scored letter by letter
 MAX_QUERY = 200  # characters that are looked for
 _SEPARATORS = frozenset("/_-. ")
 _NEXT, _WORD, _NAME, _NAME_START, _WHOLE_NAME = 8, 8, 4, 10, 40
@@ -31,6 +31,7 @@ class FuzzyPaths:
         self._folded = tuple(fold(path) for path in self.paths)
         self._names = tuple(folded[name_start(folded) :] for folded in self._folded)
         self._index: Mapping[str, int] = {path: at for at, path in enumerate(self.paths)}
+        self._found: tuple[str, Sequence[int]] = "", range(len(self.paths))
         depths: dict[int, list[str]] = {}
         for path in self.paths:
             depths.setdefault(path.count("/", 0, -1), []).append(path)
@@ -69,11 +70,15 @@ class FuzzyPaths:
         names, paths, matches = self._names, self._folded, _subsequence(query)
         candidates = dict.fromkeys(at for at in recent if matches(paths[at]))
         _fill(candidates, (at for at, name in enumerate(names) if name.startswith(query)))
+        _fill(candidates, (at for at, name in enumerate(names) if query in name))
         if len(candidates) >= _CANDIDATES:
             return candidates
-        found = [at for at, path in enumerate(paths) if matches(path)]
+        before, narrowed = self._found
+        found = [
+            at for at in (narrowed if query.startswith(before) else range(len(paths))) if matches(paths[at])
+        ]
+        self._found = query, found  # what is typed next is most often one letter more
         if len(found) > _CANDIDATES:
-            _fill(candidates, (at for at in found if query in names[at]))
             _fill(candidates, (at for at in found if query in paths[at]))
             _fill(candidates, (at for at in found if matches(names[at])))
         _fill(candidates, found)

@@ -55,10 +55,14 @@ def format_mention(path: str, first_line: int = 0, last_line: int = 0) -> str:
     name = path
     if not _PLAIN.fullmatch(path) or _BARE_LINES.search(path):
         name = '"' + re.sub(r'["\\]', r"\\\g<0>", path) + '"'
-    lines = ""
-    if first_line:
-        lines = f":{first_line}" if last_line <= first_line else f":{first_line}-{last_line}"
-    return f"@{name}{lines}"
+    return f"@{name}{format_lines(first_line, last_line)}"
+
+
+def format_lines(first_line: int, last_line: int = 0) -> str:
+    """Return lines as they stand behind a path: `:10-40`, or nothing for the whole file."""
+    if not first_line:
+        return ""
+    return f":{first_line}" if last_line <= first_line else f":{first_line}-{last_line}"
 
 
 def parse_typed(query: str) -> tuple[str, int, int]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from helix_desktop.agent.conversation import Conversation
+from helix_desktop.agent.intake.mentioned_files import attach_mentioned_files
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.errors import HelixError, InvalidInput, StoreError
 from helix_desktop.domain.events.session import Attachment
@@ -150,7 +151,13 @@ class ComposerController(QObject):
     async def _send(self, message: _OutgoingMessage) -> None:
         conversation = message.conversation
         try:
-            seq = await conversation.send(message.text, message.attachments, message.steer)
+            attachments = await attach_mentioned_files(
+                message.workspace.contents.attach_file,
+                conversation.session.id,
+                message.text,
+                message.attachments,
+            )
+            seq = await conversation.send(message.text, attachments, message.steer)
         except HelixError:
             await self._restore_unsent(message)
             raise

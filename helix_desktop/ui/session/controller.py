@@ -26,9 +26,9 @@ from helix_desktop.ui.inspector.from_cache_uses import provider_cache_state
 from helix_desktop.ui.inspector.from_window import inspector_state
 from helix_desktop.ui.session.background_jobs import BackgroundJobs
 from helix_desktop.ui.session.budget_controller import BudgetController
+from helix_desktop.ui.session.completions import ComposerCompletions
 from helix_desktop.ui.session.composer_controller import ComposerController
 from helix_desktop.ui.session.context import ControllerContext
-from helix_desktop.ui.session.file_completions import FileCompletions
 from helix_desktop.ui.session.header import gauge_state, session_header
 from helix_desktop.ui.session.next_messages import NextMessagesController
 from helix_desktop.ui.timeline.presenter import TimelinePresenter
@@ -76,12 +76,7 @@ class SessionController(QObject):
         self.cache = CachePresenter(views.cache, async_actions, window.banners.show_banner)
         self.timeline = TimelinePresenter(views.timeline)
         self.composer = ComposerController(context)
-        files = FileCompletions(
-            lambda: context.services.tools.file_index(self.workspace.id) if self.workspace else None,
-            lambda: self.conversation,
-            async_actions.start,
-        )
-        views.chat.composer.completer.add_source(files, async_actions.start)
+        self.completions = ComposerCompletions(context, lambda: self.workspace, lambda: self.conversation)
         self.next_messages = NextMessagesController(views.chat.next_messages, self.composer, async_actions)
         self.budget = BudgetController(window, async_actions)
         self._refresh_timer = QTimer(self, singleShot=True, interval=_COALESCE_MS)

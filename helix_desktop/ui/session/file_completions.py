@@ -84,6 +84,12 @@ class FileCompletions:
         self._listed = (index, monotonic())
         return self._start(index.refresh(), "list files")
 
+    def prepare(self) -> None:
+        """List the files for the first time, so that they are there when an `@` is typed."""
+        index = self._index()
+        if index is not None and not (self._listed and self._listed[0] is index):
+            self.refresh()
+
     def accept(self, completion: Completion) -> None:
         """Do nothing more: the mention in the text is what counts."""
 

@@ -80,6 +80,10 @@ class Composer(Themed, QWidget):
         self._attach.setToolTip(tr("Attach images (or paste or drop them)"))
         self._estimate = ""
         self._status = ElidedLabel()
+        self._note = ElidedLabel()
+        self._note.setObjectName("composer_note")
+        self._note.hide()
+        self._is_warning = False
         self._steer = QPushButton(tr("Steer", "verb: send into the running turn"), self._frame)
         self._steer.setObjectName("steer")
         self._steer.setToolTip(tr("Steer: send after the current step (Ctrl+Shift+Enter)"))
@@ -139,6 +143,14 @@ class Composer(Themed, QWidget):
         self.model_button.setVisible(bool(name))
         self.editor.setPlaceholderText(tr("Write a message"))
 
+    def set_note(self, text: str, is_warning: bool = False) -> None:
+        """Say something about the text below it, for example what it attaches; empty hides it."""
+        self._note.set_full_text(text)
+        self._note.setVisible(bool(text))
+        self._is_warning = is_warning
+        self._tint_note()
+        self._refresh()
+
     def set_attachments(self, chips: Sequence[ChipText]) -> None:
         """Show what goes along with the message."""
         self._chips.show_chips(chips)
@@ -159,6 +171,7 @@ class Composer(Themed, QWidget):
         self._status.setStyleSheet(
             f"QLabel {{ color: {theme.faint}; font-size: {style.px(SMALL):.0f}px; background: transparent; }}"
         )
+        self._tint_note()
         for button, name, px in ((self.model_button, "cpu", 13), (self._attach, "paperclip", 15)):
             edge = round(style.px(px))
             button.setIcon(icon(name, theme.muted, edge))
@@ -199,6 +212,7 @@ class Composer(Themed, QWidget):
         inner.setSpacing(5)
         inner.addWidget(self._chips)
         inner.addWidget(self.editor)
+        inner.addWidget(self._note)
         inner.addLayout(row)
         self._frame.setMaximumWidth(_MAX_WIDTH)
         outer = QHBoxLayout(self)
@@ -227,6 +241,14 @@ class Composer(Themed, QWidget):
         self._attach.clicked.connect(self.image_picker_requested)
         self.editor.images_pasted.connect(self.images_pasted)
 
+    def _tint_note(self) -> None:
+        theme = self._style.theme
+        self._note.setFont(self._style.font(SMALL))
+        self._note.setStyleSheet(
+            f"QLabel {{ color: {theme.warn if self._is_warning else theme.faint};"
+            f" font-size: {self._style.px(SMALL):.0f}px; background: transparent; }}"
+        )
+
     def _on_text_changed(self) -> None:
         if not self._pause.isActive():
             self._unsaved.start()
@@ -249,6 +271,7 @@ class Composer(Themed, QWidget):
         if not text.strip() and not self._chips.keys:
             return
         self.editor.clear()
+        self.set_note("")
         self._pause.stop()
         signal.emit(text)
 
@@ -278,7 +301,7 @@ class Composer(Themed, QWidget):
         )
         for button in (self._queue, self._steer):
             button.setFont(self._style.font(SMALL, MEDIUM))
-        self.editor.setAccessibleDescription(hint)
+        self.editor.setAccessibleDescription(". ".join(filter(None, (hint, self._note.full_text()))))
 
 
 def _editor_style(style: ChatStyle) -> str:

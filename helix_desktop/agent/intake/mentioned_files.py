@@ -1,0 +1,37 @@
+"""Files that a message mentions go along with it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeAlias
+
+from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.events.session import Attachment
+from helix_desktop.domain.files.mention import find_mentions
+
+MAX_MENTIONS = 30  # files of one message; more is a list of names, not of contents
+
+
+AttachFile: TypeAlias = Callable[[str, str, int, int], Awaitable[Attachment]]
+"""Attaches a file of a session's workspace: session, path, first and last line. Raises InvalidInput."""
+
+
+async def attach_mentioned_files(
+    attach_file: AttachFile, session: str, text: str, attachments: Sequence[Attachment]
+) -> tuple[Attachment, ...]:
+    """Return what goes along with a message: its attachments, then each file that it mentions, once.
+
+    A mention of no file, or of one that cannot be attached, is text and nothing else. Raises StoreError.
+    """
+    result = list(attachments)
+    seen = {(attachment.path, attachment.first_line, attachment.last_line) for attachment in attachments}
+    for path, first_line, last_line, *_ in find_mentions(text)[:MAX_MENTIONS]:
+        try:
+            attachment = await attach_file(session, path, first_line, last_line)
+        except InvalidInput:
+            continue
+        place = (attachment.path, attachment.first_line, attachment.last_line)
+        if place not in seen:
+            seen.add(place)
+            result.append(attachment)
+    return tuple(result)
