@@ -20,6 +20,7 @@ from helix_desktop.agent.trust import require_trust
 from helix_desktop.agent.user_message import MessageTooLarge, TurnStart, UserMessage
 from helix_desktop.agent.window.manager import ContextManager
 from helix_desktop.domain.cost import BackgroundWork, SpendReply, SpendRequest
+from helix_desktop.domain.effort import SentEffort
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.events.session import (
     Attachment,
@@ -101,6 +102,11 @@ class Conversation:
     def model(self) -> ModelInfo:
         """The model that answers."""
         return self._runtime.frame.info
+
+    @property
+    def effort(self) -> SentEffort:
+        """The level of reasoning that requests ask for now; empty: none."""
+        return self._runtime.effort
 
     @property
     def partial(self) -> str:

@@ -31,12 +31,14 @@ from helix_desktop.domain.errors import (
 )
 from helix_desktop.domain.events.session import (
     NEW_TITLE,
+    EffortRefused,
     SessionRenamed,
     TurnEnded,
     TurnRetried,
     UserSpoke,
 )
 from helix_desktop.domain.messages import (
+    ModelInfo,
     ModelResponse,
     TurnOutcome,
 )
@@ -228,7 +230,8 @@ class TurnEngine:
         )
         self.response.text = ""
         event = msgspec.structs.replace(event, layers=hash_layers(window))
-        await self._runtime.session.record(event, contents=contents)
+        refusals = _new_refusals(self._runtime.transcript, answer, frame.info)
+        await self._runtime.session.record(*refusals, event, contents=contents)
         return answer
 
     async def _request(self) -> tuple[Window, ModelResponse]:
@@ -273,6 +276,14 @@ class TurnEngine:
             self._runtime.session.publish(ErrorRaised(error.what, error.why, error.fix, error.remedies))
         self._context_manager.after_turn()
         return ended
+
+
+def _new_refusals(transcript: Transcript, answer: ModelResponse, info: ModelInfo) -> list[EffortRefused]:
+    """Return the event of a refused effort; empty if the session has it: the user is informed once."""
+    refusal = answer.effort_refusal
+    if refusal is None or transcript.refused_effort == (info.label, refusal.level):
+        return []
+    return [EffortRefused(info.label, refusal.level, refusal.reason)]
 
 
 def _first_title(transcript: Transcript, text: str) -> list[SessionRenamed]:

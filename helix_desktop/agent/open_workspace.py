@@ -28,12 +28,14 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import REFERENCE_WINDOW, ContextPolicy
 from helix_desktop.domain.cost import Spending
 from helix_desktop.domain.draft import Draft
+from helix_desktop.domain.effort import Effort
 from helix_desktop.domain.errors import StoreError
 from helix_desktop.domain.events.session import (
     NEW_TITLE,
     AssistantSpoke,
     Attachment,
     BranchKind,
+    EffortChosen,
     ModelChosen,
     ModelRole,
     RecordedEvent,
@@ -121,6 +123,14 @@ class OpenWorkspace:
         await conversation.session.record(ModelChosen(label))
         await self.models.apply_choice(conversation.session, conversation.is_running)
         conversation.model_choice.accept()
+        self._publish_request_changed()
+
+    async def choose_effort(self, session: str, effort: Effort) -> None:
+        """Let the model of one open session think so much from now on; empty: as the workspace says.
+
+        Raises StoreError.
+        """
+        await self._open[session].session.record(EffortChosen(effort))
         self._publish_request_changed()
 
     async def refresh_tools(self) -> None:

@@ -12,6 +12,7 @@ from helix_desktop.agent.session import Session
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.window import PromptFrame
+from helix_desktop.domain.effort import SentEffort
 from helix_desktop.system.task_scope import TaskScope
 
 
@@ -50,6 +51,13 @@ class SessionRuntime:
     def roles(self) -> ModelRoles:
         """The models now."""
         return self.settings()[2]
+
+    @property
+    def effort(self) -> SentEffort:
+        """The level of reasoning that requests to the main model ask for; empty: none, or it was refused."""
+        info = self.frame.info
+        level = info.fit_effort(self.transcript.chosen_effort or info.effort)
+        return "" if self.transcript.refused_effort == (info.label, level) else level
 
     async def count_tokens(self, text: str) -> int:
         """Return the number of tokens in a text."""

@@ -23,6 +23,7 @@ from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.session import (
     AssistantSpoke,
     BudgetNeared,
+    EffortRefused,
     Event,
     RecordedEvent,
     SubagentStarted,
@@ -35,6 +36,7 @@ from helix_desktop.domain.store.repair_report import LostContent
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.domain.user_text import join_sentences, plain_text
 from helix_desktop.words.costs import price_text
+from helix_desktop.words.efforts import effort_refused_text
 from helix_desktop.words.numbers import format_size, format_usd, format_whole_percent
 from helix_desktop.words.rewrites import files_changed_text
 from helix_desktop.words.translation import Translator, translate
@@ -203,6 +205,8 @@ def _print_event(event: Event) -> None:
             print_err(f"[{tr('subagent: session {session}', session=session)}]")
         case FilesChanged() as changed:
             print_err(f"[{files_changed_text(changed)}]")
+        case EffortRefused(reason=reason) as refused:
+            print_err(f"[{effort_refused_text(refused)} {reason}]")
         case BudgetNeared() as neared:
             print_err(f"[{_budget_text(neared)}]")
         case _:

@@ -8,6 +8,7 @@ from typing import TypeAlias, get_args
 from helix_desktop.app.exit_codes import USAGE
 from helix_desktop.cli import argument_types
 from helix_desktop.cli.cache.parser import add_cleanup_commands, add_find_commands
+from helix_desktop.domain.effort import EFFORT_LEVELS
 from helix_desktop.domain.store.archive_report import SUFFIX
 from helix_desktop.domain.tools import PermissionMode
 from helix_desktop.words.translation import Translator
@@ -101,6 +102,16 @@ def _add_run_limits(run: argparse.ArgumentParser) -> None:
         help=tr("budget of the session in US dollars (0 = unlimited)"),
     )
     _add_patience(run)
+    run.add_argument(
+        "--effort",
+        choices=("default", *EFFORT_LEVELS),
+        default="",
+        metavar="LEVEL",
+        help=tr(
+            "reasoning effort of the session: {levels} (default: the session's)",
+            levels=", ".join(("default", *EFFORT_LEVELS)),
+        ),
+    )
     run.add_argument(
         "--mode",
         choices=get_args(PermissionMode),

@@ -15,6 +15,7 @@ from helix_desktop.app.exit_codes import FAILED
 from helix_desktop.cli.output import TurnPrinter, print_notice
 from helix_desktop.cli.workspace_command import with_workspace
 from helix_desktop.domain.cost import Budget
+from helix_desktop.domain.effort import Effort
 from helix_desktop.domain.errors import (
     HelixError,
     InvalidInput,
@@ -40,7 +41,7 @@ def run_turn(args: argparse.Namespace) -> int:
 
     async def work(services: AppServices, workspace: OpenWorkspace) -> int:
         message = await _expand_message(services, workspace, args.message)
-        model = await requested_model(services, args)
+        model = await requested_model(services, args, services.registry.get(workspace.id).effort)
         if model is not None:
             await workspace.set_models(model)
         await services.mcp_servers.wait_until_ready(workspace.id, _MCP_START_TIMEOUT_S)
@@ -55,6 +56,7 @@ def run_turn(args: argparse.Namespace) -> int:
             require_model(conversation)
             _warn_model_change(conversation)
             await _apply_budget(conversation, args)
+            await _apply_effort(workspace, conversation, args)
             await conversation.set_mode(args.mode or conversation.mode)
             return await _turn(workspace.contents, conversation, message, printer)
         except asyncio.CancelledError:
@@ -108,6 +110,29 @@ async def _expand_message(
     return expanded.text, expanded.file.source
 
 
+async def _apply_effort(
+    workspace: OpenWorkspace, conversation: Conversation, args: argparse.Namespace
+) -> None:
+    """Set the session's reasoning effort to that on the command line; warn if the model takes another one."""
+    effort: Effort = args.effort
+    if effort and effort != conversation.session.transcript.chosen_effort:
+        await workspace.choose_effort(conversation.session.id, effort)
+    level, model = conversation.effort, conversation.model.label
+    if not effort or effort in ("default", level):
+        return
+    if not level:
+        print_notice(tr("{model} takes no reasoning effort: none is sent.", model=model))
+    else:
+        print_notice(
+            tr(
+                "{model} doesn't take effort {effort}: {level} is sent.",
+                model=model,
+                effort=effort,
+                level=level,
+            )
+        )
+
+
 async def _turn(
     contents: ContentAccess,
     conversation: Conversation,
@@ -121,12 +146,17 @@ async def _turn(
     return 0 if ended.how == "done" and not printer.had_error else FAILED
 
 
-async def requested_model(services: AppServices, args: argparse.Namespace) -> Model | None:
-    """Return the model on the command line; None to use the workspace's own. Raises InvalidInput."""
+async def requested_model(
+    services: AppServices, args: argparse.Namespace, effort: Effort = ""
+) -> Model | None:
+    """Return the model on the command line; None to use the workspace's own. Raises InvalidInput.
+
+    `effort` is how much it thinks; empty: as is set for the model.
+    """
     if not (args.base_url or args.model or args.window):
         return None
     try:
-        model = await services.models.adhoc(args.model, args.base_url, args.window)
+        model = await services.models.adhoc(args.model, args.base_url, args.window, effort)
     except HelixError as error:
         raise InvalidInput(error.what, error.why, error.fix) from error
     if args.base_url and (key := services.models.environment_key(args.model, args.base_url)).value:

@@ -12,6 +12,7 @@ import msgspec
 
 from helix_desktop.config.model_catalog import ModelCatalog
 from helix_desktop.config.toml_file import TomlFiles, backup_damaged
+from helix_desktop.domain.effort import Effort
 from helix_desktop.domain.errors import HelixError, SettingsDamaged
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.domain.model_spec import (
@@ -53,11 +54,13 @@ class ModelEntry(ModelSpec, frozen=True, kw_only=True, omit_defaults=True):
     """A model that a provider offers, with the user's own figures; missing ones are looked up.
 
     `told` holds the figures that its server reported last, `told_by` which part of the server.
+    `effort` is how much the user wants it to think.
     """
 
     name: str
     told: ModelSpec | None = None
     told_by: str = ""
+    effort: Effort = ""
 
     def __post_init__(self) -> None:
         if not self.name.strip():
@@ -119,7 +122,9 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
     def model_info(self, model: str = "", catalog: ModelCatalog = _EMPTY_CATALOG) -> ModelInfo:
         """Return the named model of this provider, else its default. Raises HelixError if there is none."""
         name = self.resolve_model_name(model)
-        return self.resolved_spec(name, catalog).model_info(self.name, name)
+        info = self.resolved_spec(name, catalog).model_info(self.name, name)
+        effort = self.entry(name).effort
+        return msgspec.structs.replace(info, effort=effort) if effort else info
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -131,6 +136,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     models of roles, for workspaces that name none themselves; empty: the main model. `run_keys` names the
     providers whose key was entered for one run only, because no keychain took it. `catalog_roles` were filled
     from the catalog, `user_roles` were set by the user, who may have left them to the main model.
+    `background_effort` is how much models think for summaries and extracts; empty: as is set for the model of
+    the role, while the main model gets the provider's default.
     """
 
     theme: Theme = "system"
@@ -146,6 +153,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     run_keys: tuple[str, ...] = ()
     catalog_roles: tuple[str, ...] = ()
     user_roles: tuple[str, ...] = ()
+    background_effort: Effort = ""
 
     def provider(self, name: str) -> Provider | None:
         """Return the provider of that name; None if there is none."""

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from helix_desktop.domain.effort import USUAL_LEVELS, Effort, EffortLevel, SentEffort, fit_level
 from helix_desktop.domain.image import Image
 
 Role = Literal["system", "user", "assistant", "tool"]
@@ -90,12 +91,16 @@ class RequestLayers(msgspec.Struct, frozen=True):
 
 
 class ModelRequest(msgspec.Struct, frozen=True):
-    """What is sent to a model in one call; `image_data` holds the bytes of its images by digest."""
+    """What is sent to a model in one call; `image_data` holds the bytes of its images by digest.
+
+    `effort` is how much the model is asked to think; empty: nothing is said, and the provider decides.
+    """
 
     messages: tuple[Message, ...]
     tools: tuple[ToolSpec, ...] = ()
     image_data: dict[str, bytes] = {}
     cache: CacheHints | None = None
+    effort: SentEffort = ""
 
 
 class Usage(msgspec.Struct, frozen=True):
@@ -124,6 +129,8 @@ class ModelInfo(msgspec.Struct, frozen=True):
 
     `output` is its largest answer. Prices are US dollars per million tokens of input, of input that the
     provider had cached, of input that it stores for minutes and for an hour, and of output. 0: not known.
+    `reasoning` says whether it can think (None: not known), `efforts` which levels it takes (none: not
+    known), `effort` what is set for it outside a session, `background_effort` for summaries and extracts.
     """
 
     provider: str
@@ -138,11 +145,24 @@ class ModelInfo(msgspec.Struct, frozen=True):
     price_out: float = 0.0
     price_cache_write: float = 0.0
     price_cache_write_1h: float = 0.0
+    reasoning: bool | None = None
+    efforts: tuple[EffortLevel, ...] = ()
+    effort: Effort = ""
+    background_effort: Effort = ""
 
     @property
     def label(self) -> str:
         """PROVIDER/NAME, as the command line takes it."""
         return f"{self.provider}/{self.name}"
+
+    @property
+    def offered_efforts(self) -> tuple[EffortLevel, ...]:
+        """The levels to offer the user; none if the model cannot think."""
+        return () if self.reasoning is False or self.demo else self.efforts or USUAL_LEVELS
+
+    def fit_effort(self, effort: Effort) -> SentEffort:
+        """Return the level to send where `effort` is set: the nearest that the model takes; empty: none."""
+        return fit_level(effort, self.efforts) if self.offered_efforts else ""
 
 
 class TextDelta(msgspec.Struct, frozen=True):
@@ -173,11 +193,19 @@ class RetryScheduled(msgspec.Struct, frozen=True):
     skip: Callable[[], None] = no_wait
 
 
+class EffortRefusal(msgspec.Struct, frozen=True):
+    """A level of reasoning that a server refused, and what it said."""
+
+    level: SentEffort
+    reason: str
+
+
 class ModelResponse(msgspec.Struct, frozen=True):
     """A whole answer: always the last thing a stream yields.
 
     `cache_lifetime_s` says for how many seconds the provider was asked to store what the request begins with;
-    0: as it usually does.
+    0: as it usually does. `effort` is the level that was sent; empty: none was. `effort_refusal` is what the
+    server said against the level that should have been sent.
     """
 
     text: str
@@ -187,6 +215,8 @@ class ModelResponse(msgspec.Struct, frozen=True):
     stop: StopReason = "end"
     verbatim: dict[str, Any] | None = None
     cache_lifetime_s: int = 0
+    effort: SentEffort = ""
+    effort_refusal: EffortRefusal | None = None
 
 
 StreamItem = TextDelta | ReasoningDelta | RetryScheduled | ModelResponse

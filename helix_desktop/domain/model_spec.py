@@ -6,6 +6,7 @@ from typing import Literal
 
 import msgspec
 
+from helix_desktop.domain.effort import EffortLevel
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.domain.user_text import TextContext
 
@@ -33,7 +34,7 @@ class ModelSpec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What somebody says of a model: limits in tokens, prices in US dollars per million tokens.
 
     `input` is the largest request, where it is less than the window; `reserve` is kept free for the answer.
-    0 and None: not said.
+    `efforts` are the levels of reasoning that it takes. 0, None and no levels: not said.
     """
 
     window: int = 0
@@ -48,6 +49,7 @@ class ModelSpec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     tools: bool | None = None
     images: bool | None = None
     reasoning: bool | None = None
+    efforts: tuple[EffortLevel, ...] = ()
 
 
 class SourcedSpec(msgspec.Struct, frozen=True):
@@ -67,9 +69,13 @@ class SourcedValue(msgspec.Struct, frozen=True):
 
 
 class ResolvedModelSpec(msgspec.Struct, frozen=True):
-    """The resolved values of a model, by name; values without a source are missing."""
+    """The resolved values of a model, by name; values without a source are missing.
+
+    `efforts` are the levels of reasoning that it takes; none: not known.
+    """
 
     values: dict[str, SourcedValue]
+    efforts: tuple[EffortLevel, ...] = ()
 
     def number(self, name: str) -> float:
         """Return a limit or price; 0 if it is not known."""
@@ -95,6 +101,8 @@ class ResolvedModelSpec(msgspec.Struct, frozen=True):
             price_out=self.number("price_out"),
             price_cache_write=self.number("price_cache_write"),
             price_cache_write_1h=self.number("price_cache_write_1h"),
+            reasoning=self.supports("reasoning"),
+            efforts=self.efforts,
         )
 
 
@@ -111,7 +119,8 @@ def resolve_spec(*specs: SourcedSpec) -> ResolvedModelSpec:
             for name in _PRICES:
                 if value := getattr(spec, name):
                     facts[name] = SourcedValue(value, sourced.origin, sourced.source)
-    return ResolvedModelSpec(_with_defaults(facts))
+    efforts = next((sourced.spec.efforts for sourced in specs if sourced.spec.efforts), ())
+    return ResolvedModelSpec(_with_defaults(facts), efforts)
 
 
 def _with_defaults(values: dict[str, SourcedValue]) -> dict[str, SourcedValue]:

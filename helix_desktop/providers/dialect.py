@@ -8,6 +8,7 @@ from http import HTTPStatus
 from typing import Any, Protocol
 
 from helix_desktop.domain.messages import ModelRequest, ModelResponse, ReasoningDelta, TextDelta
+from helix_desktop.providers.request_effort import RequestEffort
 
 VARIANT_ERROR_STATUSES = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY})
 """Statuses by which servers refuse the form of a request; another variant may succeed."""
@@ -61,7 +62,9 @@ class AnswerAssembler(Protocol):
 
 
 class Exchange(Protocol):
-    """One request in a dialect, for all its attempts."""
+    """One request in a dialect, for all its attempts; `effort` is the level that it asks for."""
+
+    effort: RequestEffort
 
     def body(self) -> bytes:
         """Return the request as JSON, in its current variant."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from helix_desktop.domain.effort import EffortLevel, sort_levels
 from helix_desktop.domain.model_spec import ModelSpec
 
 _WINDOW = (
@@ -59,6 +60,7 @@ def parse_model(model: Mapping[str, Any]) -> ModelSpec:
         tools=_capability(model, "function_calling", "supported_parameters", "tools"),
         images=_capability(model, "vision", "input_modalities", "image"),
         reasoning=_capability(model, "reasoning", "supported_parameters", "reasoning"),
+        efforts=_efforts(model),
     )
 
 
@@ -93,6 +95,18 @@ def _price(pricing: Mapping[str, Any], name: str) -> float:
     except (TypeError, ValueError):
         return 0.0
     return round(price * _PER_MILLION, 6) if 0 < price < 1 else 0.0
+
+
+def _efforts(model: Mapping[str, Any]) -> tuple[EffortLevel, ...]:
+    """Return the levels of reasoning, as Anthropic and OpenRouter list them."""
+    able = _table(_table(model.get("capabilities")).get("effort"))
+    listed = _table(model.get("reasoning")).get("supported_efforts")
+    return sort_levels(
+        [
+            *(name for name, level in able.items() if _table(level).get("supported") is True),
+            *(listed if isinstance(listed, list) else ()),
+        ]
+    )
 
 
 def _capability(model: Mapping[str, Any], flag: str, listed_in: str, listed_as: str) -> bool | None:

@@ -112,7 +112,10 @@ class StreamedModel:
             # After its finish reason the answer is complete, even if the connection breaks.
             if not assembler.is_complete:
                 raise self._endpoint.network_error(fault) from fault
-        yield self._finished_answer(assembler)
+        effort = exchange.effort
+        yield msgspec.structs.replace(
+            self._finished_answer(assembler), effort=effort.level, effort_refusal=effort.refusal
+        )
 
     async def _read_answer(
         self, response: HttpResponse, assembler: AnswerAssembler

@@ -20,6 +20,7 @@ from helix_desktop.config.secrets import SecretStore
 from helix_desktop.config.settings import Settings, SettingsFile
 from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.config.view_states import VIEWS_FILE, ViewStates
+from helix_desktop.domain.effort import Effort
 from helix_desktop.domain.errors import HelixError, WorkspaceMissing
 from helix_desktop.domain.messages import ToolSpec
 from helix_desktop.domain.progress import OnProgress, no_progress
@@ -49,6 +50,9 @@ from helix_desktop.workspaces.saved_rules import SavedRules
 text = TextContext("Services")
 
 log = logging.getLogger(__name__)
+
+_MODEL_SETTINGS = ("providers", "background_effort", *MODEL_ROLES)
+"""The settings that open workspaces make their models from."""
 
 
 class AppServices:
@@ -100,7 +104,7 @@ class AppServices:
         If other models are set now, the open workspaces use them from the next step on.
         """
         before, self.settings = self.settings, settings
-        if any(getattr(before, field) != getattr(settings, field) for field in ("providers", *MODEL_ROLES)):
+        if any(getattr(before, field) != getattr(settings, field) for field in _MODEL_SETTINGS):
             for workspace_id in tuple(self._workspaces):
                 await self._apply_models(workspace_id)
         await self._settings_file.save(settings)
@@ -189,6 +193,11 @@ class AppServices:
         if role == "model":
             await self.models.by_label(label)  # raises before anything is changed
         self.registry.change(workspace_id, **{role: label})
+        await self._apply_models(workspace_id)
+
+    async def use_effort(self, workspace_id: str, effort: Effort) -> None:
+        """Let a workspace's main model think so much from its next step on; empty: as is set for it."""
+        self.registry.change(workspace_id, effort=effort)
         await self._apply_models(workspace_id)
 
     async def _apply_models(self, workspace_id: str) -> None:

@@ -21,6 +21,7 @@ from helix_desktop.config.settings import (
     key_variable,
     parse_label,
 )
+from helix_desktop.domain.effort import Effort
 from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.local_server import LocalServer
 from helix_desktop.domain.messages import ModelInfo
@@ -70,12 +71,20 @@ class ModelService:
         """Return the catalog of published model specs."""
         return ModelCatalog.load(resources_dir() / "models.toml")
 
-    async def by_label(self, label: str) -> Model:
-        """Return the model of a label. Raises HelixError when there is no such provider."""
+    async def by_label(self, label: str, effort: Effort = "", is_for_role: bool = False) -> Model:
+        """Return the model of a label. Raises HelixError when there is no such provider.
+
+        `effort` is how much it thinks; empty: as is set for the model. What is set for the model holds for
+        summaries too where it is the one of their role.
+        """
         resolved_label = label or self._settings().model or DEMO_LABEL
         if resolved_label == DEMO_LABEL:
             return DemoModel(resources_dir() / "demo", self._demo_pause_s)
         provider, info = self._settings().find_model(resolved_label, self.catalog)
+        background_effort = self._settings().background_effort or (info.effort if is_for_role else "")
+        info = msgspec.structs.replace(
+            info, effort=effort or info.effort, background_effort=background_effort
+        )
         return self._create_model(provider, info, await self._key_for(provider))
 
     def is_configured(self, label: str) -> bool:
@@ -93,7 +102,7 @@ class ModelService:
 
         A role whose model is gone falls back to the main one; with the offline demo model, all roles use it.
         """
-        main = await self.by_label(main_label or record.model)
+        main = await self.by_label(main_label or record.model, record.effort)
         if main.info.demo:
             return ModelRoles(main)
         settings = self._settings()
@@ -105,13 +114,15 @@ class ModelService:
         if label in {"", MAIN}:
             return None
         try:
-            return await self.by_label(label)
+            return await self.by_label(label, is_for_role=True)
         except HelixError as error:
             log.warning("a role falls to the main model: %s", error)
             return None
 
-    async def adhoc(self, label: str, base_url: str, window: int) -> Model:
+    async def adhoc(self, label: str, base_url: str, window: int, effort: Effort = "") -> Model:
         """Return a model at an address that no settings name; `window` in tokens, 0 for the default.
+
+        `effort` is how much it thinks; empty: as is set for the model.
 
         A stored key is sent to its provider's own address only. Other addresses get the key from the
         environment: the user set it for this run; see `environment_key`. Raises HelixError when label or
@@ -119,11 +130,12 @@ class ModelService:
         """
         if not base_url:
             self._require_provider(label)
-            model = await self.by_label(label)
+            model = await self.by_label(label, effort)
             if not window or model.info.demo:
                 return model
-            provider, info = self._settings().find_model(label or self._settings().model, self.catalog)
-            return self._create_model(provider, _with_window(info, window), await self._key_for(provider))
+            provider, _ = self._settings().find_model(label or self._settings().model, self.catalog)
+            info = _with_window(model.info, window)
+            return self._create_model(provider, info, await self._key_for(provider))
         if not _is_http_url(base_url):
             raise InvalidInput(
                 text("The base URL must be a web address (got {value}).", value=repr(base_url)),
@@ -144,6 +156,7 @@ class ModelService:
                 fix=text("Use one word as the provider's name."),
             ) from error
         info = _with_window(provider.model_info(model_name, self.catalog), window)
+        info = msgspec.structs.replace(info, effort=effort)
         if self._has_stored_key_for(provider):
             return self._create_model(provider, info, await self._key_for(provider))
         variables = self._key_variables(name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.domain.effort import Effort
 from helix_desktop.domain.events.files import FilesChanged
 from helix_desktop.domain.events.rewrite import FoldMade, Form, FormChosen, Pinned, SweepMade, Unpinned
 from helix_desktop.domain.events.session import AssistantSpoke, BudgetSet, ToolAnswered, UserSpoke
@@ -10,6 +11,7 @@ from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade, 
 from helix_desktop.domain.files.version import ChangedFile
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.tools import PermissionMode
+from helix_desktop.words.efforts import effort_name
 from helix_desktop.words.numbers import format_tokens, format_usd
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.translation import Translator
@@ -37,6 +39,13 @@ def model_text(label: str) -> str:
     if label.startswith("demo/"):
         return tr("Model for this session: offline demo model")
     return tr("Model for this session: {model}", model=label)
+
+
+def effort_text(effort: Effort) -> str:
+    """Return which effort was chosen for a session; empty is the workspace's."""
+    if not effort:
+        return tr("Reasoning effort for this session: workspace default")
+    return tr("Reasoning effort for this session: {effort}", effort=effort_name(effort))
 
 
 def sweep_text(sweep: SweepMade, transcript: Transcript) -> str:

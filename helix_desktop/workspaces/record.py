@@ -6,6 +6,7 @@ from typing import Literal
 
 import msgspec
 
+from helix_desktop.domain.effort import Effort
 from helix_desktop.domain.mcp_server import McpServerConfig
 from helix_desktop.domain.tools import PermissionRule
 
@@ -36,6 +37,7 @@ class WorkspaceRecord(msgspec.Struct, frozen=True, kw_only=True):
     main model. `servers` are its MCP servers, each with the fingerprint that the user consented to.
     `demo_calls` says what happens to calls of the offline demo model in a sample, not of other models.
     `share_port` is where its cache is served to other programs while the app runs; 0: it is not.
+    `effort` is how much the main model thinks here; empty: as is set for the model.
     """
 
     id: str
@@ -59,6 +61,7 @@ class WorkspaceRecord(msgspec.Struct, frozen=True, kw_only=True):
     summary: str = ""
     long: str = ""
     demo_calls: DemoCalls = "ask"
+    effort: Effort = ""
 
     @property
     def servers_awaiting_consent(self) -> tuple[str, ...]:

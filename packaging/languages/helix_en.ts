@@ -1916,6 +1916,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/rows/from_events.py" />
+            <source>Choose another effort in the model menu, or leave it to the provider.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/items/dividers_and_notices.py" />
             <source>Click to learn more</source>
             <translation type="unfinished" />
@@ -4093,6 +4098,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/cli/parser.py" />
+            <source>reasoning effort of the session: {levels} (default: the session's)</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/parser.py" />
             <source>recall every output at each Nth model call, not only at the last</source>
             <translation type="unfinished" />
         </message>
@@ -4390,6 +4400,16 @@
                 <numerusform>{listed} of %n entry</numerusform>
                 <numerusform>{listed} of %n entries</numerusform>
             </translation>
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/run.py" />
+            <source>{model} doesn't take effort {effort}: {level} is sent.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/run.py" />
+            <source>{model} takes no reasoning effort: none is sent.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/cli/backup.py" />
@@ -4728,6 +4748,16 @@
         <message>
             <location filename="../../helix_desktop/words/rewrites.py" />
             <source>Plan mode: the agent only reads and plans</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/rewrites.py" />
+            <source>Reasoning effort for this session: workspace default</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/rewrites.py" />
+            <source>Reasoning effort for this session: {effort}</source>
             <translation type="unfinished" />
         </message>
         <message numerus="yes">
@@ -7427,8 +7457,20 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/words/efforts.py" />
+            <source>Extra high</source>
+            <comment>reasoning effort</comment>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/services/key_status.py" />
             <source>From the environment variable {name}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/efforts.py" />
+            <source>High</source>
+            <comment>reasoning effort</comment>
             <translation type="unfinished" />
         </message>
         <message>
@@ -7462,6 +7504,30 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/words/efforts.py" />
+            <source>Low</source>
+            <comment>reasoning effort</comment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/efforts.py" />
+            <source>Max</source>
+            <comment>reasoning effort</comment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/efforts.py" />
+            <source>Medium</source>
+            <comment>reasoning effort</comment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/efforts.py" />
+            <source>Minimal</source>
+            <comment>reasoning effort</comment>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/services/provider_check.py" />
             <source>No key needed.</source>
             <translation type="unfinished" />
@@ -7469,6 +7535,11 @@
         <message>
             <location filename="../../helix_desktop/services/models.py" />
             <source>No provider is set up yet.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/efforts.py" />
+            <source>No reasoning</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -7494,6 +7565,11 @@
         <message>
             <location filename="../../helix_desktop/words/models.py" />
             <source>Offline demo model</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/efforts.py" />
+            <source>Provider default</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -7599,6 +7675,11 @@
         <message>
             <location filename="../../helix_desktop/services/provider_check.py" />
             <source>{model} didn't call the tool as asked.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/efforts.py" />
+            <source>{model} doesn't accept this reasoning effort: {effort}. Requests continue without it.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -9382,6 +9463,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/session/effort.py" />
+            <source>As set for the model ({effort})</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/session/composer_controller.py" />
             <source>Attach images</source>
             <translation type="unfinished" />
@@ -9462,6 +9548,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/session/effort.py" />
+            <source>Default for this workspace</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/session/composer_controller.py" />
             <source>Default model for this workspace. Click to choose one for this session.</source>
             <translation type="unfinished" />
@@ -9479,6 +9570,11 @@
         <message>
             <location filename="../../helix_desktop/ui/session/approvals.py" />
             <source>Deny with reason</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/effort.py" />
+            <source>Effort of each model…</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -9587,6 +9683,22 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/session/effort.py" />
+            <source>Reasoning effort</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/effort.py" />
+            <source>Reasoning effort for this session</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/composer_controller.py" />
+            <location filename="../../helix_desktop/ui/session/effort.py" />
+            <source>Reasoning effort: {effort}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/session/controller.py" />
             <source>Reply finished</source>
             <translation type="unfinished" />
@@ -9630,6 +9742,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/session/effort.py" />
+            <source>This model has no reasoning effort</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/session/composer_controller.py" />
             <source>Trust this folder to send messages</source>
             <translation type="unfinished" />
@@ -9647,6 +9764,11 @@
         <message>
             <location filename="../../helix_desktop/ui/session/tool_actions.py" />
             <source>What should the extract contain?</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/effort.py" />
+            <source>Workspace default ({effort})</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -10655,8 +10777,18 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/settings/providers/roles_card.py" />
+            <source>As set for the role's model</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/workspaces/settings/providers_presenter.py" />
             <source>Asking the server…</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/providers/roles_card.py" />
+            <source>Background effort</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -10787,6 +10919,11 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/providers/check_view.py" />
             <source>Hide result</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/providers/roles_card.py" />
+            <source>How much models think for summaries and extracts.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -10959,6 +11096,16 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/providers/roles_card.py" />
             <source>Reads texts that fit no other model's context window.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/providers/model_spec_form.py" />
+            <source>Reasoning effort</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/providers/roles_card.py" />
+            <source>Reasoning effort for summaries and extracts</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11142,6 +11289,11 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/providers/check_view.py" />
             <source>skipped</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/providers/model_spec_form.py" />
+            <source>this model has no reasoning effort</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -15434,6 +15586,11 @@
         <message>
             <location filename="../../helix_desktop/ui/shell/top_bar.py" />
             <source>Ready</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/actions.py" />
+            <source>Reasoning effort…</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -109,6 +109,7 @@ class Intake:
             window=info.window,
             cache_lifetime_s=answer.cache_lifetime_s,
             identifiers=await self._call_identifiers(answer),
+            effort=answer.effort,
         )
         spoke = msgspec.structs.replace(spoke, cost=step_cost(info, spoke))
         return spoke, await self._argument_contents(answer.calls, masked_calls)

@@ -18,6 +18,7 @@ from helix_desktop.domain.errors import SubagentFailed, ToolError
 from helix_desktop.domain.events.session import (
     NEW_TITLE,
     AssistantSpoke,
+    EffortChosen,
     ModelChosen,
     ModelRole,
     SessionStarted,
@@ -139,6 +140,9 @@ class SubagentRunner:
             chosen_label and subagent.model.label == chosen_label
         ):  # so that it keeps the model when opened later
             await subagent.session.record(ModelChosen(chosen_label))
+        chosen_effort = self._session.transcript.chosen_effort
+        if chosen_effort and role == "main":
+            await subagent.session.record(EffortChosen(chosen_effort))
         if call_id:
             display_title = "" if title == NEW_TITLE else title
             await self._session.record(SubagentStarted(call_id, subagent.session.id, display_title, role))

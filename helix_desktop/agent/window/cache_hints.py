@@ -15,7 +15,10 @@ _KEY_DIGITS = 16
 
 
 def with_cache_hints(request: ModelRequest, window: Window, runtime: SessionRuntime) -> ModelRequest:
-    """Return a request that begins as a window does with what it asks of the provider's cache."""
+    """Return a request that begins as a window does with what it asks of the provider's cache.
+
+    It asks for the session's effort too: with another one a provider would not find what it has stored.
+    """
     transcript, info = runtime.transcript, runtime.frame.info
     next_input = round(window.estimate * runtime.frame.ratio)
     gaps = measured_gaps(transcript, info.label, runtime.clock(), next_input)
@@ -24,4 +27,4 @@ def with_cache_hints(request: ModelRequest, window: Window, runtime: SessionRunt
         ends=layer_ends(window, transcript, runtime.policy),
         keep_long=prefers_long(gaps, cache_prices(info)),
     )
-    return msgspec.structs.replace(request, cache=hints)
+    return msgspec.structs.replace(request, cache=hints, effort=runtime.effort)

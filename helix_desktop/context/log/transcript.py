@@ -27,6 +27,7 @@ from helix_desktop.context.log.window_layout import (
 )
 from helix_desktop.context.policy import ContextPolicy, policy_from_event
 from helix_desktop.domain.cost import Budget, Spending, spending_of
+from helix_desktop.domain.effort import Effort, SentEffort
 from helix_desktop.domain.events.files import FilesChanged
 from helix_desktop.domain.events.rewrite import (
     FoldMade,
@@ -41,6 +42,8 @@ from helix_desktop.domain.events.session import (
     AssistantSpoke,
     BudgetNeared,
     BudgetSet,
+    EffortChosen,
+    EffortRefused,
     MessageQueued,
     ModeChanged,
     ModelChosen,
@@ -86,6 +89,8 @@ class Transcript(MessageLog):
         self.announced_mode: PermissionMode | str = "ask"
         self.model_role: ModelRole = "main"
         self.chosen_model = ""  # PROVIDER/NAME for this session alone; empty: the workspace's default
+        self.chosen_effort: Effort = ""  # for this session alone; empty: as the workspace or the model says
+        self.refused_effort: tuple[str, SentEffort] = ("", "")  # a model and a level, since one was chosen
         self.session_policy: ContextPolicy | None = None
         self.created_at_ms = 0
         self.last_seq = 0
@@ -139,11 +144,16 @@ class Transcript(MessageLog):
             case _:
                 self._apply_session_event(recorded)
 
-    def _apply_choice(self, choice: ModeChanged | ModelChosen) -> None:
-        if isinstance(choice, ModeChanged):
-            self.mode = choice.mode
-        else:
-            self.chosen_model = choice.model
+    def _apply_choice(self, choice: ModeChanged | ModelChosen | EffortChosen | EffortRefused) -> None:
+        match choice:
+            case ModeChanged(mode=mode):
+                self.mode = mode
+            case ModelChosen(model=model):
+                self.chosen_model = model
+            case EffortChosen(effort=effort):
+                self.chosen_effort, self.refused_effort = effort, ("", "")
+            case EffortRefused(model=model, effort=level):
+                self.refused_effort = model, level
 
     def _apply_session_event(self, recorded: RecordedEvent) -> None:
         match recorded.event:
@@ -151,7 +161,7 @@ class Transcript(MessageLog):
                 self._apply_beginning(recorded, event)
             case SessionRenamed(title=title):
                 self.title = title
-            case ModeChanged() | ModelChosen() as choice:
+            case ModeChanged() | ModelChosen() | EffortChosen() | EffortRefused() as choice:
                 self._apply_choice(choice)
             case MessageQueued() | QueueChanged() as event:
                 self._apply_queue_event(recorded.seq, event)

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from helix_desktop.domain.effort import Effort, SentEffort
 from helix_desktop.domain.events.base import EventBase
 from helix_desktop.domain.events.files import FilesChanged
 from helix_desktop.domain.events.rewrite import (
@@ -167,7 +168,8 @@ class AssistantSpoke(EventBase, frozen=True, tag="assistant-spoke"):
     in US dollars, by the model's prices of that moment; 0 where they are not known. `window` is the model's
     context window then, in tokens; 0 in logs from before it was recorded. `layers` tells what the request
     began with, `cache_lifetime_s` how long the provider was asked to store that; 0: as it usually does.
-    `identifiers` are those in its text and in the arguments of its calls.
+    `identifiers` are those in its text and in the arguments of its calls. `effort` is the level of reasoning
+    that the request asked for; empty: none.
     """
 
     text: str
@@ -188,6 +190,7 @@ class AssistantSpoke(EventBase, frozen=True, tag="assistant-spoke"):
     layers: RequestLayers | None = None
     cache_lifetime_s: int = 0
     identifiers: tuple[str, ...] = ()
+    effort: SentEffort = ""
 
 
 class ApprovalGiven(EventBase, frozen=True, tag="approval-given"):
@@ -216,6 +219,20 @@ class ModelChosen(EventBase, frozen=True, tag="model-chosen"):
     """The user chose which model answers this session, as PROVIDER/NAME; empty: the workspace's default."""
 
     model: str = ""
+
+
+class EffortChosen(EventBase, frozen=True, tag="effort-chosen"):
+    """The user chose how much this session's model thinks; empty: as the workspace or the model says."""
+
+    effort: Effort = ""
+
+
+class EffortRefused(EventBase, frozen=True, tag="effort-refused"):
+    """A model's server refused a level of reasoning, and why; requests go on without one."""
+
+    model: str
+    effort: SentEffort
+    reason: str = ""
 
 
 class SubagentStarted(EventBase, frozen=True, tag="subagent-started"):
@@ -348,6 +365,8 @@ Event = (
     | ApprovalGiven
     | ModeChanged
     | ModelChosen
+    | EffortChosen
+    | EffortRefused
     | SubagentStarted
     | OutputHeld
     | ToolAnswered

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 
 from helix_desktop.domain.messages import ModelInfo, ModelRequest
+from helix_desktop.providers.anthropic.effort import BLOCK_REQUIRED, EFFORT_REFUSED, EffortForm, effort_fields
 from helix_desktop.providers.anthropic.request import ThinkingScope, encode_request, has_bound_thinking
 from helix_desktop.providers.anthropic.response import MessagesAssembler
 from helix_desktop.providers.dialect import VARIANT_ERROR_STATUSES, NewId
+from helix_desktop.providers.request_effort import RequestEffort
 
 MIN_ANSWER_TOKENS = 256
 """Minimum tokens for an answer: with less the window is too full to ask."""
@@ -24,7 +26,8 @@ class MessagesDialect:
 
     `max_output_tokens` is the maximum of an answer in tokens; `requires_same_prefix`: thinking is refused
     after a changed prefix; `supports_breakpoints`: the server knows cache breakpoints,
-    `supports_long_lifetime`: also those that hold for an hour.
+    `supports_long_lifetime`: also those that hold for an hour. `effort_form` is how its model takes a level
+    of effort, `effort_refusals` what the server said against levels.
     """
 
     path = "/messages"
@@ -34,6 +37,8 @@ class MessagesDialect:
         self.max_output_tokens = info.output or info.reserve
         self.requires_same_prefix = False
         self.supports_breakpoints = self.supports_long_lifetime = True
+        self.effort_form: EffortForm = "adaptive"
+        self.effort_refusals: dict[str, str] = {}
 
     def exchange(self, request: ModelRequest) -> MessagesExchange:
         """Prepare one request."""
@@ -54,6 +59,7 @@ class MessagesExchange:
         wants_long = request.cache is not None and request.cache.keep_long
         self._keep_long = wants_long and dialect.supports_long_lifetime and self._breakpoints
         self._prefix, self._sent_thinking = "", False
+        self.effort = RequestEffort(request.effort, dialect.effort_refusals)
 
     def body(self) -> bytes:
         """Return the request as JSON."""
@@ -64,6 +70,9 @@ class MessagesExchange:
             thinking_scope=self._thinking_scope,
             breakpoints=self._breakpoints,
             keep_long=self._keep_long,
+            effort_fields=effort_fields(
+                self.effort.level, self._dialect.effort_form, self._max_output_tokens - MIN_ANSWER_TOKENS
+            ),
         )
         self._prefix, self._sent_thinking = encoded.prefix, encoded.has_thinking
         return encoded.body
@@ -86,6 +95,7 @@ class MessagesExchange:
             return False
         return (
             self._reduce_max_tokens(error_text)
+            or self._adapt_effort(error_text)
             or self._drop_thinking(error_text)
             or self._drop_long_lifetime(error_text)
             or self._drop_breakpoints(error_text)
@@ -103,6 +113,19 @@ class MessagesExchange:
             return False
         self._max_output_tokens = max_tokens
         return True
+
+    def _adapt_effort(self, error_text: str) -> bool:
+        """Say it in the older form, else leave it out: of this request where its history forbids it."""
+        low = error_text.lower()
+        if not self.effort.level:
+            return False
+        if BLOCK_REQUIRED.search(low):
+            self.effort.leave_out()
+            return True
+        if "adaptive" in low and self._dialect.effort_form == "adaptive" and self.effort.level != "none":
+            self._dialect.effort_form = "budget"
+            return True
+        return self.effort.learn(error_text, EFFORT_REFUSED)
 
     def _drop_thinking(self, error_text: str) -> bool:
         if not self._sent_thinking or "thinking" not in error_text:

@@ -55,10 +55,12 @@ def encode_request(
     thinking_scope: ThinkingScope = "all",
     breakpoints: bool = True,
     keep_long: bool = False,
+    effort_fields: Mapping[str, Any] | None = None,
 ) -> EncodedRequest:
     """Encode a request as JSON with an answer of up to `max_output_tokens`. Deterministic to the byte.
 
     No sampling parameters are sent. With `keep_long` breakpoints ask for an hour instead of five minutes.
+    `effort_fields` say how much the model is to think.
     """
     history = _MessageEncoder(info, request.image_data, thinking_scope)
     system = [_text(item.text) for item in request.messages if item.role == "system" and item.text.strip()]
@@ -73,6 +75,7 @@ def encode_request(
         places = _usual_places(history.messages) if request.cache is None else [*places, history.end]
         _set_breakpoints(system, tools, history.messages, places, _CACHE_LIFETIMES[keep_long])
     body: dict[str, Any] = {"model": info.name, "max_tokens": max_output_tokens, "stream": True}
+    body |= effort_fields or {}
     if system:
         body["system"] = system
     if tools:

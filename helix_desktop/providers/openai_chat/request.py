@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from helix_desktop.domain.effort import SentEffort
 from helix_desktop.domain.image import Image
 from helix_desktop.domain.messages import Message, ModelInfo, ModelRequest, ToolCall, ToolSpec
 from helix_desktop.providers.cache_fields import CacheFields
@@ -28,10 +29,11 @@ def request_body(
     request: ModelRequest,
     variant: RequestVariant = DEFAULT_VARIANT,
     cache: CacheFields | None = None,
+    effort: SentEffort = "",
 ) -> bytes:
     """Encode a request as JSON. The same request gives the same bytes; no sampling parameters are sent.
 
-    `cache` is what is asked of the provider's cache.
+    `cache` is what is asked of the provider's cache, `effort` the level of reasoning.
     """
     body: dict[str, Any] = {
         "model": info.name,
@@ -44,6 +46,8 @@ def request_body(
         body["tools"] = [_tool(tool) for tool in request.tools]
     if cache is not None:
         body |= cache.body_fields()
+    if effort:
+        body["reasoning_effort"] = effort
     return encode_json(body)
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from helix_desktop.domain.effort import SentEffort
 from helix_desktop.domain.image import Image
 from helix_desktop.domain.messages import Message, ModelInfo, ModelRequest, ToolCall, ToolSpec
 from helix_desktop.providers.cache_fields import BREAKPOINT, CacheFields
@@ -37,11 +38,12 @@ def request_body(
     include_encrypted: bool = True,
     send_reasoning: bool = True,
     cache: CacheFields | None = None,
+    effort: SentEffort = "",
 ) -> bytes:
     """Encode a request as JSON. The same request gives the same bytes; no sampling parameters are sent.
 
     `include_encrypted` requests encrypted reasoning; `send_reasoning` sends earlier reasoning back; `cache`
-    is what is asked of the provider's cache.
+    is what is asked of the provider's cache, `effort` the level of reasoning.
     """
     history = _MessageEncoder(info, request.image_data, send_reasoning)
     ends = cache.ends if cache is not None else frozenset()
@@ -52,6 +54,8 @@ def request_body(
     body: dict[str, Any] = {"model": info.name, "store": False, "stream": True}
     if cache is not None:
         body |= cache.body_fields()
+    if effort:
+        body["reasoning"] = {"effort": effort}
     if include_encrypted:
         body["include"] = [ENCRYPTED_REASONING]
     instructions = [item.text for item in request.messages if item.role == "system" and item.text.strip()]

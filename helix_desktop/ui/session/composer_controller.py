@@ -18,6 +18,7 @@ from helix_desktop.ui.chat.composer.attachment_chips import ChipText
 from helix_desktop.ui.chat.composer.images import IMAGE_SUFFIXES, PastedImage
 from helix_desktop.ui.design.dialogs import pick_open_files
 from helix_desktop.ui.session.context import ControllerContext
+from helix_desktop.words.efforts import effort_name, with_effort
 from helix_desktop.words.models import model_name
 from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.translation import Translator, translate
@@ -100,13 +101,19 @@ class ComposerController(QObject):
         if workspace is None or self._conversation is None:
             return
         model, change = self._conversation.model, self._conversation.model_choice.pending
-        own = self._conversation.session.transcript.chosen_model
-        self.widget.set_model(
-            model_name(change.label, demo=False) if change else model_name(model.label, model.demo),
+        own, effort = self._conversation.session.transcript.chosen_model, self._conversation.effort
+        if change:
+            name, effort = model_name(change.label, demo=False), ""
+        else:
+            name = model_name(model.label, model.demo)
+        tip = (
             translate(SESSION_MODEL)
             if own
-            else tr("Default model for this workspace. Click to choose one for this session."),
+            else tr("Default model for this workspace. Click to choose one for this session.")
         )
+        if effort:
+            tip += "\n" + tr("Reasoning effort: {effort}", effort=effort_name(effort))
+        self.widget.set_model(with_effort(name, effort), tip)
         if change:
             self.widget.editor.setPlaceholderText(tr("Choose a model to continue"))
         if workspace.is_read_only:

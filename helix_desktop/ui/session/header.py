@@ -7,6 +7,7 @@ from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.ui.design.usage_bar import pressure_of
 from helix_desktop.ui.design.window_state import GaugeState, SessionHeader
+from helix_desktop.words.efforts import with_effort
 from helix_desktop.words.gauge_source import gauge_source_text
 from helix_desktop.words.models import model_name
 from helix_desktop.words.sessions import session_title
@@ -23,7 +24,7 @@ def session_header(conversation: Conversation) -> SessionHeader:
         conversation.session.id,
         session_title(transcript.title),
         conversation.is_running,
-        name,
+        name if conversation.model_choice.pending else with_effort(name, conversation.effort),
         demo,
         len(transcript.items),
         bool(conversation.asks),

@@ -24,11 +24,12 @@ def model_menu(
     default_model: str,
     use_model: Callable[[str], object],
     show_page: Callable[[str], object],
+    effort_menu: Callable[[QWidget], QMenu],
 ) -> QMenu:
     """Make a menu of models with the session's one marked.
 
     `session_model` is empty where the session follows the workspace's `default_model`. `use_model` takes a
-    label, empty for the default; `show_page` a page of the settings.
+    label, empty for the default; `show_page` a page of the settings. `effort_menu` makes the menu of efforts.
     """
     menu = QMenu(parent)
     menu.setAccessibleName(translate(SESSION_MODEL))
@@ -52,6 +53,8 @@ def model_menu(
         action.triggered.connect(lambda _=False, label=label: use_model(label))
         group.addAction(action)
         menu.addAction(action)
+    menu.addSeparator()
+    menu.addMenu(effort_menu(menu))
     menu.addSeparator()
     for text, page in ((tr("Default model for this workspace…"), "providers"), (tr("Model roles…"), "roles")):
         action = QAction(text, menu)

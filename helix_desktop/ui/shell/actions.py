@@ -58,6 +58,7 @@ SPECS: dict[str, ActionSpec] = {
     "mode_plan": ActionSpec(text("Plan only (read-only)"), checkable=True),
     "mode_auto": ActionSpec(text("Auto: edit files and run sandboxed commands"), checkable=True),
     "next_mode": ActionSpec(text("Switch mode"), ("Ctrl+.",)),
+    "choose_effort": ActionSpec(text("Reasoning effort…"), ("Ctrl+Shift+E",)),
     "stop": ActionSpec(text("Stop agent"), display_shortcut="Esc Esc"),
     "steer": ActionSpec(text("Steer current turn"), display_shortcut="Ctrl+Shift+Enter"),
     "compact_now": ActionSpec(text("Compact conversation…"), ("Ctrl+Shift+K",)),
@@ -107,6 +108,7 @@ class WindowActions(NamedTuple):
     mode_plan: QAction
     mode_auto: QAction
     next_mode: QAction
+    choose_effort: QAction
     stop: QAction
     steer: QAction
     compact_now: QAction
@@ -124,7 +126,7 @@ class WindowActions(NamedTuple):
             self.show_chat, self.show_cache, self.show_timeline, self.focus_composer, self.find,
             self.compact_now, self.observe_now, self.undo_compaction, self.stop, self.steer,
             self.mode_ask, self.mode_plan, self.mode_auto, self.next_mode,
-            self.set_budget,
+            self.choose_effort, self.set_budget,
         )  # fmt: skip
 
 

@@ -44,6 +44,7 @@ def fill_menu_bar(bar: QMenuBar, actions: WindowActions) -> None:
             (
                 (a.stop, a.steer),
                 (a.mode_ask, a.mode_plan, a.mode_auto, a.next_mode),
+                (a.choose_effort,),
                 (a.compact_now, a.observe_now, a.undo_compaction),
                 (a.set_budget,),
             ),
@@ -60,7 +61,7 @@ def more_menu(parent: QWidget, actions: WindowActions) -> QMenu:
     groups = (
         (a.stop, a.steer),
         (a.compact_now, a.observe_now, a.undo_compaction),
-        (a.set_budget,),
+        (a.choose_effort, a.set_budget),
         (a.find, a.new_session),
         (a.all_commands, a.guide, a.settings),
     )

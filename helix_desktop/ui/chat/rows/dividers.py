@@ -10,6 +10,7 @@ from helix_desktop.domain.events.rewrite import FoldMade, FormChosen, Pinned, Sw
 from helix_desktop.domain.events.rewrite_kinds import ATTACHED_SWEEP_REASONS
 from helix_desktop.domain.events.session import (
     BudgetSet,
+    EffortChosen,
     ModeChanged,
     ModelChosen,
     RecordedEvent,
@@ -21,6 +22,7 @@ from helix_desktop.ui.chat.rows.row_types import DividerKind, DividerRow
 from helix_desktop.words.rewrites import (
     budget_text,
     changed_file_text,
+    effort_text,
     files_changed_text,
     fold_text,
     form_text,
@@ -72,7 +74,7 @@ def _divider(recorded: RecordedEvent, transcript: Transcript) -> DividerRow | No
     match recorded.event:
         case SweepMade() as sweep:
             kind, text, quiet = "sweep", sweep_text(sweep, transcript), sweep.reason in ATTACHED_SWEEP_REASONS
-        case ModeChanged() | ModelChosen() | BudgetSet() as setting:
+        case ModeChanged() | ModelChosen() | EffortChosen() | BudgetSet() as setting:
             (kind, text), quiet, actions = _setting_change(setting), True, ()
         case HandoverMade() as handover:
             kind, text = "handover", handover_text(handover)
@@ -106,11 +108,13 @@ def _changed_files_row(seq: int, event: FilesChanged) -> DividerRow:
     return DividerRow(RowKey(seq), "files", files_changed_text(event), is_quiet=True, details=details)
 
 
-def _setting_change(event: ModeChanged | ModelChosen | BudgetSet) -> tuple[DividerKind, str]:
+def _setting_change(event: ModeChanged | ModelChosen | EffortChosen | BudgetSet) -> tuple[DividerKind, str]:
     match event:
         case ModeChanged(mode=mode):
             return "mode", mode_text(mode)
         case ModelChosen(model=model):
             return "model", model_text(model)
+        case EffortChosen(effort=effort):
+            return "model", effort_text(effort)
         case BudgetSet():
             return "budget", budget_text(event)

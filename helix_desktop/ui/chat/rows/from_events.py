@@ -18,6 +18,7 @@ from helix_desktop.domain.events.rewrite import (
 from helix_desktop.domain.events.session import (
     AssistantSpoke,
     BudgetNeared,
+    EffortRefused,
     OutputHeld,
     RecordedEvent,
     SubagentStarted,
@@ -45,6 +46,7 @@ from helix_desktop.ui.chat.rows.row_types import (
 )
 from helix_desktop.ui.chat.rows.tool_rows import ToolRows
 from helix_desktop.ui.chat.rows.turn_ends import TurnEnds
+from helix_desktop.words.efforts import effort_refused_text
 from helix_desktop.words.models import model_name
 from helix_desktop.words.numbers import format_tokens, format_usd
 from helix_desktop.words.translation import Translator, translate
@@ -94,8 +96,8 @@ class ChatRows:
                 rows = [*self._ends.on_turn_event(recorded, event)]
             case HandoverFailed() | ObservationsFailed() as failed:
                 rows = [_failure_notice(recorded.seq, failed)]
-            case BudgetNeared() as neared:
-                rows = [_budget_notice(recorded, neared)]
+            case BudgetNeared() | EffortRefused() as notice:
+                rows = [_notice(recorded, notice)]
             case Undone() | Redone():
                 rows = [*self._dividers.updated_dividers(transcript)]
             case _:
@@ -138,6 +140,23 @@ def _user_row(recorded: RecordedEvent, event: UserSpoke, transcript: Transcript)
     prompt = f"{SLASH}{event.prompt.command} · {event.prompt.path}" if event.prompt else ""
     return UserRow(
         RowKey(recorded.seq), event.text, recorded.at, transcript.turns, attached, event.steered, prompt
+    )
+
+
+def _notice(recorded: RecordedEvent, event: BudgetNeared | EffortRefused) -> NoticeRow:
+    if isinstance(event, BudgetNeared):
+        return _budget_notice(recorded, event)
+    return _effort_notice(recorded.seq, event)
+
+
+def _effort_notice(seq: int, event: EffortRefused) -> NoticeRow:
+    """Say that a server refused an effort, in its words."""
+    return NoticeRow(
+        RowKey(seq),
+        "info",
+        effort_refused_text(event),
+        event.reason,
+        tr("Choose another effort in the model menu, or leave it to the provider."),
     )
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QLineEdit, QWidget
 
 from helix_desktop.config.settings import ModelEntry
+from helix_desktop.domain.effort import Effort, EffortLevel, sort_levels
 from helix_desktop.domain.model_spec import ModelSpec, ResolvedModelSpec
 from helix_desktop.domain.user_text import TextContext
 from helix_desktop.ui.design.buttons import IconButton
@@ -15,6 +18,7 @@ from helix_desktop.ui.design.labels import ElidedLabel, label
 from helix_desktop.ui.design.layout.boxes import card, column, row
 from helix_desktop.ui.design.themed import restyle
 from helix_desktop.ui.settings.providers.model_rows import UNKNOWN, parse_number, source_text
+from helix_desktop.words.efforts import effort_name
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Settings: Models")
@@ -83,6 +87,10 @@ class ModelSpecForm(QWidget):
             choice.activated.connect(lambda _, name=name: self._on_selected(name))
             self._choices[name] = choice
             self._add(grid, name, translate(words), choice, "")
+        self._effort = Combo()
+        self._effort.setMinimumWidth(_FIELD_PX)
+        self._effort.activated.connect(self._on_effort_selected)
+        self._add(grid, "effort", tr("Reasoning effort"), self._effort, "")
         return grid
 
     def _add(self, grid: QGridLayout, name: str, title: str, control: QWidget, unit: str) -> None:
@@ -116,9 +124,26 @@ class ModelSpecForm(QWidget):
             for words, value in ((default, None), (tr("Yes"), True), (tr("No"), False)):
                 choice.addItem(words, value)
             choice.setCurrentIndex({None: 0, True: 1, False: 2}[getattr(entry, name)])
+        self._show_effort(entry.effort, spec.model_info("", entry.name).offered_efforts)
         for name, source in self._sources.items():
             fact = spec.values.get(name)
-            source.set_full_text(source_text(fact) if fact is not None else tr("unknown"))
+            if name != "effort":
+                source.set_full_text(source_text(fact) if fact is not None else tr("unknown"))
+
+    def _show_effort(self, effort: Effort, levels: Sequence[EffortLevel]) -> None:
+        """Offer the levels that the model takes, and the one that is set."""
+        self._effort.clear()
+        self._effort.addItem(effort_name("default"), "")
+        for level in sort_levels([*levels, effort]):
+            self._effort.addItem(effort_name(level), level)
+        self._effort.setCurrentIndex(max(0, self._effort.findData(effort)))
+        self._effort.setEnabled(self._effort.count() > 1)
+        self._sources["effort"].set_full_text("" if levels else tr("this model has no reasoning effort"))
+
+    @property
+    def effort_choice(self) -> Combo:
+        """Return the choice of how much the model thinks."""
+        return self._effort
 
     def field(self, name: str) -> QLineEdit:
         """Return the field of a number, by its figure's name."""
@@ -155,10 +180,14 @@ class ModelSpecForm(QWidget):
         if entry != self._entry:
             self.changed.emit(entry)
 
+    def _on_effort_selected(self) -> None:
+        entry = msgspec.structs.replace(self._entry, effort=self._effort.currentData())
+        if entry != self._entry:
+            self.changed.emit(entry)
+
     def _reset(self) -> None:
-        self.changed.emit(
-            ModelEntry(name=self._entry.name, told=self._entry.told, told_by=self._entry.told_by)
-        )
+        unset = {name: getattr(ModelSpec(), name) for name in ModelSpec.__struct_fields__}
+        self.changed.emit(msgspec.structs.replace(self._entry, **unset))
 
 
 def _number_text(name: str, number: float) -> str:

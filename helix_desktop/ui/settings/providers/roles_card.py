@@ -9,11 +9,13 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
 
 from helix_desktop.config.role_suggestions import FILLED_ROLES, FilledRole
+from helix_desktop.domain.effort import EFFORT_LEVELS, Effort
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.domain.user_text import TextContext
 from helix_desktop.ui.design.fields import Combo
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import card, column, row
+from helix_desktop.words.efforts import effort_name
 from helix_desktop.words.models import demo_model_name
 from helix_desktop.words.numbers import format_tokens, format_usd
 from helix_desktop.words.translation import Translator, translate
@@ -41,6 +43,8 @@ class RolesCard(QWidget):
     """A role, and the label of its model in this workspace; empty: as everywhere."""
     default_model_chosen = Signal(str, str)
     """A role, and the label of its model where nothing else is said; empty: the main model."""
+    background_effort_chosen = Signal(str)
+    """How much models think for summaries and extracts; empty: as is set for each."""
 
     def __init__(self) -> None:
         """Start without models."""
@@ -88,7 +92,34 @@ class RolesCard(QWidget):
             )
             heading.setStretch(1, 1)
             grid.addLayout(heading, 3 * place + 1, 0, 1, 2)
+        self._background_effort = _choice(tr("Reasoning effort for summaries and extracts"))
+        self._background_effort.activated.connect(
+            lambda _: self.background_effort_chosen.emit(self._background_effort.currentData())
+        )
+        self._add_background_effort(grid)
         self.setLayout(column(card(grid)))
+
+    def _add_background_effort(self, grid: QGridLayout) -> None:
+        heading = row(
+            label(tr("Background effort"), "strong"),
+            label(tr("How much models think for summaries and extracts."), "faint", wrap=True),
+            margins=(0, 7, 0, 0),
+            gap=8,
+        )
+        heading.setStretch(1, 1)
+        line = grid.rowCount()
+        grid.addLayout(heading, line, 0, 1, 2)
+        grid.addWidget(self._background_effort, line + 1, 1)
+
+    def show_background_effort(self, effort: Effort) -> None:
+        """Show how much models think for summaries and extracts."""
+        choice = self._background_effort
+        choice.clear()
+        choice.addItem(tr("As set for the role's model"), "")
+        levels: tuple[Effort, ...] = ("default", *EFFORT_LEVELS)
+        for level in levels:
+            choice.addItem(effort_name(level), level)
+        choice.setCurrentIndex(choice.findData(effort))
 
     def show_roles(
         self,

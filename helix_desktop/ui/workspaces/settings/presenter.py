@@ -11,6 +11,7 @@ from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.design.window_placement import fit_screen
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
+from helix_desktop.ui.session.effort import EffortController
 from helix_desktop.ui.session.missing_keys import MissingKeyBanner
 from helix_desktop.ui.session.model_change_banner import ModelChangeBanner
 from helix_desktop.ui.session.model_menu import model_menu
@@ -63,6 +64,7 @@ class SettingsPresenter(QObject):
         self._built: _Pages | None = None
         self._policy = PolicyPresenter(context, session_controller)
         McpConsentBanner(context, session_controller, lambda: self._open("mcp"))
+        self._effort = EffortController(context, session_controller, lambda: self._open("providers"))
         ModelChangeBanner(context, session_controller, self._offer_models, self._use_in_session)
         MissingKeyBanner(context, session_controller, self._enter_key)
         window, async_actions = context.window, context.async_actions
@@ -145,6 +147,7 @@ class SettingsPresenter(QObject):
             workspace.model.info.label,
             lambda label: self._async_actions.start(self._use_in_session(label), "use model"),
             lambda page: self._open("roles" if page == "roles" else "providers"),
+            self._effort.menu,
         )
         menu.aboutToHide.connect(menu.deleteLater)
         corner = composer.model_button.mapToGlobal(QPoint(0, 0))

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+import msgspec
+
 from helix_desktop.config.model_catalog import ModelCatalog
 from helix_desktop.config.role_suggestions import FILLED_ROLES, FilledRole, with_user_role
 from helix_desktop.config.settings import Settings
+from helix_desktop.domain.effort import Effort
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
@@ -29,6 +32,10 @@ class RolesPresenter:
             lambda role, label: start(self._set_default_model(role, label), "role everywhere")
         )
 
+        card.background_effort_chosen.connect(
+            lambda effort: start(self._set_background_effort(effort), "background effort")
+        )
+
     def show(self) -> None:
         """Show the choices as they are now."""
         settings = self._services.settings
@@ -37,6 +44,7 @@ class RolesPresenter:
         here = {role: str(getattr(record, role)) for role, _, _ in ROLES} if record is not None else {}
         everywhere = {role: str(getattr(settings, role)) for role, _, _ in ROLES}
         self._card.show_roles(record.name if record else "", model_labels(settings), here, everywhere)
+        self._card.show_background_effort(settings.background_effort)
         self._card.show_reasons(catalog_reasons(settings, self._services.models.catalog))
 
     async def _set_workspace_model(self, role: str, label: str) -> None:
@@ -46,6 +54,11 @@ class RolesPresenter:
     async def _set_default_model(self, role: str, label: str) -> None:
         await self._services.save_settings(with_user_role(self._services.settings, role, label))
         await self._refresh()
+
+    async def _set_background_effort(self, effort: Effort) -> None:
+        await self._services.save_settings(
+            msgspec.structs.replace(self._services.settings, background_effort=effort)
+        )
 
     async def _refresh(self) -> None:
         await self._session_controller.show_model()

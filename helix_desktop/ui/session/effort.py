@@ -1,0 +1,164 @@
+"""The reasoning effort of the session on screen: its menu, its command, and what the composer says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import QObject, QPoint
+from PySide6.QtGui import QAction, QActionGroup
+from PySide6.QtWidgets import QMenu, QWidget
+
+from helix_desktop.agent.session_updates import EventRecorded, Update
+from helix_desktop.domain.effort import Effort, EffortLevel, SentEffort
+from helix_desktop.domain.events.session import EffortChosen, EffortRefused, RecordedEvent
+from helix_desktop.ui.session.context import ControllerContext
+from helix_desktop.ui.session.controller import SessionController
+from helix_desktop.words.efforts import effort_name
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Session")
+
+_DEFAULT: Effort = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class EffortState:
+    """What is set for a session, its workspace and its model, and what follows.
+
+    `levels` are those that the model takes, none if it cannot think; `sent` is the one of the next request.
+    """
+
+    levels: tuple[EffortLevel, ...]
+    session: Effort
+    workspace: Effort
+    model: Effort
+    sent: SentEffort
+
+
+class EffortController(QObject):
+    """Binds the choice of an effort to the conversation on screen."""
+
+    def __init__(
+        self,
+        context: ControllerContext,
+        session_controller: SessionController,
+        show_models: Callable[[], object],
+    ) -> None:
+        """`show_models` opens the settings of the models."""
+        super().__init__(context.window)
+        self._session_controller, self._services = session_controller, context.services
+        self._async_actions, self._show_models = context.async_actions, show_models
+        context.window.commands.choose_effort.triggered.connect(self._pop_up)
+        session_controller.updated.connect(self._on_update)
+
+    def menu(self, parent: QWidget) -> QMenu:
+        """Return the menu of levels for the session on screen."""
+        menu = effort_menu(parent, self.state(), self._choose_for_session, self._choose_for_workspace)
+        action = QAction(tr("Effort of each model…"), menu)
+        action.setObjectName("page:providers")
+        action.triggered.connect(lambda _=False: self._show_models())
+        menu.addAction(action)
+        return menu
+
+    def state(self) -> EffortState:
+        """Return what is set now; nothing without a session."""
+        conversation, workspace = self._session_controller.conversation, self._session_controller.workspace
+        if conversation is None or workspace is None:
+            return EffortState((), "", "", "", "")
+        info = conversation.model
+        provider = self._services.settings.provider(info.provider)
+        return EffortState(
+            info.offered_efforts,
+            conversation.session.transcript.chosen_effort,
+            self._services.registry.get(workspace.id).effort,
+            provider.entry(info.name).effort if provider is not None else "",
+            conversation.effort,
+        )
+
+    def _pop_up(self) -> None:
+        """Open the menu above the model's name."""
+        if self._session_controller.conversation is None:
+            return
+        composer = self._session_controller.composer.widget
+        menu = self.menu(composer)
+        menu.aboutToHide.connect(menu.deleteLater)
+        corner = composer.model_button.mapToGlobal(QPoint(0, 0))
+        menu.popup(corner - QPoint(0, menu.sizeHint().height() + 4))
+
+    def _on_update(self, update: Update) -> None:
+        match update:
+            case EventRecorded(recorded=RecordedEvent(event=EffortChosen() | EffortRefused())):
+                self._session_controller.composer.show_availability()
+
+    def _choose_for_session(self, effort: Effort) -> None:
+        self._async_actions.start(self._set_for_session(effort), "effort of a session")
+
+    async def _set_for_session(self, effort: Effort) -> None:
+        conversation, workspace = self._session_controller.conversation, self._session_controller.workspace
+        if conversation is not None and workspace is not None:
+            await workspace.choose_effort(conversation.session.id, effort)
+
+    def _choose_for_workspace(self, effort: Effort) -> None:
+        self._async_actions.start(self._set_for_workspace(effort), "effort of a workspace")
+
+    async def _set_for_workspace(self, effort: Effort) -> None:
+        workspace = self._session_controller.workspace
+        if workspace is not None:
+            await self._services.use_effort(workspace.id, effort)
+            await self._session_controller.show_model()
+
+
+def effort_menu(
+    parent: QWidget,
+    state: EffortState,
+    choose_for_session: Callable[[Effort], object],
+    choose_for_workspace: Callable[[Effort], object],
+) -> QMenu:
+    """Make a menu of levels with the session's one marked, and one for the workspace in it."""
+    sent = effort_name(state.sent)
+    menu = QMenu(tr("Reasoning effort: {effort}", effort=sent) if sent else tr("Reasoning effort"), parent)
+    menu.setAccessibleName(tr("Reasoning effort"))
+    if not state.levels:
+        nothing = QAction(tr("This model has no reasoning effort"), menu)
+        nothing.setEnabled(False)
+        menu.addAction(nothing)
+        return menu
+    title = QAction(tr("Reasoning effort for this session"), menu)
+    title.setEnabled(False)
+    menu.addAction(title)
+    workspace_default = effort_name(state.workspace or state.model or _DEFAULT)
+    inherit = tr("Workspace default ({effort})", effort=workspace_default)
+    _add_levels(menu, "effort", inherit, state.levels, state.session, choose_for_session)
+    menu.addSeparator()
+    workspace_menu = QMenu(tr("Default for this workspace"), menu)
+    workspace_menu.setObjectName("workspace_effort")
+    inherit = tr("As set for the model ({effort})", effort=effort_name(state.model or _DEFAULT))
+    _add_levels(
+        workspace_menu, "workspace_effort", inherit, state.levels, state.workspace, choose_for_workspace
+    )
+    menu.addMenu(workspace_menu)
+    return menu
+
+
+def _add_levels(
+    menu: QMenu,
+    name: str,
+    inherit: str,
+    levels: Sequence[EffortLevel],
+    current: Effort,
+    choose: Callable[[Effort], object],
+) -> None:
+    """Add the levels to choose from; one that is set and not offered is listed too."""
+    group = QActionGroup(menu)
+    efforts: list[Effort] = ["", _DEFAULT, *levels]
+    if current not in efforts:
+        efforts.append(current)
+    for effort in efforts:
+        action = QAction(effort_name(effort) if effort else inherit, menu)
+        action.setObjectName(f"{name}:{effort}")
+        action.setCheckable(True)
+        action.setChecked(effort == current)
+        action.triggered.connect(lambda _=False, effort=effort: choose(effort))
+        group.addAction(action)
+        menu.addAction(action)

@@ -1,0 +1,94 @@
+"""The effort of a session, its workspace and its model: chosen in the model's menu, seen beside its name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QApplication, QMenu
+
+from helix_desktop.config.settings import ModelEntry, Provider
+from helix_desktop.domain.events.session import EffortChosen
+from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
+from tests.support.model_servers.chat_server import ChatServer, Reply, api_error, text_reply
+from tests.support.window.window_rig import WindowRig, open_window, until
+
+pytestmark = pytest.mark.qt_loop
+
+
+def script(request: dict[str, object]) -> Reply:
+    """Refuse to think less than a little."""
+    if request.get("reasoning_effort") == "minimal":
+        return api_error(400, "reasoning_effort: 'minimal' is not supported")
+    return text_reply("Done.")
+
+
+async def _furnish(rig: WindowRig, server: ChatServer) -> None:
+    await rig.open_folder("project")
+    model = ModelEntry(name="small", window=32_000, reserve=1_000, efforts=("minimal", "low", "high"))
+    box = Provider(name="box", base_url=server.base_url, models=(model,))
+    services = rig.wiring.services
+    await services.save_settings(services.settings.with_provider(box))
+    await services.use_model(rig.workspace.id, "box/small")
+    await rig.wiring.session_controller.show_model()
+
+
+def _choose(menu: QMenu, name: str) -> None:
+    action = menu.findChild(QAction, name)
+    assert isinstance(action, QAction), name
+    action.trigger()
+    menu.close()
+
+
+def _open_menu(rig: WindowRig) -> QMenu:
+    """Open the menu by its command, as the keys do."""
+    rig.window.commands.choose_effort.trigger()
+    return next(menu for menu in rig.composer.findChildren(QMenu) if menu.isVisible())
+
+
+async def test_it_is_chosen_by_mouse_and_keys_and_stands_beside_the_model(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with ChatServer(script) as server, open_window(qapp, tmp_path) as rig:
+        await _furnish(rig, server)
+        button = rig.composer.model_button
+        assert button.text() == "small"
+        rig.composer.model_clicked.emit()
+        menu = next(menu for menu in rig.composer.findChildren(QMenu) if menu.isVisible())
+        names = [action.objectName() for action in menu.findChildren(QAction)]
+        assert [name for name in names if name.startswith("effort:")] == [
+            "effort:", "effort:default", "effort:minimal", "effort:low", "effort:high",
+        ]  # fmt: skip
+        _choose(menu, "effort:high")
+        await until(lambda: button.text() == "small · High", "the level beside the model")
+        assert "Reasoning effort: High" in button.toolTip()
+        await rig.run_turn("Hello")
+        assert server.bodies[-1]["reasoning_effort"] == "high"
+
+        _choose(_open_menu(rig), "workspace_effort:low")
+        registry = rig.wiring.services.registry
+        await until(lambda: registry.get(rig.workspace.id).effort == "low", "the workspace's level")
+        assert button.text() == "small · High", "the session has its own"
+        _choose(_open_menu(rig), "effort:")
+        await until(lambda: button.text() == "small · Low", "that of the workspace")
+        assert rig.events(EffortChosen) == [EffortChosen("high"), EffortChosen("")]
+        assert [row.text for row in rig.rows(DividerRow)] == [
+            "Reasoning effort for this session: High",
+            "Reasoning effort for this session: workspace default",
+        ]
+
+
+async def test_a_refusal_is_a_notice_in_the_chat(qapp: QApplication, tmp_path: Path) -> None:
+    async with ChatServer(script) as server, open_window(qapp, tmp_path) as rig:
+        await _furnish(rig, server)
+        _choose(_open_menu(rig), "effort:minimal")
+        await until(lambda: bool(rig.events(EffortChosen)), "the choice on record")
+        await rig.run_turn("Hello")
+        await rig.run_turn("And again")
+        (notice,) = rig.rows(NoticeRow)
+        assert notice.what == (
+            "box/small doesn't accept this reasoning effort: Minimal. Requests continue without it."
+        )
+        assert "not supported" in notice.why
+        assert rig.composer.model_button.text() == "small", "it is not sent, so it is not beside the name"
