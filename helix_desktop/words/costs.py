@@ -17,11 +17,15 @@ _MAX_AMOUNT = 1_000_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class CostState:
-    """A session's cost and budget; `is_default` says that the budget is the workspace policy's."""
+    """A session's cost and budget; `is_default` says that the budget is the workspace policy's.
+
+    `inherited` is what was spent before the session branched.
+    """
 
     spent: Spending = _NO_COST
     budget: Budget = _NO_BUDGET
     is_default: bool = False
+    inherited: Spending = _NO_COST
 
     @property
     def share(self) -> float:
@@ -42,7 +46,14 @@ class CostState:
             if self.spent.estimated
             else tr("{tokens} tokens sent and received", tokens=tokens)
         ]
-        return " · ".join(filter(None, (*parts, self.cost_text)))
+        return " · ".join(filter(None, (*parts, self.cost_text, self._inherited_text)))
+
+    @property
+    def _inherited_text(self) -> str:
+        """Return what the branch did not pay: "+ 12.1k tokens before the branch"."""
+        if not self.inherited.tokens:
+            return ""
+        return tr("+ {tokens} tokens before the branch", tokens=format_tokens(self.inherited.tokens))
 
     @property
     def cost_text(self) -> str:

@@ -241,6 +241,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/action_labels.py" />
+            <source>Open parent session</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/action_labels.py" />
             <source>Open policy settings</source>
             <translation type="unfinished" />
         </message>
@@ -1850,6 +1855,16 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/items/message_actions.py" />
+            <source>Answer again. This answer stays as a version.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/rows/row_texts.py" />
+            <source>Answer finished</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/items/approval.py" />
             <source>Answers for the session or workspace save the selected rule:</source>
             <translation type="unfinished" />
@@ -1916,6 +1931,21 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/items/message_actions.py" />
+            <source>Branch</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/rows/dividers.py" />
+            <source>Branch begins here</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/viewport/tool_menu.py" />
+            <source>Branch from here</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/rows/from_events.py" />
             <source>Choose another effort in the model menu, or leave it to the provider.</source>
             <translation type="unfinished" />
@@ -1928,6 +1958,11 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/page.py" />
             <source>Close (Esc)</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/items/message_actions.py" />
+            <source>Continue from here in a new session, as a branch.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2000,6 +2035,17 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/items/todo.py" />
             <source>Done: {item}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/items/message_actions.py" />
+            <source>Edit and send again. The original stays as a version.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/items/message_actions.py" />
+            <location filename="../../helix_desktop/ui/chat/viewport/tool_menu.py" />
+            <source>Edit message</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2116,6 +2162,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/items/message_actions.py" />
+            <source>Next version</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/page.py" />
             <source>No results</source>
             <translation type="unfinished" />
@@ -2204,6 +2255,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/items/message_actions.py" />
+            <source>Previous version</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/rows/subagent_status.py" />
             <source>Queued</source>
             <translation type="unfinished" />
@@ -2251,6 +2307,16 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/items/tool_body.py" />
             <source>Replaced by observations. The agent can recall it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/items/message_actions.py" />
+            <source>Retry</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/viewport/tool_menu.py" />
+            <source>Retry this turn</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2476,6 +2542,11 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/viewport/tool_menu.py" />
             <source>Unpin</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/items/message_actions.py" />
+            <source>Version {place} of {count}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -5590,6 +5661,11 @@
                 <numerusform>%n call</numerusform>
                 <numerusform>%n calls</numerusform>
             </translation>
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/costs.py" />
+            <source>+ {tokens} tokens before the branch</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/words/costs.py" />
@@ -15219,6 +15295,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/shell/actions.py" />
+            <source>Branch session</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/actions.py" />
             <location filename="../../helix_desktop/ui/shell/top_bar.py" />
             <source>Cache</source>
             <translation type="unfinished" />
@@ -15819,6 +15900,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/shell/sidebar/session_model.py" />
+            <source>branch</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/shell/command_palette.py" />
             <source>checked</source>
             <translation type="unfinished" />
@@ -15960,6 +16046,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/workspaces/sidebar_presenter.py" />
+            <source>Another answer</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/workspaces/registry.py" />
             <source>Another process has locked {file} for {seconds} s.</source>
             <translation type="unfinished" />
@@ -15984,6 +16075,11 @@
             <location filename="../../helix_desktop/ui/workspaces/open_external.py" />
             <location filename="../../helix_desktop/ui/workspaces/quit.py" />
             <source>Cancel</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/branches.py" />
+            <source>Cancel edit</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -16034,6 +16130,16 @@
         <message>
             <location filename="../../helix_desktop/workspaces/registry.py" />
             <source>Correct the file. The workspace's sessions and cache are unchanged.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/sidebar_presenter.py" />
+            <source>Edited message</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/branches.py" />
+            <source>Editing a message.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -16240,6 +16346,11 @@
         <message>
             <location filename="../../helix_desktop/ui/workspaces/list_controller.py" />
             <source>Running tasks stop. Files, sessions and cache are kept.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/branches.py" />
+            <source>Sending it continues here. The original conversation stays as it is.</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -22,8 +22,9 @@ def with_cache_hints(request: ModelRequest, window: Window, runtime: SessionRunt
     transcript, info = runtime.transcript, runtime.frame.info
     next_input = round(window.estimate * runtime.frame.ratio)
     gaps = measured_gaps(transcript, info.label, runtime.clock(), next_input)
+    tree = transcript.first_parent or runtime.session.id  # branches begin with what their parent has cached
     hints = CacheHints(
-        key=digest_of(runtime.session.id.encode())[:_KEY_DIGITS],
+        key=digest_of(tree.encode())[:_KEY_DIGITS],
         ends=layer_ends(window, transcript, runtime.policy),
         keep_long=prefers_long(gaps, cache_prices(info)),
     )

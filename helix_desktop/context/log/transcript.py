@@ -83,6 +83,7 @@ class Transcript(MessageLog):
         self.title, self.parent = "", ""
         self.origin: HandoverMade | None = None  # of the session that this one continues
         self.branch: SessionBranched | None = None  # how it left its parent; None: it is no branch
+        self.first_parent = ""  # the session at the root of its tree of branches; empty: it is no branch
         self.branched_at = 0  # the event `branch`; 0: it is no branch
         self.inherited_spending = Spending()  # what the sessions spent whose log it begins with
         self.mode: PermissionMode = "ask"
@@ -184,6 +185,7 @@ class Transcript(MessageLog):
             self.session_policy = policy_from_event(event.policy)
             return
         self.branch, self.branched_at = event, recorded.seq
+        self.first_parent = self.first_parent or event.parent
         self.inherited_spending += self.spending
         self.spending, self.warned_budget = Spending(), None
         self.queued_messages = {}

@@ -162,6 +162,34 @@ class RetrySummary:
 
 
 @dataclass(frozen=True, slots=True)
+class EditMessage:
+    """Send a message of the user again with other words, by its event: in a branch that begins before it."""
+
+    seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class RetryAnswer:
+    """Have a turn answered again, by an event of it: in a branch that begins after the user's message."""
+
+    seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class BranchSession:
+    """Go on from an event in a branch."""
+
+    seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class OpenVersion:
+    """Show the session in which a message or an answer has another version."""
+
+    session_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class ControlTurn:
     """Continue, retry or stop a turn, or make an announced retry now."""
 
@@ -182,12 +210,16 @@ class ShowGuide:
     topic: str
 
 
-ButtonAction: TypeAlias = ShowInChat | ShowInTimeline | Undo | Redo | RetrySummary | ControlTurn | ApplyRemedy
+ButtonAction: TypeAlias = (
+    ShowInChat | ShowInTimeline | Undo | Redo | RetrySummary | ControlTurn | ApplyRemedy | OpenVersion
+)
 """What the buttons of dividers and notices do."""
 MenuAction: TypeAlias = Pin | Unpin | ChooseForm | Recall | OpenCacheEntry | OpenSubagent | ShowRewriteOf
 """What the menu of a call does."""
+BranchAction: TypeAlias = EditMessage | RetryAnswer | BranchSession | OpenVersion
+"""What makes branches of the session, or leads to them."""
 SessionAction: TypeAlias = (
-    ButtonAction | MenuAction | Decide | ReadOriginal | ReadExcerpt | StopCall | ShowGuide
+    ButtonAction | MenuAction | BranchAction | Decide | ReadOriginal | ReadExcerpt | StopCall | ShowGuide
 )
 """What the session does, not the view."""
 RowAction: TypeAlias = SessionAction | ToggleFold | ChooseOffer | OpenMenu | CopyCode
@@ -198,6 +230,7 @@ _NAMES: dict[type[ButtonAction], ActionName] = {
     ShowInTimeline: "view",
     Undo: "undo",
     Redo: "redo",
+    OpenVersion: "open_parent",
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from PySide6.QtCore import QTimer
@@ -37,6 +37,9 @@ from helix_desktop.ui.chat.rows.row_types import (
     OriginalOutput,
     Row,
     ToolState,
+    TurnFooterRow,
+    UserRow,
+    Versions,
 )
 from helix_desktop.ui.chat.rows.running_output import RunningOutput
 from helix_desktop.words.action_labels import supported_remedies
@@ -62,6 +65,7 @@ class ChatPresenter:
             on_approval_requested,
         )
         self._rows = ChatRows()
+        self._versions: Mapping[RowKey, Versions] = {}
         self._conversation: Conversation | None = None
         self._unsubscribe: Callable[[], None] = lambda: None
         self._error_count = 0
@@ -78,7 +82,7 @@ class ChatPresenter:
         self._unsubscribe()
         self._unsubscribe = lambda: None
         self._countdown.stop()
-        self._conversation = conversation
+        self._conversation, self._versions = conversation, {}
         if conversation is None:
             self._model.reset([])
             return
@@ -103,6 +107,15 @@ class ChatPresenter:
     def show_excerpt(self, key: RowKey, content: ExcerptContent) -> None:
         """Let a card show what the cache holds of its excerpt."""
         self._put_row(self._rows.tools.with_excerpt_content(key, content))
+
+    def show_versions(self, versions: Mapping[RowKey, Versions]) -> None:
+        """Let messages and answers show which other versions they have."""
+        for key in self._versions.keys() | versions.keys():
+            index = self._model.index_of(key)
+            row = self._model.raw_row(index) if index is not None else None
+            if isinstance(row, UserRow | TurnFooterRow) and row.versions != versions.get(key):
+                self._put_row(replace(row, versions=versions.get(key)))
+        self._versions = versions
 
     def _catch_up(self, conversation: Conversation) -> None:
         """Show what is under way and not recorded yet."""

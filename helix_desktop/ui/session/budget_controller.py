@@ -17,7 +17,7 @@ def cost_state(conversation: Conversation) -> CostState:
     """Return what a conversation has spent and may spend."""
     budget, transcript = conversation.budget, conversation.session.transcript
     is_default = transcript.budget is None and (budget.limit.tokens > 0 or budget.limit.cost > 0)
-    return CostState(budget.spent, budget.limit, is_default)
+    return CostState(budget.spent, budget.limit, is_default, transcript.inherited_spending)
 
 
 class BudgetController(QObject):

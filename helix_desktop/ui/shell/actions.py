@@ -27,6 +27,7 @@ class ActionSpec:
 SPECS: dict[str, ActionSpec] = {
     "open_folder": ActionSpec(text("Open folder…"), ("Ctrl+O",)),
     "new_session": ActionSpec(text("New session"), ("Ctrl+N",)),
+    "branch_session": ActionSpec(text("Branch session"), ("Ctrl+Shift+B",)),
     "switch_workspace": ActionSpec(text("Switch workspace…"), ("Ctrl+K",)),
     "clean_up": ActionSpec(text("Clean up…")),
     "trash": ActionSpec(text("Trash…")),
@@ -77,6 +78,7 @@ class WindowActions(NamedTuple):
 
     open_folder: QAction
     new_session: QAction
+    branch_session: QAction
     switch_workspace: QAction
     clean_up: QAction
     trash: QAction
@@ -126,7 +128,7 @@ class WindowActions(NamedTuple):
             self.show_chat, self.show_cache, self.show_timeline, self.focus_composer, self.find,
             self.compact_now, self.observe_now, self.undo_compaction, self.stop, self.steer,
             self.mode_ask, self.mode_plan, self.mode_auto, self.next_mode,
-            self.choose_effort, self.set_budget,
+            self.choose_effort, self.set_budget, self.branch_session,
         )  # fmt: skip
 
 

@@ -46,7 +46,7 @@ def fill_menu_bar(bar: QMenuBar, actions: WindowActions) -> None:
                 (a.mode_ask, a.mode_plan, a.mode_auto, a.next_mode),
                 (a.choose_effort,),
                 (a.compact_now, a.observe_now, a.undo_compaction),
-                (a.set_budget,),
+                (a.branch_session, a.set_budget),
             ),
         ),
         (tr("&Help"), ((a.guide, a.keys, a.all_commands), (a.about,))),
@@ -62,7 +62,7 @@ def more_menu(parent: QWidget, actions: WindowActions) -> QMenu:
         (a.stop, a.steer),
         (a.compact_now, a.observe_now, a.undo_compaction),
         (a.choose_effort, a.set_budget),
-        (a.find, a.new_session),
+        (a.find, a.new_session, a.branch_session),
         (a.all_commands, a.guide, a.settings),
     )
     fill_menu(menu, groups)

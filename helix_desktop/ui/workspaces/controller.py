@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable
 from contextlib import suppress
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
+from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.workspace_cleanup import run_housekeeping
 from helix_desktop.domain.errors import HelixError, StoreClosed, WorkspaceMissing
@@ -77,7 +79,9 @@ class WorkspaceController(QObject):
         for requested in (window.sidebar.session_selected, self.session_controller.session_requested):
             requested.connect(lambda session: start(self.open_session(session), "open session"))
         timeline = context.views.timeline
-        timeline.session_requested.connect(lambda session: start(self._follow_link(session), "open session"))
+        timeline.session_requested.connect(
+            lambda session: start(self.open_linked_session(session), "open session")
+        )
         timeline.new_session_requested.connect(lambda seq: start(self.continue_session(seq), "new session"))
         for renamed in (window.sidebar.session_renamed, window.top_bar.renamed):
             renamed.connect(lambda *names: start(self._rename_session(*names), "rename"))
@@ -277,14 +281,20 @@ class WorkspaceController(QObject):
         workspace, conversation = self._active_workspace.opened, self.session_controller.conversation
         if workspace is None or conversation is None:
             return
-        async with self._new_session_lock:
-            continued = await workspace.continue_session(conversation.session.id, handover_seq, handover)
-        await self._show_session(workspace, continued.session.id)
+        made = workspace.continue_session(conversation.session.id, handover_seq, handover)
+        await self.show_new_session(workspace, made)
+
+    async def show_new_session(self, workspace: OpenWorkspace, made: Awaitable[Conversation]) -> Conversation:
+        """Show a session that is being made, ready to write in."""
+        async with self._new_session_lock:  # a key that is held down begins one session, not twenty
+            conversation = await made
+        await self._show_session(workspace, conversation.session.id)
         self._window.show_page("chat")
         self._window.commands.focus_composer.trigger()
+        return conversation
 
-    async def _follow_link(self, session: str) -> None:
-        """Show the session that another one continues, or that continues it."""
+    async def open_linked_session(self, session: str) -> None:
+        """Show a session of this workspace that another one leads to."""
         workspace = self._active_workspace.require()
         if session not in {info.id for info in await workspace.sessions()}:
             raise HelixError(

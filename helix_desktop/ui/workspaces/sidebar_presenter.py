@@ -154,6 +154,17 @@ def _groups(rows: list[WorkspaceRow], key: Callable[[WorkspaceRow], str]) -> lis
     return [group for group in alike.values() if group[1:]]
 
 
+def _branch_words(session: SessionSummary) -> list[str]:
+    """Return what a branch was made for, if it was not to go on from a point."""
+    match session.branch_how:
+        case "edit":
+            return [tr("Edited message")]
+        case "retry":
+            return [tr("Another answer")]
+        case "":
+            return []
+
+
 def _badge(workspace: OpenWorkspace | None, record: WorkspaceRecord) -> WorkspaceBadge:
     if not Path(record.path).is_dir():
         return "missing"
@@ -174,6 +185,7 @@ def _item(
     name = model_name(session.model, session.model.startswith(_DEMO_PROVIDER))
     origin = next((other.title for other in others if other.id == session.origin), "")
     parts = [tr("From “{title}”", title=session_title(origin))] if origin else []
+    parts += _branch_words(session)
     parts += [tr.plural(session.messages, "%n message", "%n messages"), *([name] if name else [])]
     cost = session.cost + sum(other.cost for other in others if other.parent == session.id)
     if cost:
@@ -191,4 +203,5 @@ def _item(
         waiting=here is not None and bool(here.asks),
         parent=session.parent,
         created_ms=session.created,
+        branch_of=session.branch_of,
     )

@@ -15,6 +15,7 @@ from helix_desktop.ui.session.tool_actions import ToolCardController
 from helix_desktop.ui.session.view_state import ViewStateKeeper
 from helix_desktop.ui.shell.tray import Tray
 from helix_desktop.ui.workspaces.backup import BackupController
+from helix_desktop.ui.workspaces.branches import BranchController
 from helix_desktop.ui.workspaces.cleanup import CleanupController
 from helix_desktop.ui.workspaces.controller import WorkspaceController
 from helix_desktop.ui.workspaces.delete_session import DeleteSessionController
@@ -73,6 +74,7 @@ class WindowControllers:
         self.quit_controller = QuitController(context, tray)
         WorkspaceListController(context, workspaces)
         DeleteSessionController(context, workspaces)
+        BranchController(context, workspaces)
         BackupController(context, self.jobs)
         self.cleanup = CleanupController(context, self.sidebar)
         self.redaction = RedactionController(context, workspaces)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPoint, QPointF
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtTest import QTest
 
 from helix_desktop.ui.chat.actions import SessionAction, button_name
 from helix_desktop.ui.chat.row_key import RowKey
@@ -30,6 +31,21 @@ def hit_area_point(view: ChatView, key: str, area_name: str) -> QPoint:
     place = widget.item.hit_area(area_name)
     assert place is not None
     return widget.pos() + QPoint(6, 0) + place.rect.center().toPoint()
+
+
+def click_area(view: ChatView, key: RowKey, area_name: str) -> None:
+    """Click a place of a row in sight with the mouse."""
+    viewport = view.chat_viewport
+    index = viewport.model.index_of(key)
+    assert index is not None
+    area = viewport.item(index).hit_area(area_name)
+    placed = viewport.placed_row(index)
+    assert area is not None
+    assert placed is not None
+    top = placed.y + viewport.item_cache.gap(index)
+    middle = area.rect.center()
+    point = QPoint(round(viewport.column.left + middle.x()), round(top + middle.y()))
+    QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=point)
 
 
 def text_point(view: ChatView, key: str, needle: str, after: bool = False) -> QPoint:

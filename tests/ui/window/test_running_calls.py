@@ -6,8 +6,6 @@ import json
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
-from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.domain.events.session import ToolAnswered, TurnEnded
@@ -19,6 +17,7 @@ from tests.support.model_servers.chat_server import (
     replies_in_order,
     text_reply,
 )
+from tests.support.window.chat_geometry import click_area
 from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
@@ -44,15 +43,7 @@ def lines(rig: WindowRig) -> tuple[str, ...]:
 
 def press_stop(rig: WindowRig) -> None:
     """Click the button in the newest card."""
-    board = rig.chat.view.chat_viewport
-    index = board.model.index_of(card(rig).key)
-    assert index is not None
-    hot = board.item(index).hit_area("stop:card")
-    placed = next(placed for placed in board.scroll_layout.placed if placed.row_index == index)
-    assert hot is not None
-    left, top = board.column.left, placed.y + board.item_cache.gap(index)
-    point = QPoint(round(left + hot.rect.center().x()), round(top + hot.rect.center().y()))
-    QTest.mouseClick(rig.chat.view.viewport(), Qt.MouseButton.LeftButton, pos=point)
+    click_area(rig.chat.view, card(rig).key, "stop:card")
 
 
 async def test_the_newest_lines_appear_while_it_runs(qapp: QApplication, tmp_path: Path) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QPainter
 
-from helix_desktop.ui.chat.actions import ToggleFold
+from helix_desktop.ui.chat.actions import EditMessage, ToggleFold
 from helix_desktop.ui.chat.items.block_stack import BlockStack
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
+from helix_desktop.ui.chat.items.message_actions import BUTTON_EDGE, MessageActions
 from helix_desktop.ui.chat.items.painting import (
     CHIP_HEIGHT,
     ChipStyle,
@@ -43,6 +44,11 @@ class UserMessageItem(RowItem):
         if row.steered:
             self._notes.append((tr("Steered this turn"), "zap"))
             self.accessible_notes.append(tr("Steered this turn"))
+        self._actions = MessageActions(
+            [EditMessage(row.key.seq)] if row.is_editable else [], row.versions, self.style
+        )
+        if self._actions.note:
+            self.accessible_notes.append(self._actions.note)
         self._stack = BlockStack(tools)
         self._bubble = QRectF()
         lines = row.text.count("\n") + 1
@@ -90,7 +96,13 @@ class UserMessageItem(RowItem):
             )
             bottom = rect.bottom() - 2
         self._bubble = QRectF(left - pad, 0, widest + 2 * pad, bottom + style.px(12))
-        return self._bubble.height() + (style.px(CHIP_HEIGHT + 8) if self._notes else 0)
+        height = self._bubble.height() + (style.px(CHIP_HEIGHT + 8) if self._notes else 0)
+        if not self._actions:
+            return height
+        top = self._bubble.bottom() + style.px(4)
+        self._actions.place(width - self._actions.width, top)
+        self.hit_areas = [*self.hit_areas, *self._actions.hit_areas]
+        return max(height, top + style.px(BUTTON_EDGE))
 
     def _visible_text(self) -> str:
         return tr("Show less") if "more" in self.context.expanded else self._show_all_label
@@ -107,7 +119,8 @@ class UserMessageItem(RowItem):
             paint_line(
                 painter, chat_style, rect, more.label, chat_style.font(SMALL, MEDIUM), theme.accent_text
             )
-        right = self.width
+        self._actions.paint(painter, state)
+        right = self.width - (self._actions.width + chat_style.px(4) if self._actions else 0)
         for name, glyph in reversed(self._notes):
             style = ChipStyle(theme.muted, theme.raised, theme.border, glyph)
             wide = min(chip_width(chat_style, name, style), max(60.0, right - 4))

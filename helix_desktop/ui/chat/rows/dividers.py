@@ -14,9 +14,10 @@ from helix_desktop.domain.events.session import (
     ModeChanged,
     ModelChosen,
     RecordedEvent,
+    SessionBranched,
 )
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade, ObservationsPlaced
-from helix_desktop.ui.chat.actions import ButtonAction, Redo, ShowInChat, ShowInTimeline, Undo
+from helix_desktop.ui.chat.actions import ButtonAction, OpenVersion, Redo, ShowInChat, ShowInTimeline, Undo
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.row_types import DividerKind, DividerRow
 from helix_desktop.words.rewrites import (
@@ -34,6 +35,9 @@ from helix_desktop.words.rewrites import (
     pin_text,
     sweep_text,
 )
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Chat")
 
 
 class Dividers:
@@ -95,11 +99,24 @@ def _divider(recorded: RecordedEvent, transcript: Transcript) -> DividerRow | No
             actions = (ShowInChat(about), Undo(seq))
         case Pinned(target=about) | Unpinned(target=about) as pin:
             kind, text, quiet, actions = "pin", pin_text(pin, transcript), True, (ShowInChat(about),)
-        case FilesChanged() as changed:
-            return _changed_files_row(seq, changed)
+        case FilesChanged() | SessionBranched() as event:
+            return _files_or_branch_row(seq, event)
         case _:
             return None
     return DividerRow(RowKey(seq), kind, text, actions=actions, is_quiet=quiet)
+
+
+def _files_or_branch_row(seq: int, event: FilesChanged | SessionBranched) -> DividerRow | None:
+    """Return the divider of changed files, or of where a branch begins.
+
+    Where a message or answer has another version, buttons below it say so.
+    """
+    if isinstance(event, FilesChanged):
+        return _changed_files_row(seq, event)
+    if event.how:
+        return None
+    words = tr("Branch begins here")
+    return DividerRow(RowKey(seq), "branch", words, actions=(OpenVersion(event.parent),), is_quiet=True)
 
 
 def _changed_files_row(seq: int, event: FilesChanged) -> DividerRow:

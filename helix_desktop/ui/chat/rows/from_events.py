@@ -93,7 +93,7 @@ class ChatRows:
             case OutputHeld(answer=answer):
                 rows = [self.tools.on_output_held(answer)]
             case TurnEnded() | TurnRetried() as event:
-                rows = [*self._ends.on_turn_event(recorded, event)]
+                rows = [*self._ends.on_turn_event(recorded, event, is_subagent=bool(transcript.parent))]
             case HandoverFailed() | ObservationsFailed() as failed:
                 rows = [_failure_notice(recorded.seq, failed)]
             case BudgetNeared() | EffortRefused() as notice:
@@ -139,7 +139,14 @@ def _user_row(recorded: RecordedEvent, event: UserSpoke, transcript: Transcript)
     )
     prompt = f"{SLASH}{event.prompt.command} · {event.prompt.path}" if event.prompt else ""
     return UserRow(
-        RowKey(recorded.seq), event.text, recorded.at, transcript.turns, attached, event.steered, prompt
+        RowKey(recorded.seq),
+        event.text,
+        recorded.at,
+        transcript.turns,
+        attached,
+        event.steered,
+        prompt,
+        is_editable=not transcript.parent,
     )
 
 

@@ -18,6 +18,7 @@ from helix_desktop.ui.chat.rows.row_types import (
     Row,
     ToolRow,
     ToolState,
+    TurnFooterRow,
     UserRow,
 )
 from helix_desktop.words.left_context import changed_since
@@ -96,6 +97,8 @@ def source_text(row: Row) -> str:
             return _join_lines(row.text, *row.details)
         case NoticeRow():
             return _join_lines(row.what, row.why, row.fix)
+        case TurnFooterRow():
+            return ""
 
 
 def _tool_source(row: ToolRow) -> str:
@@ -122,8 +125,8 @@ def accessible_name(row: Row) -> str:
             return _approval_name(row)
         case DividerRow():
             return tr("Divider: {text}", text=divider_text(row))
-        case NoticeRow():
-            return _notice_name(row)
+        case NoticeRow() | TurnFooterRow():
+            return _notice_name(row) if isinstance(row, NoticeRow) else tr("Answer finished")
 
 
 def tool_summary(row: ToolRow) -> list[str]:

@@ -37,8 +37,20 @@ DividerKind: TypeAlias = Literal[
     "mode",
     "model",
     "files",
+    "branch",
 ]
 NoticeLevel: TypeAlias = Literal["error", "warning", "info"]
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """The sessions that have a version of a message or answer, oldest first.
+
+    `place` is that of the version on screen.
+    """
+
+    session_ids: tuple[str, ...]
+    place: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +58,7 @@ class UserRow:
     """What the user typed in one turn, shown word for word; it began that turn, or `steered` it.
 
     `prompt` names the command and the file that the text was made from.
+    It can be edited if `is_editable`, as `versions` say that it was.
     """
 
     key: RowKey
@@ -55,6 +68,8 @@ class UserRow:
     attachments: tuple[str, ...] = ()
     steered: bool = False
     prompt: str = ""
+    is_editable: bool = False
+    versions: Versions | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +229,15 @@ class NoticeRow:
     actions: tuple[ButtonAction, ...] = ()
 
 
-Row: TypeAlias = UserRow | AssistantRow | ToolRow | ApprovalRow | DividerRow | NoticeRow
+@dataclass(frozen=True, slots=True)
+class TurnFooterRow:
+    """What can be done with the answer of a turn that is done; `versions` are the other answers."""
+
+    key: RowKey
+    versions: Versions | None = None
+
+
+Row: TypeAlias = UserRow | AssistantRow | ToolRow | ApprovalRow | DividerRow | NoticeRow | TurnFooterRow
 
 
 def needs_original(row: ToolRow) -> bool:

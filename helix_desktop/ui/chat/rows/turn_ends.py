@@ -8,7 +8,7 @@ from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent, T
 from helix_desktop.domain.messages import TurnOutcome
 from helix_desktop.ui.chat.actions import ApplyRemedy, ControlTurn
 from helix_desktop.ui.chat.row_key import RowKey
-from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, NoticeRow, Row
+from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, NoticeRow, Row, TurnFooterRow
 from helix_desktop.words.action_labels import supported_remedies
 from helix_desktop.words.translation import Translator, translate
 
@@ -30,20 +30,30 @@ class TurnEnds:
         self._answer = row if isinstance(row, AssistantRow) and not response.calls else None
         self._answer_seq = recorded.seq
 
-    def on_turn_event(self, recorded: RecordedEvent, event: TurnEnded | TurnRetried) -> list[Row]:
-        """Return the row of a turn's end, none if it is done, or the line that an attempt folds to."""
-        if isinstance(event, TurnRetried):
-            return [self._attempt_row(recorded, event)]
-        self._outcome, self._end = event.how, _end_row(recorded, event)
-        return [self._end] if self._end else []
+    def on_turn_event(
+        self, recorded: RecordedEvent, event: TurnEnded | TurnRetried, *, is_subagent: bool = False
+    ) -> list[Row]:
+        """Return the row of a turn's end, or the line that an attempt folds to.
 
-    def _attempt_row(self, recorded: RecordedEvent, event: TurnRetried) -> DividerRow:
-        self._attempts += 1
+        A subagent's turn that is done has none: it cannot be answered again, nor branch.
+        """
+        if isinstance(event, TurnRetried):
+            return self._attempt_rows(recorded, event)
+        self._outcome, self._end = event.how, _end_row(recorded, event)
+        if self._end is not None:
+            return [self._end]
+        return [] if is_subagent else [TurnFooterRow(RowKey(recorded.seq))]
+
+    def _attempt_rows(self, recorded: RecordedEvent, event: TurnRetried) -> list[Row]:
+        """Return the line that an attempt folds to; none in a branch that begins with the retry."""
         gone: list[Row] = [self._end] if self._end else []
         details = [self._end.what, self._end.why] if isinstance(self._end, NoticeRow) else []
         if self._answer is not None and self._answer_seq > event.after:
             gone.append(self._answer)
             details.insert(0, self._answer.text)
+        if not gone:
+            return []
+        self._attempts += 1
         row = DividerRow(
             RowKey(recorded.seq),
             "attempt",
@@ -53,7 +63,7 @@ class TurnEnds:
             replaces=tuple(attempt.key for attempt in gone),
         )
         self._end = self._answer = None
-        return row
+        return [row]
 
     def on_user_message(self, *, new_turn: bool) -> list[Row]:
         """Return the newest end without its actions: the user has sent another message."""

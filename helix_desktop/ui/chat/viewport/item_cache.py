@@ -10,6 +10,7 @@ from helix_desktop.ui.chat.items.assistant_message import AssistantMessageItem
 from helix_desktop.ui.chat.items.dividers_and_notices import DividerItem, NoticeItem
 from helix_desktop.ui.chat.items.excerpt_card import ExcerptCard
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
+from helix_desktop.ui.chat.items.message_actions import TurnFooterItem
 from helix_desktop.ui.chat.items.todo import TodoCard
 from helix_desktop.ui.chat.items.tool_card import ToolCard
 from helix_desktop.ui.chat.items.user_message import UserMessageItem
@@ -24,6 +25,7 @@ from helix_desktop.ui.chat.rows.row_types import (
     NoticeRow,
     Row,
     ToolRow,
+    TurnFooterRow,
     UserRow,
 )
 from helix_desktop.ui.chat.style import ChatStyle
@@ -40,6 +42,7 @@ HEIGHT_ESTIMATES: dict[type[Row], float] = {
     ApprovalRow: 240.0,
     DividerRow: 46.0,
     NoticeRow: 110.0,
+    TurnFooterRow: 26.0,
 }
 
 
@@ -158,6 +161,8 @@ def _gap(row: Row, previous: Row) -> float:
         return 30.0
     if isinstance(previous, UserRow):
         return 20.0
+    if isinstance(row, TurnFooterRow):
+        return 6.0
     if isinstance(row, ToolRow) and isinstance(previous, ToolRow):
         return 8.0
     if isinstance(row, DividerRow) or isinstance(previous, DividerRow):
@@ -175,10 +180,19 @@ def _make_item(row: Row, context: ItemContext, tools: ItemTools, markdown: LazyM
             return _tool_item(row, context, tools)
         case ApprovalRow():
             return ApprovalItem(row, context, tools)
+        case DividerRow() | NoticeRow() | TurnFooterRow():
+            return _own_item(row, context, tools)
+
+
+def _own_item(row: DividerRow | NoticeRow | TurnFooterRow, context: ItemContext, tools: ItemTools) -> RowItem:
+    """Return the item of a row of the program itself."""
+    match row:
         case DividerRow():
             return DividerItem(row, context, tools)
         case NoticeRow():
             return NoticeItem(row, context, tools)
+        case TurnFooterRow():
+            return TurnFooterItem(row, context, tools)
 
 
 def _tool_item(row: ToolRow, context: ItemContext, tools: ItemTools) -> RowItem:

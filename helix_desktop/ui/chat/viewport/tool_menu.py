@@ -1,4 +1,4 @@
-"""The menu of a tool card: what a user can do with one call and its output."""
+"""Menus of rows: what a user can do with one call and its output, and where a branch can begin."""
 
 from __future__ import annotations
 
@@ -10,17 +10,21 @@ from PySide6.QtWidgets import QMenu, QWidget
 
 from helix_desktop.domain.events.rewrite import Form
 from helix_desktop.ui.chat.actions import (
+    BranchAction,
+    BranchSession,
     ChooseForm,
+    EditMessage,
     MenuAction,
     OpenCacheEntry,
     OpenSubagent,
     Pin,
     Recall,
+    RetryAnswer,
     ShowRewriteOf,
     Unpin,
 )
 from helix_desktop.ui.chat.items.painting import HitArea
-from helix_desktop.ui.chat.rows.row_types import ToolRow
+from helix_desktop.ui.chat.rows.row_types import AssistantRow, Row, ToolRow, TurnFooterRow, UserRow
 from helix_desktop.ui.chat.viewport.chat_viewport import ChatViewport
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.words.translation import Translator
@@ -36,7 +40,7 @@ class MenuEntry(NamedTuple):
     """Something to do: its object name, its words, its icon."""
 
     name: str
-    action: MenuAction
+    action: MenuAction | BranchAction
     label: str
     icon_name: str
 
@@ -51,6 +55,24 @@ def menu_groups(row: ToolRow) -> list[list[MenuEntry]]:
         show = ShowRewriteOf(row.answer_seq)
         groups.append([MenuEntry("timeline", show, tr("Show in timeline"), "history")])
     return [group for group in groups if group]
+
+
+def branch_entries(row: Row, *, is_editable: bool) -> list[MenuEntry]:
+    """Return the branches that can begin at a row of a turn whose message `is_editable`."""
+    if not is_editable or row.key.part not in ("event", "call") or not row.key.seq:
+        return []
+    match row:
+        case UserRow():
+            return [MenuEntry("edit", EditMessage(row.key.seq), tr("Edit message"), "pencil")]
+        case AssistantRow() | TurnFooterRow() | ToolRow():
+            branch = BranchSession(row.answer_seq if isinstance(row, ToolRow) else row.key.seq)
+            retry = RetryAnswer(row.key.seq)
+            entries = (
+                [MenuEntry("branch", branch, tr("Branch from here"), "git-branch")] if branch.seq else []
+            )
+            return [*entries, MenuEntry("retry", retry, tr("Retry this turn"), "rotate-ccw")]
+        case _:
+            return []
 
 
 def _pin_entries(row: ToolRow) -> list[MenuEntry]:
@@ -120,14 +142,25 @@ class ToolMenu(QObject):
 
     def fill(self, menu: QMenu, row: ToolRow) -> None:
         """Add what can be done with a call."""
-        theme = self._chat_viewport.style.theme
         for at, group in enumerate(menu_groups(row)):
             if at:
                 menu.addSeparator()
-            for entry in group:
-                action = QAction(icon(entry.icon_name, theme.muted, 15), entry.label, menu)
-                action.setObjectName(entry.name)
-                action.triggered.connect(
-                    lambda _=False, entry=entry: self.action_triggered.emit(entry.action)
-                )
-                menu.addAction(action)
+            self._add(menu, group)
+
+    def fill_branches(self, menu: QMenu, index: int) -> None:
+        """Add what begins a branch at a row, below a line."""
+        model = self._chat_viewport.model
+        rows = (model.raw_row(at) for at in range(index, -1, -1))
+        message = next((row for row in rows if isinstance(row, UserRow)), None)
+        is_editable = message is not None and message.is_editable
+        if entries := branch_entries(model.row(index), is_editable=is_editable):
+            menu.addSeparator()
+            self._add(menu, entries)
+
+    def _add(self, menu: QMenu, entries: list[MenuEntry]) -> None:
+        theme = self._chat_viewport.style.theme
+        for entry in entries:
+            action = QAction(icon(entry.icon_name, theme.muted, 15), entry.label, menu)
+            action.setObjectName(entry.name)
+            action.triggered.connect(lambda _=False, entry=entry: self.action_triggered.emit(entry.action))
+            menu.addAction(action)

@@ -249,6 +249,8 @@ class ChatView(Themed, QAbstractScrollArea):
         if row is not None:
             menu.addAction(tr("Copy message"), lambda: clipboard.setText(source_text(row)))
         menu.addAction(tr("Select all"), self.select_all)
+        if located is not None:
+            self._tool_menu.fill_branches(menu, located.row_index)
         if isinstance(row, ToolRow) and has_menu(row):
             menu.addSeparator()
             self._tool_menu.fill(menu, row)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import PurePath
 from typing import Literal
@@ -46,8 +46,9 @@ class WorkspaceRow:
 
 @dataclass(frozen=True, slots=True)
 class SessionItem:
-    """One session in the list; `parent` is the session whose subagent's it is.
+    """One session in the list, of a subagent if it has a `parent`, a branch if it has a `branch_of`.
 
+    `depth` says below how many others it is listed, `tree_updated_ms` when it or a session below it changed.
     `used` is the share of the context window that its next request would fill, also above 1. None: not known.
     """
 
@@ -62,6 +63,9 @@ class SessionItem:
     parent: str = ""
     created_ms: int = 0
     pressure: Pressure = "calm"
+    branch_of: str = ""
+    depth: int = 0
+    tree_updated_ms: int = 0
 
 
 def default_color(workspace_id: str) -> str:
@@ -138,25 +142,40 @@ def matches_query(needle: str, *texts: str) -> bool:
 
 
 def nested_sessions(items: Iterable[SessionItem], needle: str = "") -> list[SessionItem]:
-    """Return the sessions to show, newest first, each followed by its subagents' in the order they started.
+    """Return the sessions to show, newest first, each followed by what is below it in the order it began.
 
-    Subagents show where the user is, where one runs, and where a search finds one.
+    Those are its subagents' sessions and its branches. Subagents show where the user is, where one runs, and
+    where a search finds one; branches always.
     """
+    listed = list(items)
+    ids = {item.id for item in listed}
     below: dict[str, list[SessionItem]] = {}
-    top: list[SessionItem] = []
-    for item in newest_first(items):
-        (below.setdefault(item.parent, []) if item.parent else top).append(item)
-    visible: list[SessionItem] = []
-    for item in top:
-        children = sorted(below.get(item.id, []), key=lambda child: (child.created_ms, child.title))
-        matches = [child for child in children if matches_query(needle, child.title, child.subtitle)]
-        if needle:
-            visible += [item, *matches] if matches or matches_query(needle, item.title, item.subtitle) else []
-        elif item.active or any(child.active or child.running for child in children):
-            visible += [item, *children]
-        else:
-            visible.append(item)
-    return visible
+    for item in sorted(listed, key=lambda item: (not item.parent, item.created_ms, item.title)):
+        above = item.parent or item.branch_of
+        below.setdefault(above if item.parent or above in ids else "", []).append(item)
+    trees = [_tree(root, below, 0, needle) for root in below.get("", ())]
+    trees.sort(key=lambda tree: tree[0].tree_updated_ms if tree else 0, reverse=True)
+    return [item for tree in trees for item in tree]
+
+
+def _tree(
+    item: SessionItem, below: Mapping[str, Sequence[SessionItem]], depth: int, needle: str
+) -> list[SessionItem]:
+    """Return a session and what is shown below it; nothing if none of it matches a search."""
+    children = below.get(item.id, ())
+    branches = [_tree(child, below, depth + 1, needle) for child in children if not child.parent]
+    subagents = [child for child in children if child.parent]
+    if needle:
+        subagents = [child for child in subagents if matches_query(needle, child.title, child.subtitle)]
+    elif not (item.active or any(child.active or child.running for child in subagents)):
+        subagents = []
+    rows = [replace(child, depth=depth + 1) for child in subagents] + [
+        row for tree in branches for row in tree
+    ]
+    if needle and not rows and not matches_query(needle, item.title, item.subtitle):
+        return []
+    updated = max((row.tree_updated_ms for row in rows if not row.parent), default=0)
+    return [replace(item, depth=depth, tree_updated_ms=max(item.updated_ms, updated)), *rows]
 
 
 def newest_first(items: Iterable[SessionItem]) -> list[SessionItem]:

@@ -18,6 +18,8 @@ tr = Translator("Window")
 
 _Index = QModelIndex | QPersistentModelIndex
 _BAR_PX = 40
+_INDENT_PX, _MAX_DEPTH = 16, 4
+_BRANCH_PX = 13  # its icon, before the title
 
 
 class SessionDelegate(QStyledItemDelegate):
@@ -45,7 +47,7 @@ class SessionDelegate(QStyledItemDelegate):
             painter.setPen(QColor(self.theme.faint))
             painter.drawText(bounds.adjusted(20, 8, 0, 0), Qt.AlignmentFlag.AlignVCenter, str(index.data()))
         elif isinstance(entry, SessionItem):
-            box = bounds.adjusted(24 if entry.parent else 8, 1, -8, -1)
+            box = bounds.adjusted(8 + _indent(entry), 1, -8, -1)
             self._paint_background(painter, box, entry, option.state)
             if entry.parent:
                 self._paint_nested(painter, box, entry)
@@ -67,9 +69,10 @@ class SessionDelegate(QStyledItemDelegate):
         area: QRect = option.rect
         entry = index.data(ITEM_ROLE)
         if isinstance(entry, SessionItem) and entry.parent:
-            editor.setGeometry(area.adjusted(46, 1, -12, -1))
+            editor.setGeometry(area.adjusted(30 + _indent(entry), 1, -12, -1))
             return
-        editor.setGeometry(area.adjusted(12, 3, -12, -max(3, area.height() - 36)))
+        indent = _indent(entry) if isinstance(entry, SessionItem) else 0
+        editor.setGeometry(area.adjusted(12 + indent, 3, -12, -max(3, area.height() - 36)))
 
     def _paint_background(
         self, painter: QPainter, box: QRectF, item: SessionItem, state: QStyle.StateFlag
@@ -119,9 +122,17 @@ class SessionDelegate(QStyledItemDelegate):
         bold = fonts.sized(self._base(), 13, QFont.Weight.DemiBold if item.active else QFont.Weight.Medium)
         painter.setFont(bold)
         painter.setPen(QColor(self.theme.text))
-        room = box.width() - 24 - width - 10
-        title = QFontMetricsF(bold).elidedText(item.title, Qt.TextElideMode.ElideRight, room)
-        painter.drawText(QRectF(box.x() + 12, top, room, height), Qt.AlignmentFlag.AlignVCenter, title)
+        left = 12.0
+        if item.branch_of:
+            ratio = painter.device().devicePixelRatioF()
+            mark = pixmap("git-branch", self.theme.muted, _BRANCH_PX, ratio)
+            painter.drawPixmap(QPointF(box.x() + left, top + (height - _BRANCH_PX) / 2), mark)
+            left += _BRANCH_PX + 6
+        room = box.width() - left - 12 - width - 10
+        # Titles of branches begin alike, and end with their number.
+        mode = Qt.TextElideMode.ElideMiddle if item.branch_of else Qt.TextElideMode.ElideRight
+        title = QFontMetricsF(bold).elidedText(item.title, mode, room)
+        painter.drawText(QRectF(box.x() + left, top, room, height), Qt.AlignmentFlag.AlignVCenter, title)
 
     def _paint_second_line(self, painter: QPainter, box: QRectF, item: SessionItem) -> None:
         small = fonts.sized(self._base(), 12)
@@ -143,3 +154,8 @@ class SessionDelegate(QStyledItemDelegate):
     def _base(self) -> QFont:
         view = self.parent()
         return view.font() if isinstance(view, QWidget) else fonts.base()
+
+
+def _indent(item: SessionItem) -> int:
+    """Return how far a session is moved to the right, in pixels."""
+    return _INDENT_PX * min(item.depth, _MAX_DEPTH)

@@ -112,8 +112,8 @@ class SessionModel(QAbstractListModel):
         rows: list[SessionItem | DayGroup] = []
         heading: DayGroup | None = None
         for item in nested_sessions(self._items, self._needle):
-            group = day_group(item.updated_ms, self._now)
-            if not item.parent and group != heading:
+            group = day_group(item.tree_updated_ms, self._now)
+            if not item.depth and group != heading:
                 heading = group
                 rows.append(group)
             rows.append(item)
@@ -131,5 +131,6 @@ def _accessible_text(item: SessionItem) -> str:
         "" if item.used is None else tr("{share} of the context used", share=format_whole_percent(item.used))
     )
     state = tr("waiting for approval") if item.waiting else tr("running") if item.running else ""
-    parts = (tr("subagent") if item.parent else "", item.title, item.subtitle, used, state)
+    kind = tr("subagent") if item.parent else tr("branch") if item.branch_of else ""
+    parts = (kind, item.title, item.subtitle, used, state)
     return ", ".join(filter(None, parts))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.ui.chat.rows.from_events import rows_from_log
 from helix_desktop.ui.chat.rows.row_texts import source_text
-from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, NoticeRow, UserRow
+from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, NoticeRow, TurnFooterRow, UserRow
 from tests.support.histories import SessionSimulator
 from tests.support.window.chat_geometry import action_names
 
@@ -38,7 +38,7 @@ def test_a_retried_attempt_folds_to_one_line_that_keeps_its_text() -> None:
     simulator.retry()
     simulator.step("All of it.", 0)
     rows = rows_from_log(simulator.log)[1]
-    assert [type(row) for row in rows] == [UserRow, DividerRow, DividerRow, AssistantRow]
+    assert [type(row) for row in rows] == [UserRow, DividerRow, DividerRow, AssistantRow, TurnFooterRow]
     assert [source_text(row).split("\n")[0] for row in rows[1:3]] == ["Attempt 1 failed", "Attempt 2 stopped"]
     assert "I was saying" in source_text(rows[1])
     assert "Again I" in source_text(rows[2])

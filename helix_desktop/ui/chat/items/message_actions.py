@@ -1,0 +1,151 @@
+"""Small buttons below a message: its versions, and what can be done with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QRectF
+from PySide6.QtGui import QPainter
+
+from helix_desktop.ui.chat.actions import BranchAction, BranchSession, EditMessage, OpenVersion, RetryAnswer
+from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
+from helix_desktop.ui.chat.items.painting import HitArea, PaintState, paint_box, paint_icon, paint_line
+from helix_desktop.ui.chat.rows.row_types import TurnFooterRow, Versions
+from helix_desktop.ui.chat.style import MEDIUM, SMALL, ChatStyle
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Chat")
+
+BUTTON_EDGE = 26.0  # pixels at zoom 1
+_ICON_EDGE, _GAP = 15.0, 2.0
+_ICONS: dict[type[BranchAction], str] = {
+    EditMessage: "pencil",
+    RetryAnswer: "rotate-ccw",
+    BranchSession: "git-branch",
+}
+_PREVIOUS, _NEXT = "version:previous", "version:next"
+
+
+class MessageActions:
+    """One line of buttons; its places are those of the item that it is part of."""
+
+    def __init__(self, actions: Sequence[BranchAction], versions: Versions | None, style: ChatStyle) -> None:
+        self._actions, self._versions, self._style = tuple(actions), versions, style
+        self._place_text = QRectF()
+        self._ends: list[tuple[str, QRectF]] = []  # arrows that lead nowhere: icon and place
+        self.hit_areas: list[HitArea] = []
+
+    def __bool__(self) -> bool:
+        """Return True if there is a button."""
+        return bool(self._actions or self._versions)
+
+    @property
+    def note(self) -> str:
+        """Return which version is on screen, for screen readers; empty if there is one only."""
+        if self._versions is None:
+            return ""
+        place, count = self._versions.place + 1, len(self._versions.session_ids)
+        return tr("Version {place} of {count}", place=place, count=count)
+
+    @property
+    def width(self) -> float:
+        """Return how wide it is, in pixels."""
+        buttons = len(self._actions) * self._style.px(BUTTON_EDGE + _GAP)
+        return buttons + (self._versions_width() if self._versions else 0.0)
+
+    def place(self, left: float, top: float) -> None:
+        """Put the buttons beside each other, from a corner on."""
+        edge, gap = self._style.px(BUTTON_EDGE), self._style.px(_GAP)
+        self.hit_areas = []
+        if self._versions is not None:
+            self._place_versions(self._versions, left, top)
+            left += self._versions_width()
+        for action in self._actions:
+            name, label, tip = _words(action)
+            rect = QRectF(left, top, edge, edge)
+            self.hit_areas.append(HitArea(name, action, label, rect, radius=7, tip=tip))
+            left += edge + gap
+
+    def _versions_width(self) -> float:
+        return 2 * self._style.px(BUTTON_EDGE) + self._text_width() + self._style.px(8)
+
+    def _text_width(self) -> float:
+        return self._style.width(self._text(), self._style.font(SMALL, MEDIUM)) + self._style.px(4)
+
+    def _text(self) -> str:
+        assert self._versions is not None  # called for versions only
+        return f"{self._versions.place + 1} / {len(self._versions.session_ids)}"
+
+    def _place_versions(self, versions: Versions, left: float, top: float) -> None:
+        edge, ids, at = self._style.px(BUTTON_EDGE), versions.session_ids, versions.place
+        first = QRectF(left, top, edge, edge)
+        self._place_text = QRectF(first.right(), top, self._text_width(), edge)
+        last = QRectF(self._place_text.right(), top, edge, edge)
+        self._ends = []
+        if at > 0:
+            self._add_version(_PREVIOUS, ids[at - 1], tr("Previous version"), first)
+        else:
+            self._ends.append(("chevron-left", first))
+        if at + 1 < len(ids):
+            self._add_version(_NEXT, ids[at + 1], tr("Next version"), last)
+        else:
+            self._ends.append(("chevron-right", last))
+
+    def _add_version(self, name: str, session_id: str, label: str, rect: QRectF) -> None:
+        self.hit_areas.append(HitArea(name, OpenVersion(session_id), label, rect, radius=7, tip=label))
+
+    def paint(self, painter: QPainter, state: PaintState) -> None:
+        """Paint the buttons, quietly until the mouse is over them."""
+        style, theme = self._style, self._style.theme
+        if self._versions is not None:
+            paint_line(painter, style, self._place_text, self._text(), style.font(SMALL, MEDIUM), theme.muted)
+            for name, rect in self._ends:
+                self._paint_icon(painter, name, theme.border_strong, rect)
+        for area in self.hit_areas:
+            is_active = area.name in (state.hovered, state.pressed, state.focused)
+            if is_active:
+                paint_box(painter, area.rect, style.color(theme.hover), None, area.radius)
+            self._paint_icon(painter, _icon(area), theme.text if is_active else theme.faint, area.rect)
+
+    def _paint_icon(self, painter: QPainter, name: str, color: str, place: QRectF) -> None:
+        """Paint an icon in the middle of its place."""
+        edge, center = self._style.px(_ICON_EDGE), place.center()
+        rect = QRectF(center.x() - edge / 2, center.y() - edge / 2, edge, edge)
+        paint_icon(painter, self._style, name, color, rect)
+
+
+def _icon(area: HitArea) -> str:
+    arrows = {_PREVIOUS: "chevron-left", _NEXT: "chevron-right"}
+    return arrows.get(area.name) or next(
+        name for kind, name in _ICONS.items() if isinstance(area.action, kind)
+    )
+
+
+def _words(action: BranchAction) -> tuple[str, str, str]:
+    """Return object name, label and tooltip of a button."""
+    match action:
+        case EditMessage():
+            return "edit", tr("Edit message"), tr("Edit and send again. The original stays as a version.")
+        case RetryAnswer():
+            return "retry", tr("Retry"), tr("Answer again. This answer stays as a version.")
+        case _:
+            return "branch", tr("Branch"), tr("Continue from here in a new session, as a branch.")
+
+
+class TurnFooterItem(RowItem):
+    """The line below the answer of a turn that is done."""
+
+    def __init__(self, row: TurnFooterRow, context: ItemContext, tools: ItemTools) -> None:
+        super().__init__(row, context, tools)
+        seq = row.key.seq
+        self._actions = MessageActions((RetryAnswer(seq), BranchSession(seq)), row.versions, self.style)
+        self.accessible_notes = [note] if (note := self._actions.note) else []
+
+    def _arrange(self, width: float) -> float:
+        edge = self.style.px(BUTTON_EDGE)
+        self._actions.place(-self.style.px((BUTTON_EDGE - _ICON_EDGE) / 2), 0.0)
+        self.hit_areas = self._actions.hit_areas
+        return edge
+
+    def _paint(self, painter: QPainter, state: PaintState) -> None:
+        self._actions.paint(painter, state)

@@ -1,0 +1,135 @@
+"""User actions that branch the session on screen: edit a message, retry an answer, go on from a point."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from PySide6.QtCore import QObject
+
+from helix_desktop.agent.conversation import Conversation
+from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.agent.session_updates import EventRecorded, Update
+from helix_desktop.agent.workspace_cleanup import delete_session
+from helix_desktop.domain.events.session import RecordedEvent, TurnEnded, UserSpoke
+from helix_desktop.ui.chat.actions import BranchSession, EditMessage, OpenVersion, RetryAnswer, SessionAction
+from helix_desktop.ui.chat.rows.versions import find_versions
+from helix_desktop.ui.design.window_state import Banner, BannerAction
+from helix_desktop.ui.session.context import ControllerContext
+from helix_desktop.ui.workspaces.controller import WorkspaceController
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Workspaces")
+
+_EDITING = "editing"
+_MakeBranch = Callable[[OpenWorkspace, str], Awaitable[Conversation]]
+
+
+class BranchController(QObject):
+    """Binds the buttons below messages to the workspace, and shows the versions that there are."""
+
+    def __init__(self, context: ControllerContext, workspace_controller: WorkspaceController) -> None:
+        super().__init__(context.window)
+        self._banners, self._active_workspace = context.window.banners, context.active_workspace
+        self._workspace_controller = workspace_controller
+        self._session_controller = session = workspace_controller.session_controller
+        start = self._start = context.async_actions.start
+        context.views.chat.view.action_triggered.connect(self._on_action)
+        context.window.commands.branch_session.triggered.connect(lambda: self._on_action(BranchSession(0)))
+        session.session_changed.connect(self._show_editing)
+        session.session_loaded.connect(lambda: start(self._show_versions(), "show versions"))
+        session.updated.connect(self._on_update)
+        self._banners.action_clicked.connect(
+            lambda banner, _: start(self._cancel_edit(), "cancel edit") if banner == _EDITING else None
+        )
+
+    def _on_action(self, action: SessionAction) -> None:
+        match action:
+            case EditMessage(seq=seq):
+                self._start(self._branch(lambda workspace, of: workspace.branch_for_edit(of, seq)), "edit")
+            case RetryAnswer(seq=seq):
+                self._start(self._retry(seq), "retry answer")
+            case BranchSession(seq=seq):
+                self._start(self._branch(lambda workspace, of: workspace.branch_session(of, seq)), "branch")
+            case OpenVersion(session_id=session):
+                self._start(self._workspace_controller.open_linked_session(session), "open version")
+            case _:
+                pass
+
+    async def _branch(self, make: _MakeBranch) -> None:
+        await self._make_branch(make)
+
+    async def _make_branch(self, make: _MakeBranch) -> Conversation | None:
+        """Make a branch of the session on screen, show it and return it; None if no session is on screen."""
+        workspace, conversation = self._active_workspace.opened, self._session_controller.conversation
+        if workspace is None or conversation is None:
+            return None
+        return await self._workspace_controller.show_new_session(
+            workspace, make(workspace, conversation.session.id)
+        )
+
+    async def _retry(self, seq: int) -> None:
+        conversation = await self._make_branch(lambda workspace, of: workspace.branch_for_retry(of, seq))
+        if conversation is not None:
+            await conversation.retry()
+
+    def _on_update(self, update: Update) -> None:
+        match update:
+            case EventRecorded(recorded=RecordedEvent(event=UserSpoke() | TurnEnded())):
+                self._show_editing()
+                self._start(self._show_versions(), "show versions")
+            case _:
+                pass
+
+    async def _show_versions(self) -> None:
+        """Show below messages and answers which other versions they have."""
+        workspace, conversation = self._active_workspace.opened, self._session_controller.conversation
+        if workspace is None or conversation is None:
+            return
+        session = conversation.session
+        summaries = await workspace.sessions()
+        if conversation is self._session_controller.conversation:
+            self._session_controller.chat.show_versions(find_versions(session.id, session.log, summaries))
+
+    def _show_editing(self) -> None:
+        """Say that the composer holds the new words of a message, until they are sent."""
+        self._banners.remove(_EDITING)
+        conversation = self._session_controller.conversation
+        if conversation is None or not _is_editing(conversation):
+            return
+        workspace, session = self._banners.context_ids
+        self._banners.show_banner(
+            Banner(
+                _EDITING,
+                "info",
+                tr("Editing a message."),
+                tr("Sending it continues here. The original conversation stays as it is."),
+                actions=(BannerAction("cancel", tr("Cancel edit")),),
+                dismissable=False,
+                workspace=workspace,
+                session=session,
+            )
+        )
+
+    async def _cancel_edit(self) -> None:
+        """Go back to the session with the message, and put the branch into the trash."""
+        workspace, conversation = self._active_workspace.opened, self._session_controller.conversation
+        if workspace is None or conversation is None or not _is_editing(conversation):
+            return
+        branch = conversation.session.transcript.branch
+        assert branch is not None  # of a session in which something is edited
+        await self._workspace_controller.open_linked_session(branch.parent)
+        await delete_session(workspace, conversation.session.id)
+        await self._workspace_controller.sidebar.refresh()
+        await self._show_versions()
+
+
+def _is_editing(conversation: Conversation) -> bool:
+    """Return True if a branch was made to edit a message, and nothing was sent in it yet."""
+    transcript = conversation.session.transcript
+    messages = transcript.user_items
+    return (
+        transcript.branch is not None
+        and transcript.branch.how == "edit"
+        and not transcript.queued_messages
+        and (not messages or messages[-1].seq < transcript.branched_at)
+    )

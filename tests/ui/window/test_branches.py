@@ -1,0 +1,129 @@
+"""Branches in the window: a message edited, an answer retried, a session that goes on twice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from helix_desktop.ui.chat.actions import BranchSession, EditMessage, RetryAnswer
+from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, TurnFooterRow, UserRow
+from tests.support.model_servers.chat_server import ChatServer, Reply, text_reply
+from tests.support.window.chat_geometry import click_area
+from tests.support.window.window_rig import WindowRig, open_window, until
+
+pytestmark = pytest.mark.qt_loop
+
+
+class Echo:
+    """A model that says what it read last, and how often it was called."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def __call__(self, request: dict[str, object]) -> Reply:
+        """Answer one request."""
+        messages = request["messages"]
+        assert isinstance(messages, list)
+        self.calls += 1
+        return text_reply(f"{messages[-1]['content']}, call {self.calls}")
+
+
+def words(rig: WindowRig) -> list[str]:
+    """Return what user and model said, as the chat shows it."""
+    return [*(row.text for row in rig.rows(UserRow)), *(row.text for row in rig.rows(AssistantRow))]
+
+
+async def in_branch(rig: WindowRig, parent: str) -> None:
+    """Wait until another session than `parent` is on screen, with its rows and its draft."""
+    await until(lambda: rig.conversation.session.id != parent, "the branch on screen")
+    await rig.wiring.sidebar.refresh()
+
+
+async def test_a_message_is_edited_and_both_versions_stay(qapp: QApplication, tmp_path: Path) -> None:
+    async with ChatServer(Echo()) as server, open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        await rig.run_turn("One")
+        await rig.run_turn("Two")
+        rig.type_message("a draft", send=False)
+        original = rig.conversation.session.id
+        click_area(rig.chat.view, rig.rows(UserRow)[1].key, "edit")
+        await in_branch(rig, original)
+        await until(lambda: rig.composer.text() == "Two", "the message in the composer")
+        assert words(rig) == ["One", "One, call 1"]
+        assert "Editing a message." in rig.banner_text()
+
+        await rig.run_turn(" and a half")
+        assert "Editing a message." not in rig.banner_text()
+        assert words(rig) == ["One", "Two and a half", "One, call 1", "Two and a half, call 3"]
+        versions = rig.rows(UserRow)[1].versions
+        assert versions is not None
+        assert (len(versions.session_ids), versions.place) == (2, 1)
+        assert server.bodies[2]["messages"][:3] == server.bodies[1]["messages"][:3], "the same up to there"
+
+        click_area(rig.chat.view, rig.rows(UserRow)[1].key, "version:previous")
+        await until(lambda: words(rig)[1:2] == ["Two"], "the first version")
+        assert rig.conversation.session.id == original
+        await until(lambda: rig.composer.text() == "a draft", "its own draft")
+        await until(lambda: rig.rows(UserRow)[1].versions is not None, "its versions")
+        tree = [(item.depth, bool(item.branch_of)) for item in rig.window.sidebar.session_list.sessions()]
+        assert tree == [(0, False), (1, True)]
+
+
+async def test_an_edit_is_canceled_without_a_trace(qapp: QApplication, tmp_path: Path) -> None:
+    async with ChatServer(Echo()) as server, open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        await rig.run_turn("One")
+        original = rig.conversation.session.id
+        rig.chat.view.action_triggered.emit(EditMessage(rig.rows(UserRow)[0].key.seq))
+        await in_branch(rig, original)
+        rig.window.banners.action_clicked.emit("editing", "cancel")
+        await until(lambda: rig.conversation.session.id == original, "the session with the message")
+        await until(lambda: len(rig.window.sidebar.session_list.sessions()) == 1, "no branch left")
+        await until(lambda: [row.versions for row in rig.rows(UserRow)] == [None], "one version")
+
+
+async def test_an_answer_is_retried_without_a_second_copy_of_the_message(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with ChatServer(Echo()) as server, open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        await rig.run_turn("One")
+        original = rig.conversation.session.id
+        footer = rig.rows(TurnFooterRow)[0]
+        rig.chat.view.action_triggered.emit(RetryAnswer(footer.key.seq))
+        await in_branch(rig, original)
+        await until(lambda: words(rig) == ["One", "One, call 2"], "the other answer")
+        await rig.wait_for_turn_end()
+        assert server.bodies[1] == server.bodies[0], "byte for byte the same request"
+        await until(lambda: rig.rows(TurnFooterRow)[0].versions is not None, "two answers")
+        versions = rig.rows(TurnFooterRow)[0].versions
+        assert versions is not None
+        assert versions.session_ids == (original, rig.conversation.session.id)
+
+
+async def test_a_session_branches_at_a_point_and_by_its_shortcut(qapp: QApplication, tmp_path: Path) -> None:
+    async with ChatServer(Echo()) as server, open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        await rig.run_turn("One")
+        await rig.run_turn("Two")
+        original = rig.conversation.session.id
+        rig.chat.view.action_triggered.emit(BranchSession(rig.rows(TurnFooterRow)[0].key.seq))
+        await in_branch(rig, original)
+        await until(lambda: rig.rows(DividerRow), "where the branch begins")
+        assert words(rig) == ["One", "One, call 1"]
+        assert [row.text for row in rig.rows(DividerRow)] == ["Branch begins here"]
+        first = rig.conversation.session.id
+        keys = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+        QTest.keyClick(rig.composer.editor, Qt.Key.Key_B, keys)
+        await in_branch(rig, first)
+        depths = {item.id: item.depth for item in rig.window.sidebar.session_list.sessions()}
+        assert depths[original] == 0
+        assert sorted(depths.values()) in ([0, 1, 1], [0, 1, 2])
