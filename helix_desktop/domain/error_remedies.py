@@ -11,6 +11,7 @@ Remedy = Literal[
     "open_log",
     "policy_settings",
     "provider_settings",
+    "send_as_message",
     "send_without_images",
     "set_budget",
     "trust_folder",

@@ -14,6 +14,8 @@ from helix_desktop.domain.text_format import first_line
 from helix_desktop.domain.unicode_safety import first_hidden
 
 SUFFIX = ".md"
+WORKSPACE_FOLDERS = (".agents/commands", ".claude/commands")
+"""Where a workspace has its prompt files; the first wins."""
 MAX_PROMPT_BYTES = 64 * 1024  # about 16,000 tokens
 PromptPlace = Literal["workspace", "user"]
 """Where a prompt file is: in the workspace's folder, or in the user's data directory for all workspaces."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.prompt_file import PromptFile, expand_prompt
+from helix_desktop.domain.prompt_file import WORKSPACE_FOLDERS, PromptFile, expand_prompt
 from helix_desktop.domain.slash_command import SLASH, SlashInput, command_key, nearest_command
 from helix_desktop.domain.user_text import OptionalText, TextContext
 from helix_desktop.tools.files.jail import Jail
@@ -17,9 +17,6 @@ from helix_desktop.words.slash_commands import SLASH_COMMANDS, find_slash_comman
 from helix_desktop.workspaces.registry import WorkspaceRegistry
 
 text = TextContext("Prompt files")
-
-WORKSPACE_FOLDERS = (".agents/commands", ".claude/commands")
-"""Where a workspace has its prompt files; the first wins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,4 +128,5 @@ def unknown_command(name: str, catalog: PromptCatalog) -> InvalidInput:
         text("{command} isn't a command.", command=command),
         why,
         text("To send it as a message, put a space before the slash."),
+        remedies=("send_as_message",),
     )

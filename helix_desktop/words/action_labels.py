@@ -42,6 +42,7 @@ _LABELS: dict[ActionName, UserText] = {
     "provider_settings": text("Open provider settings"),
     "redo": text("Redo"),
     "retry": _RETRY,
+    "send_as_message": text("Send as message"),
     "send_without_images": text("Send without images"),
     "set_budget": text("Set session budget…"),
     "show": text("Show", "button: show this in the chat"),

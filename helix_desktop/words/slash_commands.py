@@ -25,10 +25,12 @@ class SlashCommand:
 
 
 SLASH_COMMANDS: tuple[SlashCommand, ...] = (
+    SlashCommand("branch", "branch_session", text("Start a branch of this session")),
     SlashCommand("budget", "set_budget", text("Set what this session may spend"), "[TOKENS] [$USD]"),
     SlashCommand("cache", "show_cache", text("Search the cached outputs"), "[WORDS]", ("search",)),
     SlashCommand("compact", "compact_now", text("Replace older messages by a handover"), "[FOCUS]"),
     SlashCommand("context", "toggle_inspector", text("Show or hide what the next request contains")),
+    SlashCommand("effort", "choose_effort", text("Choose how much the model thinks"), "[LEVEL]"),
     SlashCommand("export", "export_workspace", text("Export this workspace to a file")),
     SlashCommand("find", "find", text("Find words in this session"), "[WORDS]"),
     SlashCommand("help", "commands_help", text("Show all commands")),

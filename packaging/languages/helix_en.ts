@@ -271,6 +271,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/action_labels.py" />
+            <source>Send as message</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/action_labels.py" />
             <source>Send without images</source>
             <translation type="unfinished" />
         </message>
@@ -6199,7 +6204,17 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <source>A message that begins with a path such as {path} is sent as text.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
             <source>A new output over {tokens} tokens is shown to the model as a preview or an extract. Later, the outputs of older steps are replaced by markers.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <source>A prompt file is a Markdown file whose text is sent as your message. {file} is the command {command}; a file in a subfolder has the folder before its name: {nested}.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -6225,6 +6240,11 @@
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
             <source>Background work asks you before it reads more than {tokens} tokens or half the context window.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <source>Built-in commands</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -6314,6 +6334,16 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <source>Lines between {fence} at the top can give {fields}. The rest is sent as it is: nothing in a prompt file is run.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <source>Not a command</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
             <source>Noted</source>
             <translation type="unfinished" />
         </message>
@@ -6349,7 +6379,22 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <source>Prompt files are in {folders} of the workspace, and in {own} of the data directory for all workspaces. Of two with one name the workspace's is used.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <source>Prompt files of a folder are read only after you trust it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
             <source>Settings → Context policy: choose a profile, or change single numbers for a workspace.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <source>Slash commands</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -6404,6 +6449,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <source>Type / as the first character of a message to run a command.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
             <source>Undo and redo</source>
             <translation type="unfinished" />
         </message>
@@ -6435,6 +6485,11 @@
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
             <source>What the model sees</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <source>What you type after the command replaces {all} in the text; {first} to {last} are single words, or several in double quotes. What has no place is added at the end.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -6500,6 +6555,11 @@
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
             <source>Your instructions, files, commands and numbers that the handover doesn't name are added below it. Its card says how much it names.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <source>Your own commands</source>
             <translation type="unfinished" />
         </message>
     </context>
@@ -9564,6 +9624,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/session/model_menu.py" />
+            <source>Choose a model.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/session/navigation.py" />
             <source>Choose another folder.</source>
             <translation type="unfinished" />
@@ -9654,6 +9719,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/session/effort.py" />
+            <source>Efforts are {efforts}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/session/missing_keys.py" />
             <source>Enter API key…</source>
             <translation type="unfinished" />
@@ -9666,6 +9736,16 @@
         <message>
             <location filename="../../helix_desktop/ui/session/composer_controller.py" />
             <source>Images ({patterns})</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/model_menu.py" />
+            <source>It fits {models}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/effort.py" />
+            <source>It has no reasoning effort.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -9704,8 +9784,18 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/session/mode.py" />
+            <source>Modes are {modes}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/session/navigation.py" />
             <source>Next request</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/model_menu.py" />
+            <source>No model that is set up has this name.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -9804,6 +9894,11 @@
             <source>Subagent: {title}</source>
             <translation type="unfinished" />
         </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/budget_controller.py" />
+            <source>The budget wasn't changed.</source>
+            <translation type="unfinished" />
+        </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/ui/session/banners.py" />
             <source>The last %n attempts failed or freed too little.</source>
@@ -9825,6 +9920,16 @@
         <message>
             <location filename="../../helix_desktop/ui/session/composer_controller.py" />
             <source>Trust this folder to send messages</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/model_menu.py" />
+            <source>Type more of its name.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/budget_controller.py" />
+            <source>Type {command}.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -9863,6 +9968,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/session/composer_controller.py" />
+            <source>{command} was sent.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/session/model_change_banner.py" />
             <source>{model} answered in this session, but isn't set up.</source>
             <translation type="unfinished" />
@@ -9896,6 +10006,21 @@
         <message>
             <location filename="../../helix_desktop/ui/session/background_jobs.py" />
             <source>{used} of {window} tokens</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/mode.py" />
+            <source>{words} isn't a mode.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/effort.py" />
+            <source>{words} isn't an effort of this model.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/model_menu.py" />
+            <source>{words} isn't one model.</source>
             <translation type="unfinished" />
         </message>
     </context>
@@ -12407,12 +12532,22 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/slash_commands.py" />
+            <source>Choose how much the model thinks</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/slash_commands.py" />
             <source>Choose the model for this session</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/words/slash_commands.py" />
             <source>Close Helix Desktop</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/command_completions.py" />
+            <source>Commands</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -12423,6 +12558,16 @@
         <message>
             <location filename="../../helix_desktop/words/slash_commands.py" />
             <source>Find words in this session</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/slash_commands.py" />
+            <source>It was typed with {arguments}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/command_completions.py" />
+            <source>No matching commands</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -12477,12 +12622,22 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/slash_commands.py" />
+            <source>Start a branch of this session</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/slash_commands.py" />
             <source>Start a new session</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/words/slash_commands.py" />
             <source>Stop the agent</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/slash_commands.py" />
+            <source>Type {command} alone.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -12493,6 +12648,16 @@
         <message>
             <location filename="../../helix_desktop/words/slash_commands.py" />
             <source>Update observations now</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/slash_commands.py" />
+            <source>{command} can't be used now.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/slash_commands.py" />
+            <source>{command} takes no arguments.</source>
             <translation type="unfinished" />
         </message>
     </context>
@@ -15336,6 +15501,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/shell/actions.py" />
+            <source>Choose model…</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/shell/sidebar/sidebar.py" />
             <source>Choose workspace</source>
             <translation type="unfinished" />
@@ -15445,6 +15615,11 @@
         <message>
             <location filename="../../helix_desktop/ui/shell/sidebar/rail.py" />
             <source>Export to file…</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/actions.py" />
+            <source>Export workspace…</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -15659,6 +15834,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/shell/command_palette.py" />
+            <source>Prompt files</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/shell/actions.py" />
             <location filename="../../helix_desktop/ui/shell/tray.py" />
             <source>Quit</source>
@@ -15691,6 +15871,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/shell/actions.py" />
+            <source>Redo last compaction</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/actions.py" />
             <source>Remove a secret…</source>
             <translation type="unfinished" />
         </message>
@@ -15702,6 +15887,11 @@
         <message>
             <location filename="../../helix_desktop/ui/shell/shortcuts.py" />
             <source>Rename a session</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/actions.py" />
+            <source>Rename session</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -15780,6 +15970,11 @@
         <message>
             <location filename="../../helix_desktop/ui/shell/actions.py" />
             <source>Sidebar</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/actions.py" />
+            <source>Slash commands</source>
             <translation type="unfinished" />
         </message>
         <message>

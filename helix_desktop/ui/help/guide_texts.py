@@ -7,14 +7,17 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.domain.prompt_file import WORKSPACE_FOLDERS
+from helix_desktop.domain.slash_command import SLASH
 from helix_desktop.domain.user_text import TextContext, UserText
 from helix_desktop.words.numbers import format_integer, format_whole_percent
+from helix_desktop.words.slash_commands import SLASH_COMMANDS
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Guide")
 text = TextContext("Guide")
 
-Topic = Literal["context", "cached", "noted", "summarized", "undo", "policy", "keys"]
+Topic = Literal["context", "cached", "noted", "summarized", "undo", "policy", "commands", "keys"]
 TOPICS: tuple[Topic, ...] = get_args(Topic)
 
 
@@ -33,6 +36,7 @@ _TITLES: dict[Topic, UserText] = {
     "summarized": text("Summarized"),
     "undo": text("Undo and redo"),
     "policy": text("Context policy"),
+    "commands": text("Slash commands"),
     "keys": text("Keyboard shortcuts"),
 }
 _LEADS: dict[Topic, UserText] = {
@@ -42,6 +46,7 @@ _LEADS: dict[Topic, UserText] = {
     "summarized": text("Older messages are replaced by a handover: one document that sums them up."),
     "undo": text("You can undo every change to the context, at any time and in any order."),
     "policy": text("The policy decides when something is cached, noted or summarized."),
+    "commands": text("Type / as the first character of a message to run a command."),
     "keys": text("Every command is also in the command palette."),
 }
 
@@ -65,6 +70,7 @@ def topic_sections(topic: Topic) -> tuple[Section, ...]:
         "summarized": _summarized,
         "undo": _undo,
         "policy": _policy,
+        "commands": _commands,
     }
     return sections[topic]() if topic in sections else ()
 
@@ -279,5 +285,51 @@ def _policy() -> tuple[Section, ...]:
                     tokens=format_integer(policy.ask_above),
                 ),
             ),
+        ),
+    )
+
+
+def _commands() -> tuple[Section, ...]:
+    built_in = tuple(
+        f"{SLASH}{command.name} {command.arguments}".rstrip() + f": {translate(command.summary)}"
+        for command in SLASH_COMMANDS
+    )
+    return (
+        Section(tr("Built-in commands"), built_in),
+        Section(
+            tr("Your own commands"),
+            (
+                tr(
+                    "A prompt file is a Markdown file whose text is sent as your message. {file} is the "
+                    "command {command}; a file in a subfolder has the folder before its name: {nested}.",
+                    file=".agents/commands/review.md",
+                    command="/review",
+                    nested="/web:test",
+                ),
+                tr(
+                    "Prompt files are in {folders} of the workspace, and in {own} of the data directory for "
+                    "all workspaces. Of two with one name the workspace's is used.",
+                    folders=WORKSPACE_FOLDERS,
+                    own="commands",
+                ),
+                tr(
+                    "What you type after the command replaces {all} in the text; {first} to {last} are "
+                    "single words, or several in double quotes. What has no place is added at the end.",
+                    all="$ARGUMENTS",
+                    first="$1",
+                    last="$9",
+                ),
+                tr(
+                    "Lines between {fence} at the top can give {fields}. The rest is sent as it is: nothing "
+                    "in a prompt file is run.",
+                    fence="---",
+                    fields=("description", "argument-hint"),
+                ),
+                tr("Prompt files of a folder are read only after you trust it."),
+            ),
+        ),
+        Section(
+            tr("Not a command"),
+            (tr("A message that begins with a path such as {path} is sent as text.", path="/usr/bin"),),
         ),
     )

@@ -5,12 +5,17 @@ from __future__ import annotations
 from PySide6.QtCore import QObject
 
 from helix_desktop.agent.conversation import Conversation
+from helix_desktop.domain.cost import Budget
+from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.user_text import TextContext, verbatim
 from helix_desktop.ui.budget.dialog import BudgetDialog
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.shell.main_window import MainWindow
-from helix_desktop.words.costs import CostState
+from helix_desktop.words.costs import CostState, parse_tokens, parse_usd
+
+text = TextContext("Session")
 
 
 def cost_state(conversation: Conversation) -> CostState:
@@ -39,6 +44,30 @@ class BudgetController(QObject):
         """Let the user set the budget of the session on screen."""
         if self._conversation is not None:
             self._async_actions.start(self._edit_budget(self._conversation), "set budget")
+
+    async def set_typed_budget(self, words: str) -> None:
+        """Set the budget to what was typed: tokens, an amount that begins with $, or both.
+
+        What is not named stays as it is. Raises InvalidInput.
+        """
+        conversation = self._conversation
+        if conversation is None:
+            return
+        tokens, cost = conversation.budget.limit.tokens, conversation.budget.limit.cost
+        try:
+            for word in words.split():
+                if word.startswith("$"):
+                    cost = parse_usd(word)
+                else:
+                    tokens = parse_tokens(word)
+        except ValueError as error:
+            raise InvalidInput(
+                text("The budget wasn't changed."),
+                verbatim(str(error)),
+                text("Type {command}.", command="/budget 200k, /budget $2.50, /budget 0 $0"),
+            ) from error
+        await conversation.budget.set_limit(Budget(tokens, cost))
+        self.show(self._conversation)
 
     async def _edit_budget(self, conversation: Conversation) -> None:
         info = conversation.model

@@ -9,9 +9,11 @@ from PySide6.QtCore import QObject
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.services.file_index import FileIndex
+from helix_desktop.ui.session.command_completions import CommandCompletions
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.file_completions import FileCompletions
 from helix_desktop.ui.session.file_mentions import FileMentions
+from helix_desktop.ui.session.slash_commands import SlashCommands
 
 
 class ComposerCompletions(QObject):
@@ -20,6 +22,7 @@ class ComposerCompletions(QObject):
     def __init__(
         self,
         context: ControllerContext,
+        slash_commands: SlashCommands,
         workspace: Callable[[], OpenWorkspace | None],
         conversation: Callable[[], Conversation | None],
     ) -> None:
@@ -30,7 +33,9 @@ class ComposerCompletions(QObject):
         start = context.async_actions.start
         self.files = FileCompletions(self._file_index, conversation, start)
         self.mentions = FileMentions(composer, self._file_index, start)
-        composer.completer.add_source(self.files, start)
+        commands = CommandCompletions(context.services.prompt_files, slash_commands, workspace)
+        for source in (self.files, commands):
+            composer.completer.add_source(source, start)
         composer.editor.typed.connect(lambda _: self.files.prepare())
 
     def _file_index(self) -> FileIndex | None:

@@ -13,14 +13,22 @@ from helix_desktop.agent.intake.mentioned_files import attach_mentioned_files
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.errors import HelixError, InvalidInput, StoreError
 from helix_desktop.domain.events.session import Attachment
+from helix_desktop.domain.prompt_file import PromptFile
+from helix_desktop.domain.slash_command import SLASH, SlashInput, parse_slash_input
+from helix_desktop.domain.unicode_safety import escape_hidden
 from helix_desktop.domain.user_text import TextContext
+from helix_desktop.services.prompt_files import ExpandedPrompt
 from helix_desktop.ui.chat.composer.attachment_chips import ChipText
 from helix_desktop.ui.chat.composer.images import IMAGE_SUFFIXES, PastedImage
 from helix_desktop.ui.design.dialogs import pick_open_files
+from helix_desktop.ui.design.window_state import Banner
 from helix_desktop.ui.session.context import ControllerContext
+from helix_desktop.ui.session.slash_commands import SlashCommands
 from helix_desktop.words.efforts import effort_name, with_effort
 from helix_desktop.words.models import model_name
 from helix_desktop.words.numbers import format_tokens
+from helix_desktop.words.prompt_files import prompt_warnings
+from helix_desktop.words.slash_commands import SlashCommand, find_slash_command
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Session")
@@ -33,13 +41,17 @@ SESSION_MODEL = _text("Model for this session")
 
 @dataclass(frozen=True, slots=True)
 class _OutgoingMessage:
-    """A message on its way, with what goes along; `steer`: into the running turn."""
+    """A message on its way, with what goes along; `steer`: into the running turn.
+
+    `typed` is the command of a prompt file that the text is.
+    """
 
     workspace: OpenWorkspace
     conversation: Conversation
     text: str
     attachments: list[Attachment]
     steer: bool = False
+    typed: SlashInput | None = None
 
 
 class ComposerController(QObject):
@@ -56,10 +68,14 @@ class ComposerController(QObject):
         start = context.async_actions.start
         self._workspace: OpenWorkspace | None = None
         self._conversation: Conversation | None = None
+        self._banners = context.window.banners
+        self._warned: set[str] = set()  # versions of prompt files, by their SHA-256
+        self._refusal = ""  # the banner about the command that was typed last, if it was refused
         self._attachments: dict[str, list[Attachment]] = {}
         self._attach_folders: dict[str, Path] = {}  # where files were attached from last, by workspace
         self._count_timer = QTimer(self, singleShot=True, interval=_COUNT_AFTER_MS)
         self._count_timer.timeout.connect(lambda: start(self._show_estimate(), "count draft"))
+        self.slash_commands = SlashCommands(context.window.commands)
         widget.submitted.connect(self.send)
         widget.steered.connect(lambda text: self.send(text, steer=True))
         widget.stop_requested.connect(lambda: start(self._stop(), "stop"))
@@ -137,12 +153,32 @@ class ComposerController(QObject):
             await workspace.store.save_draft(session, text, self._attachments.get(session, ()))
 
     def send(self, text: str, steer: bool = False) -> None:
-        """Begin to send what is written, with its attachments, to the conversation on screen."""
+        """Begin to send what is written, with its attachments, to the conversation on screen.
+
+        A built-in command is run instead, that of a prompt file becomes its message.
+        """
+        self._banners.remove(self._refusal)
+        typed = parse_slash_input(text)
+        command = find_slash_command(typed.name) if typed else None
+        if typed and command:
+            self._async_actions.start(self._run_command(command, typed.arguments, text), "command")
+        else:
+            self._begin_to_send(text, steer, typed)
+
+    def send_as_message(self) -> None:
+        """Begin to send what is written as it is, though it begins like a command."""
+        self._banners.remove(self._refusal)
+        text = self.widget.text()
+        if text.strip():
+            self.widget.set_text("")
+            self._begin_to_send(text)
+
+    def _begin_to_send(self, text: str, steer: bool = False, typed: SlashInput | None = None) -> None:
         if self._workspace is not None and self._conversation is not None:
             attachments = self._attachments.pop(self._conversation.session.id, [])
             self._show_attachments()
             self.widget.set_estimate("")
-            message = _OutgoingMessage(self._workspace, self._conversation, text, attachments, steer)
+            message = _OutgoingMessage(self._workspace, self._conversation, text, attachments, steer, typed)
             self._async_actions.start(self._send(message), "send")
 
     def send_proposal(self, text: str) -> None:
@@ -157,21 +193,52 @@ class ComposerController(QObject):
 
     async def _send(self, message: _OutgoingMessage) -> None:
         conversation = message.conversation
+        expanded: ExpandedPrompt | None = None
         try:
+            if message.typed is not None:
+                expanded = await self._services.prompt_files.expand(message.workspace.id, message.typed)
+            text, prompt = (expanded.text, expanded.file.source) if expanded else (message.text, None)
             attachments = await attach_mentioned_files(
-                message.workspace.contents.attach_file,
-                conversation.session.id,
-                message.text,
-                message.attachments,
+                message.workspace.contents.attach_file, conversation.session.id, text, message.attachments
             )
-            seq = await conversation.send(message.text, attachments, message.steer)
-        except HelixError:
+            seq = await conversation.send(text, attachments, message.steer, prompt)
+        except HelixError as error:
+            self._refusal = error.what if message.typed else ""
             await self._restore_unsent(message)
             raise
+        if seq and expanded is not None:
+            self._show_warnings(expanded.file)
         if not seq:
             await self._restore_unsent(message)
         elif conversation is self._conversation:  # only now: before, the draft was the only copy of it
             await self._save_draft(message.workspace, conversation, self.widget.text())
+
+    def _show_warnings(self, file: PromptFile) -> None:
+        """Say once for each version of a prompt file what in it the user may not expect."""
+        warnings = " ".join(map(escape_hidden, prompt_warnings(file)))
+        if warnings and file.sha256 not in self._warned:
+            self._warned.add(file.sha256)
+            self._banners.show_banner(
+                Banner(
+                    file.sha256,
+                    "info",
+                    tr("{command} was sent.", command=SLASH + file.name),
+                    warnings,
+                )
+            )
+
+    async def _run_command(self, command: SlashCommand, arguments: str, text: str) -> None:
+        """Run a built-in command; what goes along with the next message stays."""
+        workspace, conversation = self._workspace, self._conversation
+        await self._save_draft(workspace, conversation, self.widget.text())  # first: it may close the window
+        try:
+            await self.slash_commands.run(command, arguments)
+        except HelixError as error:
+            self._refusal = error.what
+            if conversation is self._conversation:
+                self.prepend(text)
+                self._on_text_paused(self.widget.text())
+            raise
 
     async def _restore_unsent(self, message: _OutgoingMessage) -> None:
         """Put a message that could not be sent back into the composer, or into the draft of its session."""

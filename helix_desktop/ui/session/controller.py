@@ -76,9 +76,13 @@ class SessionController(QObject):
         self.cache = CachePresenter(views.cache, async_actions, window.banners.show_banner)
         self.timeline = TimelinePresenter(views.timeline)
         self.composer = ComposerController(context)
-        self.completions = ComposerCompletions(context, lambda: self.workspace, lambda: self.conversation)
+        self.completions = ComposerCompletions(
+            context, self.composer.slash_commands, lambda: self.workspace, lambda: self.conversation
+        )
         self.next_messages = NextMessagesController(views.chat.next_messages, self.composer, async_actions)
         self.budget = BudgetController(window, async_actions)
+        self.composer.slash_commands.on_arguments("set_budget", self.budget.set_typed_budget)
+        self.composer.slash_commands.on_arguments("rename_session", self._rename)
         self._refresh_timer = QTimer(self, singleShot=True, interval=_COALESCE_MS)
         self._refresh_timer.timeout.connect(lambda: async_actions.start(self.refresh(), "refresh"))
         self._forecast = NOTHING_DUE
@@ -185,6 +189,10 @@ class SessionController(QObject):
             self._forecast = await asyncio.to_thread(make_forecast, transcript.fork(), policy)
             self._forecast_for = made_for
         return self._forecast
+
+    async def _rename(self, title: str) -> None:
+        if self.conversation is not None:
+            await self.conversation.rename(title)
 
     def reveal(self, seq: int) -> None:
         """Show the timeline with the card of an event in sight; one that is not made yet as soon as it is."""

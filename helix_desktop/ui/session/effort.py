@@ -11,13 +11,16 @@ from PySide6.QtWidgets import QMenu, QWidget
 
 from helix_desktop.agent.session_updates import EventRecorded, Update
 from helix_desktop.domain.effort import Effort, EffortLevel, SentEffort
+from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.events.session import EffortChosen, EffortRefused, RecordedEvent
+from helix_desktop.domain.user_text import TextContext
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.words.efforts import effort_name
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Session")
+text = TextContext("Session")
 
 _DEFAULT: Effort = "default"
 
@@ -50,6 +53,7 @@ class EffortController(QObject):
         self._session_controller, self._services = session_controller, context.services
         self._async_actions, self._show_models = context.async_actions, show_models
         context.window.commands.choose_effort.triggered.connect(self._pop_up)
+        session_controller.composer.slash_commands.on_arguments("choose_effort", self._set_typed_effort)
         session_controller.updated.connect(self._on_update)
 
     def menu(self, parent: QWidget) -> QMenu:
@@ -98,6 +102,20 @@ class EffortController(QObject):
         conversation, workspace = self._session_controller.conversation, self._session_controller.workspace
         if conversation is not None and workspace is not None:
             await workspace.choose_effort(conversation.session.id, effort)
+
+    async def _set_typed_effort(self, words: str) -> None:
+        """Let the model of the session think as much as was typed. Raises InvalidInput."""
+        levels = self.state().levels
+        efforts: tuple[Effort, ...] = (_DEFAULT, *levels)
+        effort = next((effort for effort in efforts if effort == words.casefold()), None)
+        if effort is None or not levels:
+            raise InvalidInput(
+                text("{words} isn't an effort of this model.", words=repr(words[:40])),
+                text("Efforts are {efforts}.", efforts=efforts)
+                if levels
+                else text("It has no reasoning effort."),
+            )
+        await self._set_for_session(effort)
 
     def _choose_for_workspace(self, effort: Effort) -> None:
         self._async_actions.start(self._set_for_workspace(effort), "effort of a workspace")

@@ -5,14 +5,17 @@ from __future__ import annotations
 from PySide6.QtCore import QObject
 
 from helix_desktop.agent.session_updates import EventRecorded, Update
+from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.events.session import ModeChanged, RecordedEvent
 from helix_desktop.domain.tools import PermissionMode
+from helix_desktop.domain.user_text import TextContext
 from helix_desktop.ui.design.window_state import Banner
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Session")
+text = TextContext("Session")
 
 _ORDER: tuple[PermissionMode, ...] = ("ask", "plan", "auto")
 _NO_SANDBOX = "no-sandbox"
@@ -31,6 +34,7 @@ class ModeController(QObject):
         for mode, action in zip(_ORDER, self._actions.values(), strict=True):
             action.triggered.connect(lambda _=False, clicked_mode=mode: self._select(clicked_mode))
         actions.next_mode.triggered.connect(self._select_next)
+        session_controller.composer.slash_commands.on_arguments("next_mode", self._set_typed_mode)
         session_controller.session_changed.connect(self.show)
         session_controller.updated.connect(self._on_update)
 
@@ -53,6 +57,16 @@ class ModeController(QObject):
 
     def _select(self, mode: PermissionMode) -> None:
         self._async_actions.start(self._set_mode(mode), "mode")
+
+    async def _set_typed_mode(self, words: str) -> None:
+        """Set the mode of this name. Raises InvalidInput."""
+        mode = next((mode for mode in _ORDER if mode == words.lower()), None)
+        if mode is None:
+            raise InvalidInput(
+                text("{words} isn't a mode.", words=repr(words[:40])),
+                fix=text("Modes are {modes}.", modes=_ORDER),
+            )
+        await self._set_mode(mode)
 
     async def _set_mode(self, mode: PermissionMode) -> None:
         conversation, workspace = self._session_controller.conversation, self._session_controller.workspace

@@ -7,13 +7,19 @@ from collections.abc import Callable, Sequence
 from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QMenu, QWidget
 
+from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.user_text import TextContext
 from helix_desktop.ui.session.composer_controller import SESSION_MODEL
 from helix_desktop.words.models import model_name
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Session")
+_text = TextContext("Session")
 
 DEMO_LABEL = "demo/offline"
+WORKSPACE_DEFAULT = "default"
+"""What is typed for the model of the workspace."""
+_MAX_PROPOSED = 5  # models that an error names
 _MAX_MODELS = 25  # models that a menu lists; the others stand in the settings
 
 
@@ -62,6 +68,37 @@ def model_menu(
         action.triggered.connect(lambda _=False, page=page: show_page(page))
         menu.addAction(action)
     return menu
+
+
+def find_model(words: str, labels: Sequence[str]) -> str:
+    """Return the label that was meant: it, or the only one with these words in it; empty: the default.
+
+    Raises InvalidInput for none, or several.
+    """
+    needles = words.casefold().split()
+    if needles == [WORKSPACE_DEFAULT]:
+        return ""
+    found = [label for label in labels if all(needle in label.casefold() for needle in needles)]
+    exact = [
+        label for label in found if words.casefold() in (label.casefold(), *label.casefold().split("/", 1))
+    ]
+    matches = exact if len(exact) == 1 else found
+    if len(matches) == 1:
+        return matches[0]
+    what = _text("{words} isn't one model.", words=repr(words[:80]))
+    if not matches:
+        raise InvalidInput(
+            what,
+            _text("No model that is set up has this name."),
+            _text("Choose a model."),
+            remedies=("choose_model",),
+        )
+    raise InvalidInput(
+        what,
+        _text("It fits {models}.", models=tuple(matches[:_MAX_PROPOSED])),
+        _text("Type more of its name."),
+        remedies=("choose_model",),
+    )
 
 
 def _display_label(label: str) -> str:

@@ -62,6 +62,7 @@ class SessionNavigation(QObject):
             "new_session": window.commands.new_session.trigger,
             "undo_compaction": window.commands.undo_compaction.trigger,
             "set_budget": session_controller.budget.edit_budget,
+            "send_as_message": session_controller.composer.send_as_message,
         }
         window.banners.action_clicked.connect(lambda _, action: self._apply_remedy(action))
         self._connect_chat()
@@ -84,6 +85,9 @@ class SessionNavigation(QObject):
         actions = window.commands
         actions.find.triggered.connect(self._open_find)
         actions.focus_composer.triggered.connect(self._focus_composer)
+        slash_commands = session_controller.composer.slash_commands
+        slash_commands.on_arguments("find", self._find_words)
+        slash_commands.on_arguments("show_cache", self._search_cache)
         for stop in (window.stop_requested, actions.stop.triggered):
             stop.connect(
                 lambda *_: self._with_conversation(
@@ -219,6 +223,15 @@ class SessionNavigation(QObject):
     def _open_find(self) -> None:
         if self._window.page() == "chat":
             self._views.chat.find_bar.open_bar()
+
+    async def _find_words(self, words: str) -> None:
+        find_bar = self._views.chat.find_bar
+        find_bar.open_bar()
+        find_bar.field.setText(words)
+
+    async def _search_cache(self, words: str) -> None:
+        self._window.show_page("cache")
+        self._views.cache.filter_bar.field.setText(words)
 
     def _focus_composer(self) -> None:
         self._window.show_page("chat")

@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.events.rewrite import FormChosen, SweepMade
+from helix_desktop.domain.events.rewrite import FormChosen, SweepMade, Undone
 from helix_desktop.domain.events.rewrite_kinds import ATTACHED_SWEEP_REASONS
 from helix_desktop.ui.chat.actions import Redo, RetrySummary, SessionAction, Undo
 from helix_desktop.ui.handover.presenter import HandoverPresenter, StartSession
@@ -42,6 +42,8 @@ class RewriteController(QObject):
         actions.compact_now.triggered.connect(self.compact)
         actions.observe_now.triggered.connect(self.observe)
         actions.undo_compaction.triggered.connect(self.undo_last)
+        actions.redo_compaction.triggered.connect(self.redo_last)
+        session_controller.composer.slash_commands.on_arguments("compact_now", self._compact_with_focus)
         window.jobs.cancel_requested.connect(self._cancel)
 
     def _start(self, coroutine: Coroutine[Any, Any, None], name: str) -> None:
@@ -78,6 +80,16 @@ class RewriteController(QObject):
 
         self._with_conversation(undo)
 
+    def redo_last(self) -> None:
+        """Let the rewrite that was undone last hold again."""
+
+        def redo(conversation: Conversation) -> None:
+            last = last_undone(conversation)
+            if last:
+                self.redo(last)
+
+        self._with_conversation(redo)
+
     def pin(self, row: WindowRow) -> None:
         """Pin the output of a row of the inspector, or take its pin off."""
 
@@ -97,6 +109,12 @@ class RewriteController(QObject):
             self._with_conversation(
                 lambda conversation: self._start(self._run_handover(conversation), "compact")
             )
+
+    async def _compact_with_focus(self, focus: str) -> None:
+        """Open the dialog with what the handover is to dwell on, as typed behind the command."""
+        conversation = self._session_controller.conversation
+        if conversation is not None and self.handover_presenter is None:
+            await self._run_handover(conversation, focus=focus)
 
     def write_handover(self) -> None:
         """Open the same dialog, also for a handover that a new session starts with."""
@@ -126,11 +144,12 @@ class RewriteController(QObject):
             self.observe()
 
     async def _run_handover(
-        self, conversation: Conversation, start_session: StartSession | None = None
+        self, conversation: Conversation, start_session: StartSession | None = None, focus: str = ""
     ) -> None:
         self.handover_presenter = HandoverPresenter(
             conversation, self._async_actions, self._window, self._window.theme, start_session
         )
+        self.handover_presenter.dialog.focus_input.setText(focus)
         try:
             await self.handover_presenter.run()
         finally:
@@ -159,3 +178,12 @@ def last_compaction(transcript: Transcript) -> int:
         and transcript.can_undo(seq)
     ]
     return max(active_seqs, default=0)
+
+
+def last_undone(conversation: Conversation) -> int:
+    """Return the rewrite that was undone last and is still undone, 0 for none."""
+    transcript = conversation.session.transcript
+    targets = (
+        entry.event.target for entry in reversed(conversation.session.log) if isinstance(entry.event, Undone)
+    )
+    return next(filter(transcript.can_redo, targets), 0)

@@ -33,6 +33,7 @@ SPECS: dict[str, ActionSpec] = {
     "trash": ActionSpec(text("Trash…")),
     "forget": ActionSpec(text("Remove a secret…")),
     "back_up": ActionSpec(text("Back up all workspaces…")),
+    "export_workspace": ActionSpec(text("Export workspace…")),
     "settings": ActionSpec(text("Settings…"), ("Ctrl+,",)),
     "quit": ActionSpec(text("Quit"), ("Ctrl+Q",)),
     "undo": ActionSpec(text("Undo"), display_shortcut="Ctrl+Z"),
@@ -65,11 +66,15 @@ SPECS: dict[str, ActionSpec] = {
     "compact_now": ActionSpec(text("Compact conversation…"), ("Ctrl+Shift+K",)),
     "observe_now": ActionSpec(text("Update observations now")),
     "undo_compaction": ActionSpec(text("Undo last compaction"), ("Ctrl+Alt+Z",)),
+    "redo_compaction": ActionSpec(text("Redo last compaction")),
+    "choose_model": ActionSpec(text("Choose model…")),
+    "rename_session": ActionSpec(text("Rename session")),
     "set_budget": ActionSpec(text("Set session budget…")),
     "all_commands": ActionSpec(text("Command palette…"), ("Ctrl+Shift+P",)),
     "about": ActionSpec(text("About Helix Desktop")),
     "guide": ActionSpec(text("Guide"), ("F1",)),
     "keys": ActionSpec(text("Keyboard shortcuts"), ("Ctrl+/",)),
+    "commands_help": ActionSpec(text("Slash commands")),
 }
 
 
@@ -84,6 +89,7 @@ class WindowActions(NamedTuple):
     trash: QAction
     forget: QAction
     back_up: QAction
+    export_workspace: QAction
     settings: QAction
     quit: QAction
     undo: QAction
@@ -116,19 +122,24 @@ class WindowActions(NamedTuple):
     compact_now: QAction
     observe_now: QAction
     undo_compaction: QAction
+    redo_compaction: QAction
+    choose_model: QAction
+    rename_session: QAction
     set_budget: QAction
     all_commands: QAction
     about: QAction
     guide: QAction
     keys: QAction
+    commands_help: QAction
 
     def for_session(self) -> tuple[QAction, ...]:
         """Return those that need an open session."""
         return (
             self.show_chat, self.show_cache, self.show_timeline, self.focus_composer, self.find,
-            self.compact_now, self.observe_now, self.undo_compaction, self.stop, self.steer,
-            self.mode_ask, self.mode_plan, self.mode_auto, self.next_mode,
-            self.choose_effort, self.set_budget, self.branch_session,
+            self.compact_now, self.observe_now, self.undo_compaction, self.redo_compaction,
+            self.stop, self.steer, self.mode_ask, self.mode_plan, self.mode_auto, self.next_mode,
+            self.choose_model, self.choose_effort, self.set_budget,
+            self.branch_session, self.rename_session,
         )  # fmt: skip
 
 

@@ -1,9 +1,9 @@
-"""Every command of the window's menus, found by a few letters of its words."""
+"""Every command of the window's menus and every prompt file, found by a few letters of its words."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRectF, Qt
 from PySide6.QtGui import QAction, QColor, QFont, QFontMetricsF, QKeySequence, QPainter, QStandardItem
@@ -25,7 +25,7 @@ _ROW_PX = 34
 _MAX_LINES = 11
 _RECENT = 5  # commands that were used last and stand first
 _CHECK = "✓"
-_MNEMONIC = re.compile(r"\(&\w\)|&")
+_MNEMONIC = re.compile(r"\(&\w\)|&(?!&)")
 
 
 class _Delegate(LineDelegate):
@@ -77,7 +77,13 @@ class CommandPalette(QuickPicker):
         )
         self._menus, self._own_action = menus, own_action
         self._recent_actions: list[QAction] = []
+        self._prompt_files: Sequence[QAction] = ()
         self.set_delegate(_Delegate(self.list_view, _ROW_PX))
+
+    def offer_prompt_files(self, actions: Sequence[QAction]) -> None:
+        """Offer these prompt files too."""
+        self._prompt_files = actions
+        self.refresh()
 
     def find_items(self, needle: str) -> Iterator[QStandardItem]:
         """Return the commands that can be used now, with these words in them or in their menu's name."""
@@ -112,6 +118,8 @@ class CommandPalette(QuickPicker):
             for action in menu.actions() if isinstance(menu, QMenu) else ():
                 if action.isEnabled() and not action.isSeparator() and action is not self._own_action:
                     yield action, _without_mnemonic(top.text())
+        for action in self._prompt_files:
+            yield action, tr("Prompt files")
 
 
 def action_text(action: QAction) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMainWindow
 
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
@@ -28,8 +30,10 @@ class HelpWindows:
         self._theme = LIGHT
         self.guide: GuideDialog | None = None
         self.command_palette: CommandPalette | None = None
+        self._prompt_files: tuple[QAction, ...] = ()
         commands.guide.triggered.connect(lambda: self.show_topic("context"))
         commands.keys.triggered.connect(lambda: self.show_topic("keys"))
+        commands.commands_help.triggered.connect(lambda: self.show_topic("commands"))
 
     def show_commands(self) -> None:
         """Show all commands."""
@@ -39,8 +43,15 @@ class HelpWindows:
             self.command_palette = CommandPalette(
                 self._window, self._window.menuBar(), self._commands.all_commands
             )
+            self.command_palette.offer_prompt_files(self._prompt_files)
         retint(self.command_palette, self._theme)
         self.command_palette.open()
+
+    def offer_prompt_files(self, actions: Sequence[QAction]) -> None:
+        """Offer these prompt files in the palette, in place of the previous ones."""
+        self._prompt_files = tuple(actions)
+        if self.command_palette is not None:
+            self.command_palette.offer_prompt_files(self._prompt_files)
 
     def show_topic(self, topic: str) -> None:
         """Show a topic of the guide; the links to it have done their work then."""

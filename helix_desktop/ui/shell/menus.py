@@ -24,7 +24,7 @@ def fill_menu_bar(bar: QMenuBar, actions: WindowActions) -> None:
             (
                 (a.open_folder, a.new_session, a.switch_workspace),
                 (a.clean_up, a.trash, a.forget),
-                (a.back_up,),
+                (a.export_workspace, a.back_up),
                 (a.settings,),
                 (a.quit,),
             ),
@@ -44,12 +44,12 @@ def fill_menu_bar(bar: QMenuBar, actions: WindowActions) -> None:
             (
                 (a.stop, a.steer),
                 (a.mode_ask, a.mode_plan, a.mode_auto, a.next_mode),
-                (a.choose_effort,),
-                (a.compact_now, a.observe_now, a.undo_compaction),
-                (a.branch_session, a.set_budget),
+                (a.choose_model, a.choose_effort, a.set_budget),
+                (a.compact_now, a.observe_now, a.undo_compaction, a.redo_compaction),
+                (a.branch_session, a.rename_session),
             ),
         ),
-        (tr("&Help"), ((a.guide, a.keys, a.all_commands), (a.about,))),
+        (tr("&Help"), ((a.guide, a.keys, a.commands_help, a.all_commands), (a.about,))),
     ):
         fill_menu(bar.addMenu(title), groups)
 

@@ -98,20 +98,24 @@ class EditableTitle(QStackedWidget):
         self.setCurrentWidget(self._field)
         self._field.setFocus()
 
+    def is_editing(self) -> bool:
+        """Return True while the title is being edited."""
+        return self.currentWidget() is self._field
+
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         """Begin to edit."""
         self.edit()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Leave an edit with Esc, without a change."""
-        if event.key() == Qt.Key.Key_Escape and self.currentWidget() is self._field:
+        if event.key() == Qt.Key.Key_Escape and self.is_editing():
             self._field.setText(self.title())
             self._finish()
             return
         super().keyPressEvent(event)
 
     def _finish(self) -> None:
-        if self.currentWidget() is not self._field:
+        if not self.is_editing():
             return
         self.setCurrentWidget(self._label)
         name = self._field.text().strip()
@@ -195,6 +199,7 @@ class TopBar(QWidget):
         self._waiting = False
         self.title = EditableTitle()
         self.title.renamed.connect(lambda name: self.renamed.emit(self._session_id, name))
+        actions.rename_session.triggered.connect(self.title.edit)
         self._dot = Dot("seg_assistant")
         self._badge = Badge(translate(DEMO_BADGE))
         self._badge.setToolTip(tr("Answers come from a built-in script. No model or network is used."))

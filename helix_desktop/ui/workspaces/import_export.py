@@ -38,7 +38,13 @@ class ImportExportController(QObject):
         start, rail = context.async_actions.start, context.window.rail
         rail.export_requested.connect(lambda identity: start(self.export(identity), "export"))
         rail.import_requested.connect(lambda identity: start(self.import_file(identity), "import"))
+        context.window.commands.export_workspace.triggered.connect(
+            lambda: start(self._export_active(), "export")
+        )
         context.window.banners.action_clicked.connect(self._on_banner_action)
+
+    async def _export_active(self) -> None:
+        await self.export(self._active_workspace.require().id)
 
     async def export(self, workspace_id: str) -> None:
         """Ask for a file, and write the workspace to it. Raises HelixError."""

@@ -10,6 +10,7 @@ from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.mode import ModeController
 from helix_desktop.ui.session.navigation import SessionNavigation
+from helix_desktop.ui.session.prompt_file_actions import PromptFileActions
 from helix_desktop.ui.session.rewrite_controller import RewriteController
 from helix_desktop.ui.session.tool_actions import ToolCardController
 from helix_desktop.ui.session.view_state import ViewStateKeeper
@@ -59,6 +60,7 @@ class WindowControllers:
         ApprovalController(context, session)
         SessionBanners(context.window.banners, session)
         ModeController(context, session)
+        PromptFileActions(context, session)
 
     def _add_workspace_controllers(self, context: ControllerContext) -> None:
         workspaces, window = self.workspace_controller, context.window

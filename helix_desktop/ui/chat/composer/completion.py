@@ -84,7 +84,7 @@ def find_typed_word(line: str, is_first_line: bool, sources: Iterable[Completion
     """
     for source in sources:
         start = _trigger_before(line, source.trigger)
-        if start < 0 or (source.only_at_start and not (is_first_line and not line[:start].strip())):
+        if start < 0 or (source.only_at_start and not (is_first_line and not start)):
             continue
         query = line[start + 1 :]
         if source.takes(query):

@@ -14,7 +14,7 @@ from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.effort import EffortController
 from helix_desktop.ui.session.missing_keys import MissingKeyBanner
 from helix_desktop.ui.session.model_change_banner import ModelChangeBanner
-from helix_desktop.ui.session.model_menu import model_menu
+from helix_desktop.ui.session.model_menu import DEMO_LABEL, find_model, model_menu
 from helix_desktop.ui.settings.about.presenter import AboutPresenter
 from helix_desktop.ui.settings.dialog import SettingsDialog, SettingsPage
 from helix_desktop.ui.workspaces.mcp_consent_banner import McpConsentBanner
@@ -73,6 +73,8 @@ class SettingsPresenter(QObject):
         composer.enter_sends = context.services.settings.enter_sends
         self._apply_appearance()
         composer.model_clicked.connect(self._choose_model)
+        window.commands.choose_model.triggered.connect(self._choose_model)
+        session_controller.composer.slash_commands.on_arguments("choose_model", self._use_typed_model)
         window.welcome.provider_requested.connect(lambda: self._open("providers"))
         found_servers = window.welcome.found_servers
         window.welcome.scan_requested.connect(
@@ -161,6 +163,10 @@ class SettingsPresenter(QObject):
         await workspace.choose_model(conversation.session.id, label)
         if conversation is self._session_controller.conversation:
             await self._session_controller.show_model()
+
+    async def _use_typed_model(self, words: str) -> None:
+        """Let the model that is meant answer in the session on screen. Raises InvalidInput."""
+        await self._use_in_session(find_model(words, (*model_labels(self._services.settings), DEMO_LABEL)))
 
     def _handle_remedy(self, remedy: str) -> None:
         """Do what helps against an error, if it is done here."""

@@ -1,0 +1,92 @@
+"""`/` at the beginning of a message: built-in commands, and the prompt files of the workspace on screen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.domain.files.fuzzy_search import FuzzyPaths
+from helix_desktop.domain.slash_command import FOLDER_MARK, SLASH, is_command_name
+from helix_desktop.domain.unicode_safety import escape_hidden_name
+from helix_desktop.services.prompt_files import PromptFiles
+from helix_desktop.ui.chat.composer.completion import Completion
+from helix_desktop.ui.session.slash_commands import SlashCommands
+from helix_desktop.words.slash_commands import SLASH_COMMANDS, SlashCommand
+from helix_desktop.words.translation import Translator, translate
+
+tr = Translator("Slash commands")
+
+_MAX_ROWS = 50
+
+
+class CommandCompletions:
+    """Commands by a few letters of their names; prompt files come first while nothing is typed."""
+
+    trigger = SLASH
+    only_at_start = True
+
+    def __init__(
+        self,
+        prompt_files: PromptFiles,
+        slash_commands: SlashCommands,
+        workspace: Callable[[], OpenWorkspace | None],
+    ) -> None:
+        """`workspace` returns the one on screen."""
+        self._prompt_files, self._slash_commands, self._workspace = prompt_files, slash_commands, workspace
+
+    @property
+    def name(self) -> str:
+        """What is completed."""
+        return tr("Commands")
+
+    @property
+    def hint(self) -> str:
+        """Return nothing: each row says what can follow it."""
+        return ""
+
+    @property
+    def empty_text(self) -> str:
+        """What is said when nothing matches."""
+        return tr("No matching commands")
+
+    def takes(self, query: str) -> bool:
+        """Return False for a path."""
+        return not query or is_command_name(query.rstrip(FOLDER_MARK))
+
+    async def completions(self, query: str) -> Sequence[Completion]:
+        """Return the commands that match, best first; a name that is typed out is one of them."""
+        workspace = self._workspace()
+        catalog = await self._prompt_files.read(workspace.id if workspace is not None else "")
+        rows = {
+            file.name: Completion(
+                SLASH + file.name,
+                SLASH + file.name,
+                escape_hidden_name(
+                    " · ".join(filter(None, (file.argument_hint, file.description, file.path)))
+                ),
+                "file-text",
+            )
+            for file in catalog.files.values()
+        }
+        for command in filter(self._slash_commands.is_available, SLASH_COMMANDS):
+            rows |= {row.text.removeprefix(SLASH): row for row in _built_in_rows(command, query)}
+        if not query:
+            return tuple(rows.values())[:_MAX_ROWS]
+        paths = {name.replace(FOLDER_MARK, "/"): name for name in rows}
+        matches = FuzzyPaths(paths).search(query.replace(FOLDER_MARK, "/"), _MAX_ROWS)
+        return [
+            replace(rows[paths[match.path]], title_matches=tuple(at + len(SLASH) for at in match.positions))
+            for match in matches
+        ]
+
+    def accept(self, completion: Completion) -> None:
+        """Do nothing more: the command is run when the message is sent."""
+
+
+def _built_in_rows(command: SlashCommand, query: str) -> Iterator[Completion]:
+    """Yield a command by its name, and by another one that is being typed."""
+    detail = " · ".join(filter(None, (command.arguments, translate(command.summary))))
+    others = (name for name in command.also if query and name.startswith(query.casefold()))
+    for name in (command.name, *others):
+        yield Completion(SLASH + name, SLASH + name, detail, "square-terminal")

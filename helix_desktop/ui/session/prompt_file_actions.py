@@ -1,0 +1,49 @@
+"""The prompt files of the workspace on screen, in the command palette."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject
+from PySide6.QtGui import QAction
+
+from helix_desktop.domain.prompt_file import PromptFile
+from helix_desktop.domain.slash_command import SLASH
+from helix_desktop.domain.unicode_safety import escape_hidden_name
+from helix_desktop.ui.session.context import ControllerContext
+from helix_desktop.ui.session.controller import SessionController
+
+
+class PromptFileActions(QObject):
+    """Offers each prompt file as a command that begins a message; they are read when the palette opens."""
+
+    def __init__(self, context: ControllerContext, session_controller: SessionController) -> None:
+        super().__init__(context.window)
+        self._window, self._session_controller = context.window, session_controller
+        self._prompt_files = context.services.prompt_files
+        self._files: tuple[PromptFile, ...] = ()
+        start = context.async_actions.start
+        context.window.commands.all_commands.triggered.connect(
+            lambda: start(self._read(), "read prompt files")
+        )
+
+    async def _read(self) -> None:
+        workspace = self._session_controller.workspace
+        files: tuple[PromptFile, ...] = ()
+        if workspace is not None and self._session_controller.conversation is not None:
+            files = tuple((await self._prompt_files.read(workspace.id)).files.values())
+        if files != self._files:
+            self._files = files
+            self._window.help_windows.offer_prompt_files([self._action(file) for file in files])
+
+    def _action(self, file: PromptFile) -> QAction:
+        words = f"{SLASH}{file.name} {file.argument_hint}".rstrip()
+        words = " · ".join(filter(None, (words, file.description)))
+        action = QAction(escape_hidden_name(words).replace("&", "&&"), self)
+        action.setObjectName(f"prompt:{file.name}")
+        action.triggered.connect(lambda: self._begin_message(file))
+        return action
+
+    def _begin_message(self, file: PromptFile) -> None:
+        """Put the command in front of what is typed, which becomes its arguments."""
+        self._window.commands.focus_composer.trigger()
+        composer = self._session_controller.composer.widget
+        composer.set_text(f"{SLASH}{file.name} {composer.text()}")
