@@ -11,11 +11,13 @@ from helix_desktop.domain.draft import Draft
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.events.session import (
     NEW_TITLE,
+    AssistantSpoke,
     BranchKind,
     RecordedEvent,
     SessionBranched,
     SessionRenamed,
     SessionStarted,
+    ToolAnswered,
     UserSpoke,
 )
 from helix_desktop.domain.store.branch_point import BranchPoint
@@ -25,6 +27,7 @@ from helix_desktop.domain.user_text import TextContext
 
 _text = TextContext("Agent")
 
+_MESSAGES = (UserSpoke, AssistantSpoke, ToolAnswered)
 _TITLED = (SessionStarted, SessionRenamed, SessionBranched)
 
 
@@ -36,8 +39,8 @@ async def store_branch(
     title: str,
     how: BranchKind,
     draft: Draft,
-) -> tuple[str, RecordedEvent]:
-    """Store a branch of a log, with its draft; return its id and its first own event. Raise StoreError."""
+) -> tuple[SessionSummary, RecordedEvent]:
+    """Store a branch of a log, with its draft; return it and its first own event. Raise StoreError."""
     session, now_ms = uuid.uuid4().hex, clock()
     first = RecordedEvent(point.seq + 1, now_ms, SessionBranched(point.parent, point.seq, title, how))
     summary = SessionSummary(
@@ -45,6 +48,7 @@ async def store_branch(
         title,
         now_ms,
         now_ms,
+        messages=sum(isinstance(recorded.event, _MESSAGES) for recorded in log[: point.seq]),
         events=first.seq,
         branch_of=point.parent,
         branch_seq=point.seq,
@@ -53,7 +57,7 @@ async def store_branch(
     await store.commit(Commit(session, [first], summary=summary))
     if draft:
         await store.save_draft(session, draft.text, draft.attachments)
-    return session, first
+    return summary, first
 
 
 def branch_title(log: Sequence[RecordedEvent], point: BranchPoint, titles: Container[str]) -> str:

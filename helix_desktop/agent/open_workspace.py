@@ -186,6 +186,12 @@ class OpenWorkspace:
         log = await self._log_of(session)
         return await self._branch(session, log, point_after(log, session, seq), title=title)
 
+    async def create_branch(self, session: str, seq: int = 0, title: str = "") -> SessionSummary:
+        """Create a branch as `branch_session` does, without opening it; return its line in the list."""
+        log = await self._log_of(session)
+        summary, _ = await self._store_branch(log, point_after(log, session, seq), title)
+        return summary
+
     async def branch_for_edit(
         self, session: str, seq: int, text: str = "", attachments: Sequence[Attachment] = ()
     ) -> Conversation:
@@ -229,13 +235,23 @@ class OpenWorkspace:
         at_end = source is not None and source.session.transcript.last_seq == point.seq
         transcript = source.session.transcript.fork() if source is not None and at_end else None
         shared = log[: point.seq]
-        if not title:
-            title = branch_title(log, point, {summary.title for summary in await self.sessions()})
-        branch, first = await store_branch(self.store, self.clock, shared, point, title, how, draft)
+        branch, first = await self._store_branch(log, point, title, how, draft)
         if transcript is None:
             transcript = await asyncio.to_thread(Transcript, shared)
         transcript.apply(first)
-        return await self._open_log_as(branch, [*shared, first], transcript)
+        return await self._open_log_as(branch.id, [*shared, first], transcript)
+
+    async def _store_branch(
+        self,
+        log: list[RecordedEvent],
+        point: BranchPoint,
+        title: str = "",
+        how: BranchKind = "",
+        draft: Draft = _NO_DRAFT,
+    ) -> tuple[SessionSummary, RecordedEvent]:
+        if not title:
+            title = branch_title(log, point, {summary.title for summary in await self.sessions()})
+        return await store_branch(self.store, self.clock, log, point, title, how, draft)
 
     async def open_session(self, session: str) -> Conversation:
         """Return a session's conversation, opened once; a turn cut off by a crash is marked interrupted."""

@@ -110,6 +110,16 @@ def count(text: str) -> int:
     return int(text)
 
 
+def event_number(text: str) -> int:
+    """Parse the number of an event: `39` or `e39`."""
+    digits = text.removeprefix("e")
+    if not digits.isdecimal() or not int(digits):
+        raise argparse.ArgumentTypeError(
+            tr("must be the number of an event such as e39 (got {value})", value=repr(text))
+        )
+    return int(digits)
+
+
 def positive_count(text: str) -> int:
     """Parse an integer of at least 1."""
     if not text.isdecimal() or not int(text):

@@ -12,7 +12,7 @@ Command = Callable[[argparse.Namespace], int]
 def resolve_command(args: argparse.Namespace) -> Command:
     """Return the function of a command, imported only now: the window must not wait for the others."""
     match args.command:
-        case "run" | "cache" | "commands" | "timeline" | "backup":
+        case "run" | "cache" | "commands" | "timeline" | "backup" | "sessions" | "branch":
             return _workspace_command(f"{args.command} {getattr(args, 'verb', '')}".rstrip())
         case "replay" | "exam" | "mcp":
             return _standalone_command(args.command)
@@ -38,13 +38,15 @@ def _installation_command(command: str) -> Command:
 
 
 def _workspace_command(command: str) -> Command:
-    from helix_desktop.cli import backup, commands, run, timeline
+    from helix_desktop.cli import backup, commands, run, sessions, timeline
     from helix_desktop.cli.cache.command import cache
 
     functions: dict[str, Command] = {
         "run": run.run_turn,
         "commands": commands.list_commands,
         "timeline": timeline.timeline,
+        "sessions": sessions.list_sessions,
+        "branch": sessions.branch,
         "cache export": backup.export,
         "cache import": backup.import_file,
         "backup": backup.backup,

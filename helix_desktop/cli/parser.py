@@ -34,6 +34,7 @@ def add_commands(commands: Commands, common: argparse.ArgumentParser) -> None:
     """Add all commands; `common` holds the options that each of them has."""
     _add_run(commands, common)
     _add_slash_commands(commands, common)
+    _add_sessions(commands, common)
     _add_cache(commands, common)
     _add_timeline(commands, common)
     _add_backup(commands, common)
@@ -231,6 +232,36 @@ def _add_cache(commands: Commands, common: argparse.ArgumentParser) -> None:
     add("repair", tr("check everything and repair damage"))
     add_find_commands(add)
     add_cleanup_commands(add)
+
+
+def _add_sessions(commands: Commands, common: argparse.ArgumentParser) -> None:
+    sessions = commands.add_parser(
+        "sessions", parents=[common], help=tr("list sessions, each branch below its parent")
+    )
+    branch = commands.add_parser(
+        "branch",
+        parents=[common],
+        help=tr("branch a session: continue it from an earlier point"),
+        description=tr(
+            "Create a session that begins with the events of another one up to a point. Nothing is copied, "
+            "and the other session stays as it is. Continue the branch with {run}.",
+            run="run --session ID",
+        ),
+    )
+    branch.add_argument(
+        "session", metavar="SESSION", help=tr("session to branch ({last} = the newest)", last="last")
+    )
+    branch.add_argument(
+        "--at",
+        type=argument_types.event_number,
+        default=0,
+        metavar="EVENT",
+        help=tr("last event that the branch shares, such as {event} (default: all)", event="e39"),
+    )
+    branch.add_argument("--title", default="", metavar="TEXT", help=tr("title of the branch"))
+    for command in (sessions, branch):
+        _add_workspace(command)
+        _add_json(command)
 
 
 def _add_timeline(commands: Commands, common: argparse.ArgumentParser) -> None:

@@ -13,6 +13,7 @@ from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.ports import Model
 from helix_desktop.app.exit_codes import FAILED
 from helix_desktop.cli.output import TurnPrinter, print_notice
+from helix_desktop.cli.sessions import find_session
 from helix_desktop.cli.workspace_command import with_workspace
 from helix_desktop.domain.cost import Budget
 from helix_desktop.domain.effort import Effort
@@ -33,6 +34,7 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Command line")
 text = TextContext("Command line")
 
+_HINT = text("Leave out {session} to start a new one.", session="--session")
 _MCP_START_TIMEOUT_S = 30.0  # MCP servers get so long before a turn begins without them
 
 
@@ -176,32 +178,8 @@ async def _open_session(workspace: OpenWorkspace, args: argparse.Namespace) -> C
                 fix=text("Write {form}; {command} lists the events.", form="ID:e12", command="timeline"),
             )
         return await workspace.continue_session(
-            await _find_session(workspace, session_prefix), int(seq or "0")
+            await find_session(workspace, session_prefix, _HINT), int(seq or "0")
         )
     if not args.session:
         return await workspace.create_session()
-    return await workspace.open_session(await _find_session(workspace, args.session))
-
-
-async def _find_session(workspace: OpenWorkspace, session_prefix: str) -> str:
-    """Return the session whose id begins so, or the last one. Raises InvalidInput for none or several."""
-    latest = [session.id for session in await workspace.sessions()][:1]
-    session_ids = [
-        session.id for session in await workspace.store.sessions()
-    ]  # those of subagents go by their id
-    matches = (
-        latest
-        if session_prefix == "last"
-        else [session for session in session_ids if session.startswith(session_prefix)]
-    )
-    if len(matches) == 1:
-        return matches[0]
-    if matches:
-        raise InvalidInput(
-            text("Several sessions start with {prefix}.", prefix=repr(session_prefix)),
-            fix=text("Enter more of its ID."),
-        )
-    raise InvalidInput(
-        text("No session of this workspace starts with {prefix}.", prefix=repr(session_prefix)),
-        fix=text("Leave out {session} to start a new one.", session="--session"),
-    )
+    return await workspace.open_session(await find_session(workspace, args.session, _HINT))

@@ -3100,6 +3100,14 @@
             </translation>
         </message>
         <message numerus="yes">
+            <location filename="../../helix_desktop/cli/sessions.py" />
+            <source>%n messages</source>
+            <translation>
+                <numerusform>%n message</numerusform>
+                <numerusform>%n messages</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
             <location filename="../../helix_desktop/cli/cache/cleanup.py" />
             <source>%n outputs may be stored again</source>
             <translation>
@@ -3182,6 +3190,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/parser.py" />
+            <source>Create a session that begins with the events of another one up to a point. Nothing is copied, and the other session stays as it is. Continue the branch with {run}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/cache/command.py" />
             <location filename="../../helix_desktop/cli/cache_repair.py" />
             <source>DAMAGED</source>
@@ -3204,7 +3217,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/cli/cache/list.py" />
-            <location filename="../../helix_desktop/cli/run.py" />
+            <location filename="../../helix_desktop/cli/sessions.py" />
             <source>Enter more of its ID.</source>
             <translation type="unfinished" />
         </message>
@@ -3245,6 +3258,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/cli/cache/list.py" />
+            <location filename="../../helix_desktop/cli/sessions.py" />
             <source>List the sessions with {command}.</source>
             <translation type="unfinished" />
         </message>
@@ -3300,8 +3314,13 @@
         </message>
         <message>
             <location filename="../../helix_desktop/cli/cache/list.py" />
-            <location filename="../../helix_desktop/cli/run.py" />
+            <location filename="../../helix_desktop/cli/sessions.py" />
             <source>No session of this workspace starts with {prefix}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/sessions.py" />
+            <source>No sessions yet</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -3441,7 +3460,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/cli/cache/list.py" />
-            <location filename="../../helix_desktop/cli/run.py" />
+            <location filename="../../helix_desktop/cli/sessions.py" />
             <source>Several sessions start with {prefix}.</source>
             <translation type="unfinished" />
         </message>
@@ -3642,6 +3661,16 @@
         </message>
         <message>
             <location filename="../../helix_desktop/cli/parser.py" />
+            <source>branch a session: continue it from an earlier point</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/sessions.py" />
+            <source>branched at {event}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/parser.py" />
             <source>budget of the session in US dollars (0 = unlimited)</source>
             <translation type="unfinished" />
         </message>
@@ -3805,6 +3834,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/parser.py" />
+            <source>last event that the branch shares, such as {event} (default: all)</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/cache/parser.py" />
             <source>last line</source>
             <translation type="unfinished" />
@@ -3817,6 +3851,11 @@
         <message>
             <location filename="../../helix_desktop/cli/cache/parser.py" />
             <source>list entries, newest first</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/parser.py" />
+            <source>list sessions, each branch below its parent</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -3942,6 +3981,11 @@
         <message>
             <location filename="../../helix_desktop/cli/argument_types.py" />
             <source>must be an amount in US dollars, such as {example} (got {value})</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/argument_types.py" />
+            <source>must be the number of an event such as e39 (got {value})</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -4237,6 +4281,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/cli/parser.py" />
+            <source>session to branch ({last} = the newest)</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/parser.py" />
             <source>session to continue ({last} = the newest)</source>
             <translation type="unfinished" />
         </message>
@@ -4347,6 +4396,11 @@
         <message>
             <location filename="../../helix_desktop/cli/cache/list.py" />
             <source>there may be more: raise {limit}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/parser.py" />
+            <source>title of the branch</source>
             <translation type="unfinished" />
         </message>
         <message>

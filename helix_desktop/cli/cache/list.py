@@ -135,7 +135,7 @@ async def resolve_session(session_prefix: str, workspace: OpenWorkspace) -> str:
         )
     raise InvalidInput(
         text("No session of this workspace starts with {prefix}.", prefix=repr(session_prefix)),
-        fix=text("List the sessions with {command}.", command="helix-desktop timeline"),
+        fix=text("List the sessions with {command}.", command="helix-desktop sessions"),
     )
 
 

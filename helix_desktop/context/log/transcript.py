@@ -83,8 +83,8 @@ class Transcript(MessageLog):
         self.title, self.parent = "", ""
         self.origin: HandoverMade | None = None  # of the session that this one continues
         self.branch: SessionBranched | None = None  # how it left its parent; None: it is no branch
-        self.first_parent = ""  # the session at the root of its tree of branches; empty: it is no branch
         self.branched_at = 0  # the event `branch`; 0: it is no branch
+        self.ancestors: dict[str, int] = {}  # the sessions whose logs it begins with, each up to which event
         self.inherited_spending = Spending()  # what the sessions spent whose log it begins with
         self.mode: PermissionMode = "ask"
         self.announced_mode: PermissionMode | str = "ask"
@@ -185,7 +185,7 @@ class Transcript(MessageLog):
             self.session_policy = policy_from_event(event.policy)
             return
         self.branch, self.branched_at = event, recorded.seq
-        self.first_parent = self.first_parent or event.parent
+        self.ancestors |= {event.parent: event.seq}
         self.inherited_spending += self.spending
         self.spending, self.warned_budget = Spending(), None
         self.queued_messages = {}
@@ -329,6 +329,11 @@ class Transcript(MessageLog):
                 setattr(copied, name, copy(value))
         copied.rewrites, copied.staleness = self.rewrites.fork(), self.staleness.fork()
         return copied
+
+    @property
+    def first_parent(self) -> str:
+        """Return the session at the root of its tree of branches; empty if it is no branch."""
+        return next(iter(self.ancestors), "")
 
     @property
     def masked(self) -> Set[int]:

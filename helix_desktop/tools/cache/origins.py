@@ -8,15 +8,18 @@ from typing import Protocol
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
+from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered
+from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
 from helix_desktop.domain.store.content_reader import ContentReader
-from helix_desktop.domain.store.entries import CacheEntry
+from helix_desktop.domain.store.entries import CacheEntry, SessionSummary
 from helix_desktop.domain.text_format import ellipsize, utc_minute
 from helix_desktop.domain.tool_call_target import tool_kind
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 
 SHORT_DIGITS = 12  # hex digits by which an answer names a content
 _TITLE_CAP, _COMMAND_CAP = 40, 80  # characters
+_NO_END = 2**63  # of a log: more events than any has
 
 
 class CallingSession(Protocol):
@@ -76,7 +79,8 @@ class Origins:
         """Without a calling session only what the store tells is known."""
         self._contents, self._session = contents, session
         self._seqs: dict[str, int] | None = None
-        self._titles: dict[str, str] | None = None
+        self._indexes: dict[str, str] | None = None  # of the caller's rewrites, and whose events they number
+        self._listed: dict[str, SessionSummary] | None = None
 
     @property
     def session(self) -> CallingSession | None:
@@ -93,12 +97,30 @@ class Origins:
         return self._session is not None and session == self._session.id
 
     def session_of_index(self, entry: CacheEntry) -> str:
-        """Return the session whose events an index numbers: the one that stored it, or went on in it."""
-        if self.transcript is not None and self.is_of_caller(entry.session):
-            for handover in self.transcript.rewrites.handovers.values():
-                if handover.index == entry.digest and handover.origin:
-                    return handover.origin
-        return entry.session
+        """Return the session whose events an index numbers: the one that stored it, or went on in it.
+
+        What a branch's parent noted before the branch left it is the branch's own.
+        """
+        if self._session is None:
+            return entry.session
+        if self._indexes is None:
+            rewrites = self._session.transcript.rewrites
+            self._indexes = {
+                rewrite.index: getattr(rewrite, "origin", "") or self._session.id
+                for rewrite in (*rewrites.by_seq.values(), *rewrites.observations.values())
+                if isinstance(rewrite, FoldMade | HandoverMade | ObservationsMade)
+            }
+        return self._indexes.get(entry.digest, entry.session)
+
+    async def shared_end(self, session: str) -> int:
+        """Return the last event that another session's log shares with the caller's; 0 if it shares none."""
+        if self._session is None or self.is_of_caller(session):
+            return 0
+        summaries = await self._summaries()
+        ends, upto = self._session.transcript.ancestors | {self._session.id: _NO_END}, _NO_END
+        while session not in ends and session in summaries:
+            session, upto = summaries[session].branch_of, min(upto, summaries[session].branch_seq)
+        return min(upto, ends.get(session, 0))
 
     def seq_of(self, digest: str) -> int:
         """Return the newest event of the calling session in which a content arose; 0 if it did not there."""
@@ -133,10 +155,14 @@ class Origins:
             return ""
         if self.is_of_caller(session):
             return "this session"
-        if self._titles is None:
-            self._titles = {summary.id: summary.title for summary in await self._contents.sessions()}
-        title = escape_hidden_name(self._titles.get(session, ""))
+        summary = (await self._summaries()).get(session)
+        title = escape_hidden_name(summary.title) if summary is not None else ""
         return f"session “{ellipsize(title, _TITLE_CAP)}”" if title else ""
+
+    async def _summaries(self) -> dict[str, SessionSummary]:
+        if self._listed is None:
+            self._listed = {summary.id: summary for summary in await self._contents.sessions()}
+        return self._listed
 
 
 def heading(entry: CacheEntry, origin: Origin) -> str:

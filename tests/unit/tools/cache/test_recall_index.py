@@ -15,11 +15,13 @@ from helix_desktop.context.summaries.index_entry import index_text
 from helix_desktop.context.summaries.index_lines import IndexLine, parse_index
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ToolError
+from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
 from helix_desktop.domain.events.session import (
     AssistantSpoke,
     Event,
     RecordedEvent,
+    SessionBranched,
     SessionStarted,
     ToolAnswered,
     UserSpoke,
@@ -277,6 +279,35 @@ async def test_an_index_that_a_session_began_with_numbers_the_events_of_the_othe
     )
     assert "The harbour closes" in await later.recall(f"{index.digest[:12]} e2")
     assert "The harbour closes" not in await later.recall("e3")
+
+
+async def test_a_branch_recalls_and_searches_its_parents_part_as_its_own() -> None:
+    rig = await SessionRig.create()
+    await rig.say("The harbour closes at nine.")
+    read = await rig.use_tool("src/gauge.py", FILE)
+    index = await rig.make_index(2, read)
+    fold = FoldMade(1, read, "a note", 5, index, 3, 1, 10)
+    seq = await rig.add(fold)
+    branch = SessionRig(rig.store, Transcript(await rig.store.events(SESSION)), "8" * 32)
+    await branch.add(SessionBranched(SESSION, seq, "Tides (2)"))
+    await rig.say("The harbour opens again at ten.")
+    for session, title, of, upto in ((SESSION, "Tides", "", 0), (branch.id, "Tides (2)", SESSION, seq)):
+        line = SessionSummary(session, title, AT, AT, branch_of=of, branch_seq=upto)
+        await rig.store.commit(Commit(session, summary=line))
+    for handle, pattern in ((index, "harbour"), (index, ""), (f"e{read}", ""), ("e2", "")):
+        assert await branch.recall(handle, pattern=pattern) == await rig.recall(handle, pattern=pattern)
+
+    async def search(query: str, of: SessionRig) -> str:
+        result = await of.tools().run(make_call("search_cached_content", query=query))
+        return result.content.decode()
+
+    assert (await search("harbour", branch)).startswith("1 hit for")
+    later = await rig.make_index(2, rig.transcript.last_seq)
+    found = await search("harbour", branch)
+    assert found.startswith("2 hits for"), "each message once, whichever index holds it too"
+    assert f"{later[:12]} e{rig.transcript.last_seq} user" in found
+    await branch.make_index(2, branch.transcript.last_seq)
+    assert (await search("harbour", rig)).startswith("2 hits for")
 
 
 async def test_search_finds_words_that_are_in_the_log_alone_and_counts_equal_lines_once() -> None:

@@ -1,0 +1,91 @@
+"""The commands `sessions` and `branch`: list the sessions of a workspace, and branch one."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.cli.output import as_builtins, print_out
+from helix_desktop.cli.workspace_command import with_workspace
+from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.store.entries import SessionSummary
+from helix_desktop.domain.store.session_tree import session_tree
+from helix_desktop.domain.text_format import ellipsize
+from helix_desktop.domain.unicode_safety import escape_hidden_name
+from helix_desktop.domain.user_text import TextContext, UserText
+from helix_desktop.services.app_services import AppServices
+from helix_desktop.words.times import format_date_and_time
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Command line")
+text = TextContext("Command line")
+
+_SHORT_ID = 8  # digits of a session's id in a list
+
+
+def list_sessions(args: argparse.Namespace) -> int:
+    """Print the sessions, each branch below its parent."""
+
+    async def work(_: AppServices, workspace: OpenWorkspace) -> int:
+        rows = session_tree(await workspace.store.sessions())
+        if args.json:
+            documents = [{"depth": row.depth, **as_builtins(row.summary)} for row in rows]
+            print_out(json.dumps(documents, indent=1))
+            return 0
+        for row in rows:
+            print_out("  " * row.depth + _session_line(row.summary))
+        if not rows:
+            print_out(tr("No sessions yet"))
+        return 0
+
+    return with_workspace(args, work)
+
+
+def branch(args: argparse.Namespace) -> int:
+    """Create a branch of a session and print its id."""
+
+    async def work(_: AppServices, workspace: OpenWorkspace) -> int:
+        parent = await find_session(
+            workspace, args.session, text("List the sessions with {command}.", command="sessions")
+        )
+        created = await workspace.create_branch(parent, args.at, args.title)
+        if args.json:
+            print_out(json.dumps(as_builtins(created), indent=1))
+        else:
+            print_out(_session_line(created))
+        return 0
+
+    return with_workspace(args, work)
+
+
+async def find_session(workspace: OpenWorkspace, session_prefix: str, hint: UserText) -> str:
+    """Return the session whose id begins so, or the last one. Raises InvalidInput for none or several."""
+    latest = [session.id for session in await workspace.sessions()][:1]
+    session_ids = [
+        session.id for session in await workspace.store.sessions()
+    ]  # those of subagents go by their id
+    matches = (
+        latest
+        if session_prefix == "last"
+        else [session for session in session_ids if session.startswith(session_prefix)]
+    )
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        raise InvalidInput(
+            text("Several sessions start with {prefix}.", prefix=repr(session_prefix)),
+            fix=text("Enter more of its ID."),
+        )
+    raise InvalidInput(
+        text("No session of this workspace starts with {prefix}.", prefix=repr(session_prefix)), fix=hint
+    )
+
+
+def _session_line(summary: SessionSummary) -> str:
+    title = escape_hidden_name(ellipsize(summary.title))
+    messages = tr.plural(summary.messages, "%n message", "%n messages")
+    parts = [f"{summary.id[:_SHORT_ID]}  {title}", messages, format_date_and_time(summary.updated)]
+    if summary.branch_of:
+        parts.append(tr("branched at {event}", event=f"e{summary.branch_seq}"))
+    return " · ".join(parts)
