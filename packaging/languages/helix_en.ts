@@ -1029,6 +1029,55 @@
         </message>
     </context>
     <context>
+        <name>Attachments</name>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/words/attachments.py" />
+            <source>%n lines</source>
+            <translation>
+                <numerusform>%n line</numerusform>
+                <numerusform>%n lines</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/words/attachments.py" />
+            <source>%n pages</source>
+            <translation>
+                <numerusform>%n page</numerusform>
+                <numerusform>%n pages</numerusform>
+            </translation>
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/attachments.py" />
+            <source>1 token</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/attachments.py" />
+            <source>Pasted: {words}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/attachments.py" />
+            <source>line {line}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/attachments.py" />
+            <source>lines {first}–{last}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/attachments.py" />
+            <source>preview, {tokens} of {full} tokens</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/attachments.py" />
+            <source>{tokens} tokens</source>
+            <translation type="unfinished" />
+        </message>
+    </context>
+    <context>
         <name>Budget</name>
         <message>
             <location filename="../../helix_desktop/ui/budget/dialog.py" />
@@ -2220,6 +2269,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/items/user_message.py" />
+            <source>Open {name}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/items/subagent_strip.py" />
             <source>Or double-click the card</source>
             <translation type="unfinished" />
@@ -2798,7 +2852,6 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/items/tool_body.py" />
             <location filename="../../helix_desktop/ui/chat/items/tool_card.py" />
-            <location filename="../../helix_desktop/ui/chat/rows/from_events.py" />
             <location filename="../../helix_desktop/ui/chat/rows/tool_rows.py" />
             <source>{tokens} tokens</source>
             <translation type="unfinished" />
@@ -5075,17 +5128,22 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/chat/composer/composer.py" />
-            <source>Attach images</source>
+            <source>Attach files</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/chat/composer/composer.py" />
-            <source>Attach images (or paste or drop them)</source>
+            <source>Attach files (or paste or drop them)</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/session/file_mentions.py" />
             <source>Attaches {files}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/composer/attachment_chips.py" />
+            <source>Attachment: {attachment}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -5111,6 +5169,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/composer/attachment_chips.py" />
+            <source>Enter opens it, Delete removes it</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/session/file_mentions.py" />
             <source>File not found: {files} (sent as text)</source>
             <translation type="unfinished" />
@@ -5118,6 +5181,16 @@
         <message>
             <location filename="../../helix_desktop/ui/session/file_completions.py" />
             <source>Files</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/composer/attachment_chips.py" />
+            <source>Insert as text</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/composer/attachment_chips.py" />
+            <source>Insert {attachment} as text</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -5143,6 +5216,11 @@
         <message>
             <location filename="../../helix_desktop/ui/session/file_completions.py" />
             <source>No matching files</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/composer/attachment_chips.py" />
+            <source>Open</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -9648,6 +9726,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/session/composer_controller.py" />
+            <source>All files (*)</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/session/controller.py" />
             <source>Approval needed: {request}</source>
             <translation type="unfinished" />
@@ -9659,7 +9742,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/session/composer_controller.py" />
-            <source>Attach images</source>
+            <source>Attach files</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -9683,13 +9766,13 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/session/navigation.py" />
-            <source>Choose another folder.</source>
+            <location filename="../../helix_desktop/ui/session/composer_controller.py" />
+            <source>Choose another file.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/session/composer_controller.py" />
-            <source>Choose another image.</source>
+            <location filename="../../helix_desktop/ui/session/navigation.py" />
+            <source>Choose another folder.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -9785,11 +9868,6 @@
         <message>
             <location filename="../../helix_desktop/ui/session/navigation.py" />
             <source>Handover</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/session/composer_controller.py" />
-            <source>Images ({patterns})</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -10050,11 +10128,6 @@
             <location filename="../../helix_desktop/ui/session/composer_controller.py" />
             <location filename="../../helix_desktop/ui/session/navigation.py" />
             <source>{reason}.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/session/composer_controller.py" />
-            <source>{tokens} tokens</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 import asyncio
+import os
+from collections.abc import Coroutine
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from helix_desktop.agent.conversation import Conversation
+from helix_desktop.agent.intake.attachments import MAX_FILE_BYTES
 from helix_desktop.agent.intake.mentioned_files import attach_mentioned_files
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.errors import HelixError, InvalidInput, StoreError
 from helix_desktop.domain.events.session import Attachment
 from helix_desktop.domain.prompt_file import PromptFile
 from helix_desktop.domain.slash_command import SLASH, SlashInput, parse_slash_input
-from helix_desktop.domain.unicode_safety import escape_hidden
+from helix_desktop.domain.unicode_safety import escape_hidden, escape_hidden_name
 from helix_desktop.domain.user_text import TextContext
 from helix_desktop.services.prompt_files import ExpandedPrompt
+from helix_desktop.ui.chat.composer.added_files import AddedFile
 from helix_desktop.ui.chat.composer.attachment_chips import ChipText
-from helix_desktop.ui.chat.composer.images import IMAGE_SUFFIXES, PastedImage
 from helix_desktop.ui.design.dialogs import pick_open_files
 from helix_desktop.ui.design.window_state import Banner
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.slash_commands import SlashCommands
+from helix_desktop.words.attachments import attachment_cost, attachment_icon, attachment_name
 from helix_desktop.words.efforts import effort_name, with_effort
 from helix_desktop.words.models import model_name
 from helix_desktop.words.numbers import format_tokens
@@ -35,6 +40,7 @@ tr = Translator("Session")
 _text = TextContext("Session")
 
 _COUNT_AFTER_MS = 250
+_MAX_INSERTED_BYTES = 64 * 1024  # of a pasted text; the field lays out more too slowly
 SESSION_MODEL = _text("Model for this session")
 """For what a model was chosen that the workspace's default does not answer."""
 
@@ -57,8 +63,10 @@ class _OutgoingMessage:
 class ComposerController(QObject):
     """Binds the composer to one conversation at a time. Drafts survive switching, closing and crashes."""
 
-    image_stored = Signal()
-    """An image of a draft is in the cache now."""
+    content_stored = Signal()
+    """A content of a draft is in the cache now."""
+    content_requested = Signal(str)
+    """The user wants to see a content, by its digest."""
 
     def __init__(self, context: ControllerContext) -> None:
         widget = context.views.chat.composer
@@ -72,6 +80,7 @@ class ComposerController(QObject):
         self._warned: set[str] = set()  # versions of prompt files, by their SHA-256
         self._refusal = ""  # the banner about the command that was typed last, if it was refused
         self._attachments: dict[str, list[Attachment]] = {}
+        self._attaching, self._attach_lock = 0, asyncio.Lock()  # one at a time, so that chips are in order
         self._attach_folders: dict[str, Path] = {}  # where files were attached from last, by workspace
         self._count_timer = QTimer(self, singleShot=True, interval=_COUNT_AFTER_MS)
         self._count_timer.timeout.connect(lambda: start(self._show_estimate(), "count draft"))
@@ -82,8 +91,11 @@ class ComposerController(QObject):
         widget.text_paused.connect(self._on_text_paused)
         widget.text_changed.connect(lambda _: self._count_timer.start())
         widget.attachment_removed.connect(self._detach)
-        widget.images_pasted.connect(self._add_images)
-        widget.image_picker_requested.connect(lambda: start(self._choose_images(), "choose images"))
+        widget.attachment_opened.connect(self._open)
+        widget.attachment_unpacked.connect(self._unpack)
+        widget.files_added.connect(self._add_files)
+        widget.long_text_pasted.connect(self._paste)
+        widget.file_picker_requested.connect(lambda: start(self._choose_files(), "choose files"))
 
     async def show(self, workspace: OpenWorkspace | None, conversation: Conversation | None) -> None:
         """Put the draft of a conversation into the composer; the former one's is kept.
@@ -174,12 +186,24 @@ class ComposerController(QObject):
             self._begin_to_send(text)
 
     def _begin_to_send(self, text: str, steer: bool = False, typed: SlashInput | None = None) -> None:
-        if self._workspace is not None and self._conversation is not None:
+        if self._attaching:
+            self._async_actions.start(self._send_when_attached(text, steer, typed), "send")
+        elif self._workspace is not None and self._conversation is not None:
             attachments = self._attachments.pop(self._conversation.session.id, [])
             self._show_attachments()
             self.widget.set_estimate("")
             message = _OutgoingMessage(self._workspace, self._conversation, text, attachments, steer, typed)
             self._async_actions.start(self._send(message), "send")
+
+    async def _send_when_attached(self, text: str, steer: bool, typed: SlashInput | None) -> None:
+        """Send a message once what was pasted or dropped just before belongs to it."""
+        workspace, conversation = self._workspace, self._conversation
+        async with self._attach_lock:
+            pass
+        if conversation is self._conversation:
+            self._begin_to_send(text, steer, typed)
+        elif workspace is not None and conversation is not None:
+            await self._restore_unsent(_OutgoingMessage(workspace, conversation, text, []))
 
     def send_proposal(self, text: str) -> None:
         """Begin to send a proposed message to the conversation on screen; the draft stays as it is."""
@@ -272,43 +296,104 @@ class ComposerController(QObject):
         self._count_timer.start()
         self.widget.editor.setFocus()
 
-    def _add_images(self, images: list[PastedImage]) -> None:
-        """Let images go along with the next message of the conversation on screen."""
+    def _add_files(self, files: list[AddedFile]) -> None:
+        """Let files go along with the next message of the conversation on screen."""
         workspace, conversation = self._workspace, self._conversation
         if workspace is not None and conversation is not None and not workspace.is_read_only:
-            self._async_actions.start(self._attach_images(workspace, conversation, images), "attach images")
+            self._start_attaching(self._attach_files(workspace, conversation, files))
 
-    async def _choose_images(self) -> None:
+    async def _choose_files(self) -> None:
         workspace = self._workspace
         if workspace is None:
             return
-        patterns = " ".join(f"*{suffix}" for suffix in sorted(IMAGE_SUFFIXES))
-        start = self._attach_folders.get(workspace.id) or Path(self._services.registry.get(workspace.id).path)
-        paths = await pick_open_files(
-            self.widget, tr("Attach images"), tr("Images ({patterns})", patterns=patterns), start
-        )
+        start = self._attach_folders.get(workspace.id) or self._root(workspace)
+        paths = await pick_open_files(self.widget, tr("Attach files"), tr("All files (*)"), start)
         if paths:
             self._attach_folders[workspace.id] = paths[0].parent
-        self._add_images([PastedImage(path.name, path) for path in paths])
+        self._add_files([AddedFile(path.name, path) for path in paths])
 
-    async def _attach_images(
-        self, workspace: OpenWorkspace, conversation: Conversation, images: list[PastedImage]
-    ) -> None:
-        for image in images:
+    def _root(self, workspace: OpenWorkspace) -> Path:
+        return Path(self._services.registry.get(workspace.id).path)
+
+    def _start_attaching(self, attach: Coroutine[Any, Any, None]) -> None:
+        """Begin to attach something; a message that is sent meanwhile waits for it."""
+
+        async def attach_in_turn() -> None:
             try:
-                data = await asyncio.to_thread(image.read)
-            except OSError as error:
-                raise InvalidInput(
-                    _text("Couldn't read {file}.", file=image.label),
-                    _text("{reason}.", reason=error.strerror or str(error)),
-                    _text("Choose another image."),
-                ) from error
-            attachment = await workspace.contents.attach_data(conversation.session.id, data, image.label)
-            self._add_attachment(conversation, attachment)
-            self.image_stored.emit()
+                async with self._attach_lock:
+                    await attach
+            finally:
+                self._attaching -= 1
+
+        self._attaching += 1
+        self._async_actions.start(attach_in_turn(), "attach")
+
+    async def _attach_files(
+        self, workspace: OpenWorkspace, conversation: Conversation, files: list[AddedFile]
+    ) -> None:
+        """Attach what can be attached, and say of each other file why it cannot."""
+        for file in files:
+            try:
+                attachment = await self._attach_file(workspace, conversation.session.id, file)
+            except HelixError as error:
+                self._async_actions.show_error(error)
+            else:
+                self._add_attachment(conversation, attachment)
+                self.content_stored.emit()
+        await self._save_changed_draft(workspace, conversation)
+
+    async def _attach_file(self, workspace: OpenWorkspace, session: str, file: AddedFile) -> Attachment:
+        """Return a file as an attachment; one of the workspace by its path there. Raises HelixError."""
+        inside = _path_inside(self._root(workspace), file.path) if file.path is not None else ""
+        if inside:
+            return await workspace.contents.attach_file(session, inside)
+        try:
+            data = await asyncio.to_thread(file.read, MAX_FILE_BYTES + 1)
+        except OSError as error:
+            raise InvalidInput(
+                _text("Couldn't read {file}.", file=escape_hidden_name(file.name)),
+                _text("{reason}.", reason=error.strerror or str(error)),
+                _text("Choose another file."),
+            ) from error
+        return await workspace.contents.attach_data(session, data, file.name)
+
+    def _paste(self, text: str) -> None:
+        """Let a long text that was pasted go along as a chip; it is stored before anything else happens."""
+        workspace, conversation = self._workspace, self._conversation
+        if workspace is not None and conversation is not None and not workspace.is_read_only:
+            self._start_attaching(self._attach_paste(workspace, conversation, text))
+
+    async def _attach_paste(self, workspace: OpenWorkspace, conversation: Conversation, text: str) -> None:
+        attachment = await workspace.contents.attach_paste(conversation.session.id, text)
+        self._add_attachment(conversation, attachment)
+        self.content_stored.emit()
+        await self._save_changed_draft(workspace, conversation)
+
+    async def _save_changed_draft(self, workspace: OpenWorkspace, conversation: Conversation) -> None:
         here = conversation is self._conversation
         text = self.widget.text() if here else (await workspace.store.draft(conversation.session.id)).text
         await self._save_draft(workspace, conversation, text)
+
+    def _open(self, key: str) -> None:
+        if (attachment := self._find_attachment(key)) is not None:
+            self.content_requested.emit(attachment.digest)
+
+    def _unpack(self, key: str) -> None:
+        """Put an attached text into the message, where the cursor is, instead of along with it."""
+        attachment, workspace = self._find_attachment(key), self._workspace
+        if attachment is not None and workspace is not None:
+            self._async_actions.start(self._insert_text(workspace, attachment, key), "insert as text")
+
+    async def _insert_text(self, workspace: OpenWorkspace, attachment: Attachment, key: str) -> None:
+        conversation = self._conversation
+        text = (await workspace.store.get(attachment.digest)).decode("utf-8", "replace")
+        if conversation is self._conversation and self._find_attachment(key) is not None:
+            self.widget.editor.insertPlainText(text)
+            self.widget.editor.setFocus()
+            self._detach(key)
+
+    def _find_attachment(self, key: str) -> Attachment | None:
+        return next((found for found in self._current_attachments() if _attachment_key(found) == key), None)
 
     def _detach(self, key: str) -> None:
         if self._conversation is not None:
@@ -341,17 +426,27 @@ class ComposerController(QObject):
             self.widget.set_estimate(_estimate_text(total, max(0, now.window - now.used - now.reserve)))
 
 
+def _path_inside(root: Path, path: Path) -> str:
+    """Return a file's path in the workspace; empty if it lies elsewhere."""
+    absolute = Path(os.path.abspath(path))
+    return absolute.relative_to(root).as_posix() if absolute.is_relative_to(root) else ""
+
+
 def _attachment_key(attachment: Attachment) -> str:
-    return f"{attachment.digest}:{attachment.label}"
+    lines = f"{attachment.first_line}-{attachment.last_line}"
+    return f"{attachment.digest}:{attachment.label}:{lines}"
 
 
 def _chip_text(attachment: Attachment, model_sees_images: bool) -> ChipText:
     """Return a chip's text: name and price, or that the model sees no images."""
-    if attachment.image and not model_sees_images:
-        note = tr("images not supported")
-    else:
-        note = tr("{tokens} tokens", tokens=format_tokens(attachment.tokens))
-    return ChipText(_attachment_key(attachment), attachment.label, note)
+    lacks_images = attachment.image is not None and not model_sees_images
+    return ChipText(
+        _attachment_key(attachment),
+        attachment_name(attachment),
+        tr("images not supported") if lacks_images else attachment_cost(attachment),
+        attachment_icon(attachment),
+        has_text=attachment.kind == "paste" and attachment.size <= _MAX_INSERTED_BYTES,
+    )
 
 
 def _estimate_text(tokens: int, free: int) -> str:

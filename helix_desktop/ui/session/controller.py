@@ -88,7 +88,7 @@ class SessionController(QObject):
         self._forecast = NOTHING_DUE
         self._forecast_for: tuple[str, int, ContextPolicy] | None = None
         self._stale_pages: set[str] = set()
-        self.composer.image_stored.connect(self.schedule_refresh)
+        self.composer.content_stored.connect(self.schedule_refresh)
         self.next_messages.changed.connect(self.schedule_refresh)
         window.commands.steer.triggered.connect(views.chat.composer.steer)
         window.page_shown.connect(self._refresh_page)

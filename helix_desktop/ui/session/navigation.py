@@ -67,6 +67,7 @@ class SessionNavigation(QObject):
         window.banners.action_clicked.connect(lambda _, action: self._apply_remedy(action))
         self._connect_chat()
         self._connect_timeline()
+        session_controller.composer.content_requested.connect(self.show_cache_entry)
         views.cache.entry_actions.recall_requested.connect(
             lambda *what: self._start(self.recall(*what), "recall")
         )

@@ -22,7 +22,14 @@ from helix_desktop.domain.model_spec import ModelSpec, SourcedSpec
 from helix_desktop.domain.todo import TodoItem
 from helix_desktop.domain.user_text import verbatim
 from helix_desktop.ui.chat.composer.attachment_chips import ChipText
-from helix_desktop.ui.chat.rows.row_types import AssistantRow, NoticeRow, Row, ToolRow, UserRow
+from helix_desktop.ui.chat.rows.row_types import (
+    AssistantRow,
+    AttachmentNote,
+    NoticeRow,
+    Row,
+    ToolRow,
+    UserRow,
+)
 from helix_desktop.ui.chat.rows.turn_ends import TurnEnds
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.window_state import Banner, BannerAction, JobRow
@@ -198,7 +205,9 @@ async def _quit_question(rig: WindowRig) -> AsyncIterator[QWidget]:
 def _turn_ends() -> list[Row]:
     """Two attempts that were retried, and a turn that ended because the server refused an image."""
     ends = TurnEnds()
-    rows: list[Row] = [UserRow(row_key("u"), "What is on the picture?", attachments=("lamp.png",))]
+    rows: list[Row] = [
+        UserRow(row_key("u"), "What is on the picture?", attachments=(AttachmentNote("lamp.png"),))
+    ]
     for seq in (3, 7):
         spoke = AssistantSpoke("It shows", "box/small", 2)
         answer = AssistantRow(row_key(f"a{seq}"), spoke.text, model="small")

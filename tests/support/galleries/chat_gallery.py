@@ -21,6 +21,7 @@ from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_types import (
     ApprovalRow,
     AssistantRow,
+    AttachmentNote,
     DividerRow,
     ExcerptContent,
     HeadAndTail,
@@ -132,7 +133,11 @@ def rows_of_all_kinds() -> list[Row]:
             "Read `stream.py` and fix it:\n\n```python\nraise ValueError(*args)\n```\nKeep __slots__.",
             at,
             1,
-            ("stream.py", "notes.md"),
+            (
+                AttachmentNote("src/stream.py, lines 10–40", "320 tokens", DIGEST, "file-code", 12),
+                AttachmentNote("docs/a/long/way/down/notes on what was measured.md, 9 lines", "88 tokens"),
+                AttachmentNote("run.log, 2,000 lines", "preview, 610 of 14.2k tokens", DIGEST, "file-text"),
+            ),
         ),
         AssistantRow(
             row_key("b1"),
@@ -402,7 +407,12 @@ def build_scene(rows: list[Row], theme: Theme, size: tuple[int, int]) -> tuple[Q
     composer = Composer(theme)
     composer.set_model("Opus 4.5")
     composer.set_estimate("≈ 1.2k tokens")
-    composer.set_attachments((ChipText("r1", "bash output 9f3a1c", "1.2k"),))
+    composer.set_attachments(
+        (
+            ChipText("r1", "bash output 9f3a1c", "1.2k"),
+            ChipText("p1", "Pasted: Traceback (most recent call), 92 lines", "1.4k tokens", "copy", True),
+        )
+    )
     layout = QVBoxLayout(window)
     layout.setContentsMargins(0, 0, 0, 0)
     layout.setSpacing(0)

@@ -19,12 +19,12 @@ def row_key(name: str) -> RowKey:
     return RowKey(call_id=name)
 
 
-def row_widget(view: ChatView, key: str) -> RowWidget:
-    """The widget that shows a row of `row_key` now."""
-    return view.chat_viewport.widget_pool.visible[row_key(key)]
+def row_widget(view: ChatView, key: str | RowKey) -> RowWidget:
+    """The widget that shows a row of `row_key`, or of an event, now."""
+    return view.chat_viewport.widget_pool.visible[row_key(key) if isinstance(key, str) else key]
 
 
-def hit_area_point(view: ChatView, key: str, area_name: str) -> QPoint:
+def hit_area_point(view: ChatView, key: str | RowKey, area_name: str) -> QPoint:
     """The middle of a place to click, in the viewport."""
     widget = row_widget(view, key)
     assert widget.item is not None

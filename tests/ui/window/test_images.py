@@ -6,8 +6,8 @@ import base64
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QMimeData, QPoint, Qt, QUrl
-from PySide6.QtGui import QColor, QDragEnterEvent, QDropEvent, QGuiApplication, QImage
+from PySide6.QtCore import QMimeData, Qt
+from PySide6.QtGui import QColor, QGuiApplication, QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
@@ -18,22 +18,10 @@ from tests.support.image_bytes import png
 from tests.support.model_servers.chat_server import ChatServer, api_error, replies_in_order, text_reply
 from tests.support.window.buttons import press
 from tests.support.window.chat_geometry import action_names, press_action
+from tests.support.window.drops import drop
 from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
-
-
-def drop(rig: WindowRig, *paths: Path) -> None:
-    """Drop files on the text field."""
-    mime = QMimeData()
-    mime.setUrls([QUrl.fromLocalFile(str(path)) for path in paths])
-    viewport = rig.composer.editor.viewport()
-    at, copy = QPoint(5, 5), Qt.DropAction.CopyAction
-    drop_args = (mime, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier)
-    entered = QDragEnterEvent(at, copy, *drop_args)
-    QGuiApplication.sendEvent(viewport, entered)
-    assert entered.isAccepted()
-    QGuiApplication.sendEvent(viewport, QDropEvent(at, copy, *drop_args))
 
 
 async def test_an_image_that_was_dropped_is_sent_byte_for_byte(qapp: QApplication, tmp_path: Path) -> None:
@@ -57,7 +45,7 @@ async def test_an_image_that_was_dropped_is_sent_byte_for_byte(qapp: QApplicatio
         assert parts[0]["text"] == "What is this?\n\n[Image: lamp.png]"
         assert base64.b64decode(parts[1]["image_url"]["url"].partition("base64,")[2]) == data
         (row,) = rig.rows(UserRow)
-        assert row.attachments[0].startswith("lamp.png · ")
+        assert row.attachments[0].label.startswith("lamp.png · ")
         (event,) = rig.events(UserSpoke)
         assert await rig.workspace.store.get(event.attachments[0].digest) == data
         assert rig.attachment_labels() == []
@@ -102,52 +90,6 @@ async def test_a_model_without_vision_is_named_on_the_chip(qapp: QApplication, t
         await until(lambda: rig.events(UserSpoke), "it was sent")
         await rig.wait_for_turn_end()
         assert "[Image left out: lamp.png" in server.requests[-1].json["messages"][-1]["content"]
-
-
-async def test_a_file_that_is_no_image_is_reported_or_pasted_as_text(
-    qapp: QApplication, tmp_path: Path
-) -> None:
-    (tmp_path / "broken.png").write_bytes(b"\x00no image at all")
-    (tmp_path / "notes.txt").write_text("words")
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        drop(rig, tmp_path / "broken.png")
-        await until(lambda: "broken.png" in rig.banner_text(), "it is said why")
-        drop(rig, tmp_path / "gone.png")
-        await until(lambda: "Couldn't read gone.png." in rig.banner_text(), "it is said why")
-        assert rig.attachment_labels() == []
-        drop(rig, tmp_path / "notes.txt")
-        assert rig.composer.text().endswith("/notes.txt")
-
-
-async def test_attachments_of_a_draft_survive_a_restart(qapp: QApplication, tmp_path: Path) -> None:
-    data = png(64, 48, 9)
-    (tmp_path / "lamp.png").write_bytes(data)
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project", {"a.txt": "words"})
-        await rig.run_turn("Hello")
-        await rig.wiring.navigation.recall(rig.last_output("list_directory").digest, 0, 0)
-        drop(rig, tmp_path / "lamp.png")
-        await until(lambda: len(rig.attachment_labels()) == 2, "both stand above the text")
-        labels, session = rig.attachment_labels(), rig.conversation.session.id
-        await rig.workspace.store.save_draft("behind", "what was written before it")
-        saved = await rig.workspace.store.draft(session)
-        assert len(saved.attachments) == 2, "saved at once, not at the end"
-        await rig.wiring.workspace_controller.new_session()
-        assert rig.attachment_labels() == []
-
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.wiring.workspace_controller.restore_last()
-        await rig.wiring.workspace_controller.open_session(session)
-        assert rig.attachment_labels() == labels
-        rig.type_message("What is this?")
-        await until(lambda: len(rig.events(UserSpoke)) == 2, "the message on record")
-        await rig.wait_for_turn_end()
-        event = rig.events(UserSpoke)[-1]
-        assert len(event.attachments) == 2
-        image = next(attachment.image for attachment in event.attachments if attachment.image)
-        assert await rig.workspace.store.get(image.digest) == data
-        assert not await rig.workspace.store.draft(session)
 
 
 async def test_a_refused_image_is_named_and_left_out_with_a_click(qapp: QApplication, tmp_path: Path) -> None:

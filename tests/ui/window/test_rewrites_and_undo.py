@@ -140,7 +140,7 @@ async def test_recall_is_attached_to_the_message_complete_or_by_lines(
         event = rig.events(UserSpoke)[-1]
         assert len(event.attachments) == 1
         assert event.attachments[0].text == "\n".join(["line of part 7 with some words"] * 3)
-        assert "lines 2-4" in rig.rows(UserRow)[-1].attachments[0]
+        assert "lines 2-4" in rig.rows(UserRow)[-1].attachments[0].label
         assert event.attachments[0].text in server.bodies[-1]["messages"][-1]["content"]
 
         rig.views.cache.entry_actions.recall_requested.emit(digest, 0, 0)

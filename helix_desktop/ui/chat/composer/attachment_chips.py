@@ -2,32 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QToolButton, QWidget
+from PySide6.QtCore import QPoint, QRectF, QSize, Qt, Signal, SignalInstance
+from PySide6.QtGui import QContextMenuEvent, QFocusEvent, QKeyEvent, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QAbstractButton, QApplication, QFrame, QMenu, QScrollArea, QToolButton, QWidget
 
 from helix_desktop.ui.chat.items.painting import paint_box, paint_icon, paint_line
 from helix_desktop.ui.chat.style import MEDIUM, SMALL, ChatStyle
 from helix_desktop.ui.design.buttons import EnterActivates
+from helix_desktop.ui.design.focus import KEYBOARD_REASONS
 from helix_desktop.ui.design.layout.flow import FLOW_GAP, flow_height
 from helix_desktop.ui.design.style.icons import icon as icon_of
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Composer")
 
-_HEIGHT, _MAX_WIDTH = 26, 320
+_HEIGHT, _MAX_WIDTH = 26, 340
+_MAX_HEIGHT = 4 * _HEIGHT + 3 * FLOW_GAP
+_LEFT, _BUTTON, _EDGE = (
+    28,
+    18,
+    5,
+)  # pixels: where the label begins, a button's edge, and the room at the right
+_STEP_KEYS = {
+    Qt.Key.Key_Left: -1,
+    Qt.Key.Key_Right: 1,
+    Qt.Key.Key_Up: -1,
+    Qt.Key.Key_Down: 1,
+}
 
 
 @dataclass(frozen=True, slots=True)
 class ChipText:
-    """What a chip shows: a name, which is cut where it has no room, and what is said of it."""
+    """What a chip shows: a name, which is cut where it has no room, and what is said of it.
+
+    `has_text`: it can be put into the message as text.
+    """
 
     key: str
     name: str
     note: str
+    icon: str = "archive-restore"
+    has_text: bool = False
 
     @property
     def label(self) -> str:
@@ -40,70 +58,137 @@ class ChipText:
         return f" · {self.note}"
 
 
-class _RemoveButton(EnterActivates, QToolButton):
-    """Takes a chip away."""
+class _ChipButton(EnterActivates, QToolButton):
+    """Takes a chip away, or puts its text into the message."""
 
 
-class AttachmentChip(QWidget):
-    """One attachment: its label, and a button that takes it away."""
+class AttachmentChip(EnterActivates, QAbstractButton):
+    """One attachment: pressing it opens its content; a button takes it away, another one makes it text."""
 
+    opened = Signal(str)
     removed = Signal(str)
+    unpacked = Signal(str)
+    """The user wants it as text in the message."""
+    stepped = Signal(str, int)
+    """An arrow key: to the next chip (1) or the one before (-1)."""
 
     def __init__(self, text: ChipText, style: ChatStyle, parent: QWidget) -> None:
         super().__init__(parent)
-        self._text = text
-        self._style = style
-        self._button = _RemoveButton(self)
+        self.text_parts = text
+        self._style, self._has_ring = style, False
+        self._text_button = self._add_button(tr("Insert as text"), self.unpacked) if text.has_text else None
+        self._button = self._add_button(tr("Remove"), self.removed)
         self._button.setAccessibleName(tr("Remove {attachment}", attachment=self.label))
-        self._button.setToolTip(tr("Remove"))
-        self._button.setCursor(Qt.CursorShape.PointingHandCursor)
-        self._button.clicked.connect(lambda: self.removed.emit(self.key))
+        if self._text_button is not None:
+            self._text_button.setAccessibleName(tr("Insert {attachment} as text", attachment=self.label))
+        self.setObjectName("attachment")
         self.setToolTip(self.label)
-        self.setAccessibleName(self.label)
+        self.setAccessibleName(tr("Attachment: {attachment}", attachment=self.label))
+        self.setAccessibleDescription(tr("Enter opens it, Delete removes it"))
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.clicked.connect(lambda: self.opened.emit(self.key))
         self.set_style(style)
+
+    def _add_button(self, tip: str, signal: SignalInstance) -> _ChipButton:
+        button = _ChipButton(self)
+        button.setToolTip(tip)
+        button.setCursor(Qt.CursorShape.PointingHandCursor)
+        button.clicked.connect(lambda: signal.emit(self.key))
+        return button
 
     @property
     def key(self) -> str:
         """Return the key of the attachment."""
-        return self._text.key
+        return self.text_parts.key
 
     @property
     def label(self) -> str:
         """Return the whole label."""
-        return self._text.label
+        return self.text_parts.label
+
+    @property
+    def _buttons(self) -> tuple[tuple[_ChipButton, str], ...]:
+        """The buttons from the right, with their icons."""
+        text_button = [(self._text_button, "corner-down-left")] if self._text_button is not None else []
+        return ((self._button, "x"), *text_button)
 
     def set_style(self, style: ChatStyle) -> None:
         """Take the colors of a look."""
         theme = style.theme
         self._style = style
-        self._button.setIcon(icon_of("x", theme.accent_text, 12))
-        self._button.setIconSize(QSize(12, 12))
-        self._button.setStyleSheet(
-            "QToolButton { background: transparent; border: 0; border-radius: 9px; padding: 0; }"
-            f"QToolButton:hover, QToolButton:focus {{ background: {theme.surface}; }}"
-        )
-        wide = style.width(self.label, style.font(SMALL, MEDIUM)) + 60
+        room = len(self._buttons) * (_BUTTON + 2) + _EDGE
+        wide = _LEFT + style.width(self.label, style.font(SMALL, MEDIUM)) + room + 6
         self.setFixedSize(round(min(_MAX_WIDTH, wide)), _HEIGHT)
-        self._button.setGeometry(self.width() - 23, 4, 18, 18)
+        for place, (button, name) in enumerate(self._buttons, 1):
+            button.setIcon(icon_of(name, theme.accent_text, 12))
+            button.setIconSize(QSize(12, 12))
+            button.setStyleSheet(
+                "QToolButton { background: transparent; border: 0; border-radius: 9px; padding: 0; }"
+                f"QToolButton:hover, QToolButton:focus {{ background: {theme.surface}; }}"
+            )
+            x = self.width() - _EDGE - place * (_BUTTON + 2) + 2
+            button.setGeometry(x, (_HEIGHT - _BUTTON) // 2, _BUTTON, _BUTTON)
         self.update()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Delete takes it away, arrows go to the next one; Enter and Space open it."""
+        key = Qt.Key(event.key())
+        if key in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace):
+            self.removed.emit(self.key)
+        elif key in _STEP_KEYS:
+            self.stepped.emit(self.key, _STEP_KEYS[key])
+        else:
+            super().keyPressEvent(event)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """Show a ring to somebody who came with the keyboard."""
+        self._has_ring = (
+            event.reason() in KEYBOARD_REASONS or event.reason() == Qt.FocusReason.OtherFocusReason
+        )
+        super().focusInEvent(event)
+        self.update()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """Take the ring away."""
+        self._has_ring = False
+        super().focusOutEvent(event)
+        self.update()
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Offer what keys and buttons do."""
+        self.menu().popup(event.globalPos() if event.reason() == event.Reason.Mouse else self._below())
+
+    def _below(self) -> QPoint:
+        return self.mapToGlobal(QPoint(0, self.height()))
+
+    def menu(self) -> QMenu:
+        """Return the menu of the chip."""
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.setAccessibleName(self.label)
+        actions: list[tuple[str, str, Callable[[], object]]] = [
+            ("open", tr("Open"), lambda: self.opened.emit(self.key))
+        ]
+        if self.text_parts.has_text:
+            actions.append(("unpack", tr("Insert as text"), lambda: self.unpacked.emit(self.key)))
+        actions.append(("remove", tr("Remove"), lambda: self.removed.emit(self.key)))
+        for name, words, callback in actions:
+            menu.addAction(words, callback).setObjectName(f"attachment-{name}")
+        return menu
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint a soft background, an icon and the label."""
         theme, style = self._style.theme, self._style
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        paint_box(painter, QRectF(self.rect()), style.color(theme.accent_soft), None, 8)
-        paint_icon(
-            painter, style, "archive-restore", theme.accent_text, QRectF(9, (_HEIGHT - 13) / 2, 13, 13)
-        )
-        paint_line(
-            painter,
-            style,
-            self._label_rect(),
-            self.visible_label(),
-            style.font(SMALL, MEDIUM),
-            theme.accent_text,
-        )
+        ring = style.color(theme.accent) if self._has_ring else None
+        box = QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5)
+        paint_box(painter, box, style.color(theme.accent_soft), ring, 8)
+        side = QRectF(9, (_HEIGHT - 13) / 2, 13, 13)
+        paint_icon(painter, style, self.text_parts.icon, theme.accent_text, side)
+        font = style.font(SMALL, MEDIUM)
+        paint_line(painter, style, self._label_rect(), self.visible_label(), font, theme.accent_text)
         painter.end()
 
     def visible_label(self) -> str:
@@ -111,24 +196,35 @@ class AttachmentChip(QWidget):
         font, room = self._style.font(SMALL, MEDIUM), self._label_rect().width()
         if self._style.width(self.label, font) <= room:
             return self.label
-        suffix = self._text.suffix
+        suffix = self.text_parts.suffix
         room = max(room / 3, room - self._style.width(suffix, font))
         metrics = self._style.metrics(font)
-        return metrics.elidedText(self._text.name, Qt.TextElideMode.ElideMiddle, room) + suffix
+        return metrics.elidedText(self.text_parts.name, Qt.TextElideMode.ElideMiddle, room) + suffix
 
     def _label_rect(self) -> QRectF:
-        return QRectF(28, 0, self.width() - 54, _HEIGHT)
+        frame = _LEFT + len(self._buttons) * (_BUTTON + 2) + _EDGE
+        return QRectF(_LEFT, 0, self.width() - frame, _HEIGHT)
 
 
-class AttachmentBar(QWidget):
-    """Chips side by side, in as many lines as they need; no height without chips."""
+class AttachmentBar(QScrollArea):
+    """Chips side by side, in as many lines as they need, four of them in sight; no height without chips."""
 
+    opened = Signal(str)
     removed = Signal(str)
+    unpacked = Signal(str)
+    left = Signal()
+    """The user went on past the last chip, or took the last one away by a key."""
 
     def __init__(self, style: ChatStyle, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._style = style
         self._chips: list[AttachmentChip] = []
+        self._board = QWidget()
+        self.setWidget(self._board)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setStyleSheet("QScrollArea, QScrollArea > QWidget > QWidget { background: transparent; }")
         self.setFixedHeight(0)
 
     @property
@@ -137,17 +233,44 @@ class AttachmentBar(QWidget):
         return tuple(chip.key for chip in self._chips)
 
     def show_chips(self, chips: Sequence[ChipText]) -> None:
-        """Show these chips."""
-        for chip in self._chips:
+        """Show these chips; one that stays keeps the keyboard, else the one in its place gets it."""
+        place = self._focused_place()
+        present = {chip.text_parts: chip for chip in self._chips}
+        self._chips = [present.pop(text) if text in present else self._create(text) for text in chips]
+        for chip in present.values():
             chip.hide()
             chip.deleteLater()
-        self._chips = []
-        for text in chips:
-            chip = AttachmentChip(text, self._style, self)
-            chip.removed.connect(self.removed)
-            chip.show()
-            self._chips.append(chip)
         self._arrange()
+        if place is not None and self._focused_place() is None:
+            self._focus(min(place, len(self._chips) - 1))
+
+    def _create(self, text: ChipText) -> AttachmentChip:
+        chip = AttachmentChip(text, self._style, self._board)
+        chip.opened.connect(self.opened)
+        chip.removed.connect(self.removed)
+        chip.unpacked.connect(self.unpacked)
+        chip.stepped.connect(self._step)
+        chip.show()
+        return chip
+
+    def _focused_place(self) -> int | None:
+        """Return which chip has the keyboard, itself or one of its buttons; None if none has."""
+        focused = QApplication.focusWidget()
+        holders = (n for n, chip in enumerate(self._chips) if focused in (chip, *chip.children()))
+        return next(holders, None)
+
+    def _step(self, key: str, by: int) -> None:
+        place = self.keys.index(key) + by
+        if place >= 0:
+            self._focus(place)
+
+    def _focus(self, place: int) -> None:
+        """Give the keyboard to a chip; behind the last one to whoever is next."""
+        if 0 <= place < len(self._chips):
+            self._chips[place].setFocus(Qt.FocusReason.TabFocusReason)
+            self.ensureWidgetVisible(self._chips[place], 0, FLOW_GAP)
+        else:
+            self.left.emit()
 
     def set_style(self, style: ChatStyle) -> None:
         """Take the colors of a look."""
@@ -158,8 +281,14 @@ class AttachmentBar(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Wrap the chips again for the new width."""
+        super().resizeEvent(event)
         self._arrange()
 
     def _arrange(self) -> None:
-        height = flow_height(self._chips, self.width(), place=True)
-        self.setFixedHeight(height + FLOW_GAP if height else 0)
+        room = self.width()
+        height = flow_height(self._chips, room)
+        if height > _MAX_HEIGHT:
+            room -= self.verticalScrollBar().sizeHint().width()
+        height = flow_height(self._chips, room, place=True)
+        self._board.resize(room, height)
+        self.setFixedHeight(min(height, _MAX_HEIGHT) + FLOW_GAP if height else 0)

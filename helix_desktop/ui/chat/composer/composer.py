@@ -57,9 +57,13 @@ class Composer(Themed, QWidget):
     text_paused = Signal(str)
     """The text is worth saving: typing paused, or went on for long."""
     text_changed = Signal(str)
+    attachment_opened = Signal(str)
     attachment_removed = Signal(str)
-    images_pasted = Signal(object)
-    image_picker_requested = Signal()
+    attachment_unpacked = Signal(str)
+    """An attached text is wanted as text in the message."""
+    files_added = Signal(object)
+    long_text_pasted = Signal(str)
+    file_picker_requested = Signal()
     model_clicked = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
@@ -76,8 +80,8 @@ class Composer(Themed, QWidget):
         self.model_button.hide()
         self._attach = QPushButton(self._frame)
         self._attach.setObjectName("attach")
-        self._attach.setAccessibleName(tr("Attach images"))
-        self._attach.setToolTip(tr("Attach images (or paste or drop them)"))
+        self._attach.setAccessibleName(tr("Attach files"))
+        self._attach.setToolTip(tr("Attach files (or paste or drop them)"))
         self._estimate = ""
         self._status = ElidedLabel()
         self._note = ElidedLabel()
@@ -233,13 +237,17 @@ class Composer(Themed, QWidget):
             submit.connect(lambda: self._submit(self.submitted))
         self.editor.textChanged.connect(self._on_text_changed)
         self._pause.timeout.connect(lambda: self.text_paused.emit(self.text()))
+        self._chips.opened.connect(self.attachment_opened)
         self._chips.removed.connect(self.attachment_removed)
+        self._chips.unpacked.connect(self.attachment_unpacked)
+        self._chips.left.connect(self.editor.setFocus)
         self._steer.clicked.connect(self.steer)
         self.editor.steer_submitted.connect(self.steer)
         self._send.clicked.connect(self._send_or_stop)
         self.model_button.clicked.connect(self.model_clicked)
-        self._attach.clicked.connect(self.image_picker_requested)
-        self.editor.images_pasted.connect(self.images_pasted)
+        self._attach.clicked.connect(self.file_picker_requested)
+        self.editor.files_added.connect(self.files_added)
+        self.editor.long_text_pasted.connect(self.long_text_pasted)
 
     def _tint_note(self) -> None:
         theme = self._style.theme

@@ -6,14 +6,15 @@ from PySide6.QtCore import QMimeData, Qt, Signal
 from PySide6.QtGui import QInputMethodEvent, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QWidget
 
-from helix_desktop.ui.chat.composer.images import images_from_mime
+from helix_desktop.ui.chat.composer.added_files import files_from_mime, is_long
 
 _MAX_LINES = 8
 _PAD = 4  # pixels above and below the text
 
 
 class Editor(QPlainTextEdit):
-    """A plain text editor; emits `submitted` to send, `images_pasted` with images pasted or dropped.
+    """A plain text editor; emits `submitted` to send, `files_added` with files and images pasted or dropped,
+    `long_text_pasted` with a text that is too long to stand in the field.
 
     `steer_submitted` is emitted to send it into the running turn, `typed` with what the user typed, once that
     is in the text: not with what is pasted, put in, or still being composed by an input method.
@@ -22,7 +23,8 @@ class Editor(QPlainTextEdit):
     submitted = Signal()
     typed = Signal(str)
     steer_submitted = Signal()
-    images_pasted = Signal(object)
+    files_added = Signal(object)
+    long_text_pasted = Signal(str)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -82,14 +84,16 @@ class Editor(QPlainTextEdit):
         self.typed.emit(text)
 
     def canInsertFromMimeData(self, source: QMimeData) -> bool:
-        """Text, and images."""
-        return bool(images_from_mime(source)) or super().canInsertFromMimeData(source)
+        """Text, files, and images."""
+        return bool(files_from_mime(source)) or super().canInsertFromMimeData(source)
 
     def insertFromMimeData(self, source: QMimeData) -> None:
-        """Images go along with the message; everything else is text in it."""
-        images = images_from_mime(source)
-        if images:
-            self.images_pasted.emit(images)
+        """Files, images and long texts go along with the message; everything else is text in it."""
+        files = files_from_mime(source)
+        if files:
+            self.files_added.emit(files)
+        elif is_long(text := source.text()):
+            self.long_text_pasted.emit(text)
         else:
             super().insertFromMimeData(source)
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QRectF
+from typing import NamedTuple
+
+from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QPainter
 
-from helix_desktop.ui.chat.actions import EditMessage, ToggleFold
+from helix_desktop.ui.chat.actions import EditMessage, OpenCacheEntry, ToggleFold
 from helix_desktop.ui.chat.items.block_stack import BlockStack
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
 from helix_desktop.ui.chat.items.message_actions import BUTTON_EDGE, MessageActions
@@ -21,14 +23,15 @@ from helix_desktop.ui.chat.items.painting import (
 )
 from helix_desktop.ui.chat.items.text_and_code_blocks import CodeBlock
 from helix_desktop.ui.chat.markdown.parser import parse_user_text
-from helix_desktop.ui.chat.rows.row_types import UserRow
-from helix_desktop.ui.chat.style import MEDIUM, SMALL
+from helix_desktop.ui.chat.rows.row_types import AttachmentNote, UserRow
+from helix_desktop.ui.chat.style import MEDIUM, SMALL, TINY, ChatStyle
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Chat")
 
 _FOLD_OVER_LINES, _FOLD_OVER_CHARS = 40, 4_000  # a pasted wall of text is folded above
 _FOLDED_LINES, _FOLDED_CHARS = 24, 2_500
+_MAX_CHIP = 380  # pixels of one attachment
 
 
 class UserMessageItem(RowItem):
@@ -36,13 +39,13 @@ class UserMessageItem(RowItem):
 
     def __init__(self, row: UserRow, context: ItemContext, tools: ItemTools) -> None:
         super().__init__(row, context, tools)
-        self._notes = [(name, "paperclip") for name in row.attachments]
-        self.accessible_notes = [tr("Attached: {name}", name=name) for name in row.attachments]
+        self._notes = [_attachment_chip(number, note) for number, note in enumerate(row.attachments)]
+        self.accessible_notes = [tr("Attached: {name}", name=note.label) for note in row.attachments]
         if row.prompt:
-            self._notes.insert(0, (row.prompt, "file-text"))
+            self._notes.insert(0, _NoteChip(row.prompt, "", "file-text"))
             self.accessible_notes.insert(0, tr("From {prompt}", "a prompt file", prompt=row.prompt))
         if row.steered:
-            self._notes.append((tr("Steered this turn"), "zap"))
+            self._notes.append(_NoteChip(tr("Steered this turn"), "", "zap"))
             self.accessible_notes.append(tr("Steered this turn"))
         self._actions = MessageActions(
             [EditMessage(row.key.seq)] if row.is_editable else [], row.versions, self.style
@@ -51,6 +54,7 @@ class UserMessageItem(RowItem):
             self.accessible_notes.append(self._actions.note)
         self._stack = BlockStack(tools)
         self._bubble = QRectF()
+        self._placed_notes: list[tuple[_NoteChip, QRectF]] = []
         lines = row.text.count("\n") + 1
         self._is_long = lines > _FOLD_OVER_LINES or len(row.text) > _FOLD_OVER_CHARS
         self._show_all_label = (
@@ -96,13 +100,51 @@ class UserMessageItem(RowItem):
             )
             bottom = rect.bottom() - 2
         self._bubble = QRectF(left - pad, 0, widest + 2 * pad, bottom + style.px(12))
-        height = self._bubble.height() + (style.px(CHIP_HEIGHT + 8) if self._notes else 0)
+        bottom, top = self._bubble.bottom(), self._bubble.bottom() + style.px(4)
         if not self._actions:
-            return height
-        top = self._bubble.bottom() + style.px(4)
+            return self._place_notes(bottom, width, width)
         self._actions.place(width - self._actions.width, top)
         self.hit_areas = [*self.hit_areas, *self._actions.hit_areas]
-        return max(height, top + style.px(BUTTON_EDGE))
+        notes_bottom = self._place_notes(bottom, width, width - self._actions.width - style.px(4))
+        return max(notes_bottom, top + style.px(BUTTON_EDGE))
+
+    def _place_notes(self, top: float, width: float, first_width: float) -> float:
+        """Place the chips below the bubble, at the right, in as many rows as they need; return the bottom.
+
+        The first row is `first_width` pixels wide.
+        """
+        gap, tall = self.style.px(6), self.style.px(CHIP_HEIGHT)
+        rows: list[list[_NoteChip]] = [[]] if self._notes else []
+        room = first_width
+        for note in self._notes:
+            wide = min(note.width(self.style), first_width)
+            if wide > room:
+                rows.append([])
+                room = width
+            rows[-1].append(note)
+            room -= wide + gap
+        self._placed_notes = []
+        for number, row in enumerate(rows):
+            top += gap if number else self.style.px(8)
+            right = width if number else first_width
+            for note in reversed(row):
+                wide = min(note.width(self.style), first_width)
+                self._placed_notes.append((note, QRectF(right - wide, top, wide, tall)))
+                right -= wide + gap
+            top += tall
+        self.hit_areas += [
+            HitArea(
+                f"attachment:{note.number}",
+                OpenCacheEntry(note.digest),
+                tr("Open {name}", name=note.label),
+                rect,
+                radius=tall / 2,
+                tip=note.label,
+            )
+            for note, rect in reversed(self._placed_notes)
+            if note.digest
+        ]
+        return top
 
     def _visible_text(self) -> str:
         return tr("Show less") if "more" in self.context.expanded else self._show_all_label
@@ -120,10 +162,51 @@ class UserMessageItem(RowItem):
                 painter, chat_style, rect, more.label, chat_style.font(SMALL, MEDIUM), theme.accent_text
             )
         self._actions.paint(painter, state)
-        right = self.width - (self._actions.width + chat_style.px(4) if self._actions else 0)
-        for name, glyph in reversed(self._notes):
-            style = ChipStyle(theme.muted, theme.raised, theme.border, glyph)
-            wide = min(chip_width(chat_style, name, style), max(60.0, right - 4))
-            rect = QRectF(right - wide, self._bubble.bottom() + 8, wide, chat_style.px(CHIP_HEIGHT))
-            paint_chip(painter, chat_style, rect, name, style)
-            right -= wide + 6
+        for note, rect in self._placed_notes:
+            chip = note.style(chat_style)
+            is_hovered = bool(note.digest) and rect == self._hovered_rect(state)
+            fill = theme.hover if is_hovered else chip.fill
+            paint_chip(painter, chat_style, rect, note.text_in(chat_style, rect), chip._replace(fill=fill))
+
+    def _hovered_rect(self, state: PaintState) -> QRectF | None:
+        area = self.hit_area(state.hovered) if state.hovered else None
+        return area.rect if area is not None else None
+
+
+class _NoteChip(NamedTuple):
+    """A chip below the bubble: a name, which is cut in its middle where it is too long, and what follows."""
+
+    name: str
+    end: str
+    icon: str
+    digest: str = ""
+    number: int = 0
+
+    @property
+    def label(self) -> str:
+        """Return the whole text."""
+        return f"{self.name}{self.end}"
+
+    def style(self, style: ChatStyle) -> ChipStyle:
+        """Return its colors."""
+        theme = style.theme
+        return ChipStyle(theme.muted, theme.raised, theme.border, self.icon)
+
+    def width(self, style: ChatStyle) -> float:
+        """Return how wide it is, pixels."""
+        return min(chip_width(style, self.label, self.style(style)), style.px(_MAX_CHIP))
+
+    def text_in(self, style: ChatStyle, rect: QRectF) -> str:
+        """Return the text for a place; its end stays whole while a third is left for the name."""
+        chip = self.style(style)
+        frame = chip_width(style, "", chip)
+        room, font = rect.width() - frame, style.font(TINY, MEDIUM)
+        if style.width(self.label, font) <= room:
+            return self.label
+        room = max(room / 3, room - style.width(self.end, font))
+        middle = Qt.TextElideMode.ElideMiddle
+        return style.metrics(font).elidedText(self.name, middle, room) + self.end
+
+
+def _attachment_chip(number: int, note: AttachmentNote) -> _NoteChip:
+    return _NoteChip(note.name, note.label.removeprefix(note.name), note.icon, note.digest, number)

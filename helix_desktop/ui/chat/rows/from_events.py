@@ -33,7 +33,6 @@ from helix_desktop.domain.events.summary import (
     ObservationsFailed,
     ObservationsPlaced,
 )
-from helix_desktop.domain.slash_command import SLASH
 from helix_desktop.ui.chat.actions import ApplyRemedy, RetrySummary
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.dividers import Dividers
@@ -42,13 +41,13 @@ from helix_desktop.ui.chat.rows.row_types import (
     DividerRow,
     NoticeRow,
     Row,
-    UserRow,
 )
 from helix_desktop.ui.chat.rows.tool_rows import ToolRows
 from helix_desktop.ui.chat.rows.turn_ends import TurnEnds
+from helix_desktop.ui.chat.rows.user_rows import UserRows
 from helix_desktop.words.efforts import effort_refused_text
 from helix_desktop.words.models import model_name
-from helix_desktop.words.numbers import format_tokens, format_usd
+from helix_desktop.words.numbers import format_usd
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Chat")
@@ -62,17 +61,21 @@ class ChatRows:
     """Makes rows from one session's events. `apply` returns the rows that are new or changed."""
 
     def __init__(self) -> None:
-        self.tools, self._dividers, self._ends = ToolRows(), Dividers(), TurnEnds()
+        self.tools, self._users, self._dividers, self._ends = ToolRows(), UserRows(), Dividers(), TurnEnds()
 
     def apply(self, recorded: RecordedEvent, transcript: Transcript) -> list[Row]:
         """Return the rows that this event adds or changes; `after` is the transcript with it applied."""
         rows = self.add(recorded, transcript)
         match recorded.event:
             case ToolAnswered() | FilesChanged() | TurnRetried():
-                return [*rows, *self.tools.updated_staleness(transcript)]
+                return [*rows, *self.updated_staleness(transcript)]
             case event if isinstance(event, _REWRITES):
                 return [*rows, *self.tools.updated_badges(transcript)]
         return rows
+
+    def updated_staleness(self, transcript: Transcript) -> list[Row]:
+        """Return the rows that show a file which changed, or is again as it was."""
+        return [*self.tools.updated_staleness(transcript), *self._users.updated_staleness(transcript)]
 
     def add(self, recorded: RecordedEvent, transcript: Transcript) -> list[Row]:
         """Like `apply`, but leave the badges of previous rows: for reading a complete log."""
@@ -81,7 +84,7 @@ class ChatRows:
             case UserSpoke() as message:
                 rows = [
                     *self._ends.on_user_message(new_turn=not message.steered),
-                    _user_row(recorded, message, transcript),
+                    self._users.on_message(recorded, message, transcript),
                 ]
             case AssistantSpoke() as spoke:
                 rows = [*self._assistant_rows(recorded, spoke)]
@@ -130,24 +133,6 @@ def rows_from_log(log: list[RecordedEvent]) -> tuple[ChatRows, list[Row]]:
     for row in rows.tools.updated_badges(transcript):
         ordered[row.key] = row
     return rows, list(ordered.values())
-
-
-def _user_row(recorded: RecordedEvent, event: UserSpoke, transcript: Transcript) -> UserRow:
-    attached = tuple(
-        f"{attachment.label} · {tr('{tokens} tokens', tokens=format_tokens(attachment.tokens))}"
-        for attachment in event.attachments
-    )
-    prompt = f"{SLASH}{event.prompt.command} · {event.prompt.path}" if event.prompt else ""
-    return UserRow(
-        RowKey(recorded.seq),
-        event.text,
-        recorded.at,
-        transcript.turns,
-        attached,
-        event.steered,
-        prompt,
-        is_editable=not transcript.parent,
-    )
 
 
 def _notice(recorded: RecordedEvent, event: BudgetNeared | EffortRefused) -> NoticeRow:

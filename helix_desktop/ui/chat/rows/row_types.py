@@ -15,6 +15,7 @@ from helix_desktop.ui.chat.actions import ButtonAction
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.running_output import RunningOutput
 from helix_desktop.ui.chat.rows.subagent_status import SubagentStatus
+from helix_desktop.words.left_context import changed_since
 
 MAX_LINES, MAX_BYTES = 2_000, 256 * 1024  # that a card shows whole; larger ones open in the cache browser
 
@@ -54,6 +55,26 @@ class Versions:
 
 
 @dataclass(frozen=True, slots=True)
+class AttachmentNote:
+    """What went along with a message: its name and price, its stored content, and its icon.
+
+    `changed_since` is the event that changed the file which it is of (0: none did).
+    """
+
+    name: str
+    cost: str = ""
+    digest: str = ""
+    icon: str = "paperclip"
+    changed_since: int = 0
+
+    @property
+    def label(self) -> str:
+        """Return all of it on one line."""
+        change = changed_since(self.changed_since) if self.changed_since else ""
+        return " · ".join(part for part in (self.name, self.cost, change) if part)
+
+
+@dataclass(frozen=True, slots=True)
 class UserRow:
     """What the user typed in one turn, shown word for word; it began that turn, or `steered` it.
 
@@ -65,7 +86,7 @@ class UserRow:
     text: str
     at_ms: int = 0
     turn: int = 0
-    attachments: tuple[str, ...] = ()
+    attachments: tuple[AttachmentNote, ...] = ()
     steered: bool = False
     prompt: str = ""
     is_editable: bool = False

@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 from helix_desktop.domain.todo import TodoItem
 from helix_desktop.ui.chat.composer.todo_panel import TodoPanel
 from helix_desktop.ui.chat.rows.model import ChatModel
-from helix_desktop.ui.chat.rows.row_types import AssistantRow, ToolRow, UserRow
+from helix_desktop.ui.chat.rows.row_types import AssistantRow, AttachmentNote, ToolRow, UserRow
 from helix_desktop.ui.chat.viewport.accessibility import RowButton
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design import accessibility
@@ -66,8 +66,8 @@ def test_attachments_and_the_state_of_items_are_read(view: ChatView) -> None:
     items = (TodoItem("Look", "done"), TodoItem("Count", "in_progress"), TodoItem("Tell"))
     view.chat_viewport.model.reset(
         [
-            UserRow(row_key("u"), "What is this?", attachments=("lamp.png · 120 tokens",)),
-            UserRow(row_key("v"), "", attachments=("chair.png",), steered=True),
+            UserRow(row_key("u"), "What is this?", attachments=(AttachmentNote("lamp.png", "120 tokens"),)),
+            UserRow(row_key("v"), "", attachments=(AttachmentNote("chair.png"),), steered=True),
             UserRow(row_key("w"), "Review it", prompt="/review · .agents/commands/review.md"),
             ToolRow(row_key("t"), "todo", state="ok", todo=items, is_newest=True),
         ]

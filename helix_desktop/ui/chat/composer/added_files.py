@@ -1,0 +1,61 @@
+"""Files, images and long texts that the user pastes, drops or picks; read and prepared off the UI thread."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from PySide6.QtCore import QBuffer, QIODevice, QMimeData, Qt
+from PySide6.QtGui import QImage
+
+from helix_desktop.domain.image import MAX_EDGE_PX
+
+LONG_TEXT_CHARS, LONG_TEXT_LINES = 2_000, 30
+"""What is pasted above either goes along as a chip: some 500 tokens, or four times what the field shows.
+
+Nobody writes a message of that length by hand, and what stays in the text fits into a preview's tokens."""
+
+
+@dataclass(frozen=True, slots=True)
+class AddedFile:
+    """A file that is not read yet, or pixels from the clipboard."""
+
+    name: str
+    source: Path | QImage
+
+    @property
+    def path(self) -> Path | None:
+        """The file; None for pixels."""
+        return self.source if isinstance(self.source, Path) else None
+
+    def read(self, max_bytes: int) -> bytes:
+        """Return a file's first bytes, or pixels as PNG no larger than models look at. Raises OSError."""
+        if isinstance(self.source, Path):
+            with self.source.open("rb") as file:
+                return file.read(max_bytes)
+        return _png(self.source)
+
+
+def files_from_mime(mime: QMimeData) -> list[AddedFile]:
+    """Return the files or the image in what was pasted or dropped; none if anything else is in it."""
+    paths = [Path(url.toLocalFile()) for url in mime.urls() if url.isLocalFile()]
+    if mime.hasUrls():
+        are_files = len(paths) == len(mime.urls()) and not any(path.is_dir() for path in paths)
+        return [AddedFile(path.name, path) for path in paths] if are_files else []
+    pixels = mime.imageData() if mime.hasImage() else None
+    return [AddedFile("Pasted image", pixels)] if isinstance(pixels, QImage) and not pixels.isNull() else []
+
+
+def is_long(text: str) -> bool:
+    """Return True if a pasted text goes along with the message instead of standing in it."""
+    return len(text) > LONG_TEXT_CHARS or text.count("\n") >= LONG_TEXT_LINES
+
+
+def _png(pixels: QImage) -> bytes:
+    if max(pixels.width(), pixels.height()) > MAX_EDGE_PX:
+        mode = Qt.TransformationMode.SmoothTransformation
+        pixels = pixels.scaled(MAX_EDGE_PX, MAX_EDGE_PX, Qt.AspectRatioMode.KeepAspectRatio, mode)
+    buffer = QBuffer()
+    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
+    pixels.save(buffer, "PNG")  # type: ignore[call-overload]  # the stubs know the format only as bytes
+    return bytes(buffer.data().data())

@@ -1,0 +1,57 @@
+"""Rows of the user's messages, and of what went along with them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.domain.events.session import Attachment, RecordedEvent, UserSpoke
+from helix_desktop.domain.slash_command import SLASH
+from helix_desktop.ui.chat.row_key import RowKey
+from helix_desktop.ui.chat.rows.row_types import AttachmentNote, UserRow
+from helix_desktop.words.attachments import attachment_cost, attachment_icon, attachment_name
+
+
+class UserRows:
+    """Makes the rows of the user's messages, and again those whose files changed."""
+
+    def __init__(self) -> None:
+        self._rows: dict[RowKey, UserRow] = {}  # those with attached files
+
+    def on_message(self, recorded: RecordedEvent, event: UserSpoke, transcript: Transcript) -> UserRow:
+        """Return the row of a message."""
+        prompt = f"{SLASH}{event.prompt.command} · {event.prompt.path}" if event.prompt else ""
+        row = UserRow(
+            RowKey(recorded.seq),
+            event.text,
+            recorded.at,
+            transcript.turns,
+            tuple(_note(attachment, transcript) for attachment in event.attachments),
+            event.steered,
+            prompt,
+            is_editable=not transcript.parent,
+        )
+        if any(attachment.version for attachment in event.attachments):
+            self._rows[row.key] = row
+        return row
+
+    def updated_staleness(self, transcript: Transcript) -> list[UserRow]:
+        """Return the rows whose attached files changed, or are again as they were."""
+        changed = []
+        for row in self._rows.values():
+            stale = transcript.stale_digests
+            notes = tuple(replace(note, changed_since=stale.get(note.digest, 0)) for note in row.attachments)
+            if notes != row.attachments:
+                changed.append(replace(row, attachments=notes))
+        self._rows |= {row.key: row for row in changed}
+        return changed
+
+
+def _note(attachment: Attachment, transcript: Transcript) -> AttachmentNote:
+    return AttachmentNote(
+        attachment_name(attachment),
+        attachment_cost(attachment),
+        attachment.digest,
+        attachment_icon(attachment),
+        transcript.stale_digests.get(attachment.digest, 0),
+    )

@@ -1,0 +1,57 @@
+"""What goes along with a message, in words: its name and which lines, what it costs, its icon."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+
+from helix_desktop.domain.events.session import Attachment
+from helix_desktop.words.numbers import format_tokens
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Attachments")
+
+_CODE_SUFFIXES = frozenset(
+    ("c", "cc", "cpp", "cs", "css", "go", "h", "hpp", "html", "java", "js", "json", "jsx", "kt", "lua", "php",
+     "pl", "py", "rb", "rs", "sh", "sql", "swift", "toml", "ts", "tsx", "vue", "xml", "yaml", "yml")
+)  # fmt: skip
+
+
+def attachment_name(attachment: Attachment) -> str:
+    """Return what an attachment is: a path or the first words of a pasted text, and which lines or pages."""
+    if attachment.image is not None or attachment.kind == "cached":
+        return attachment.label
+    is_paste = attachment.kind == "paste"
+    name = tr("Pasted: {words}", words=attachment.label) if is_paste else attachment.label
+    return ", ".join((name, _extent(attachment)))
+
+
+def _extent(attachment: Attachment) -> str:
+    if attachment.first_line and attachment.first_line == attachment.last_line:
+        return tr("line {line}", line=attachment.first_line)
+    if attachment.first_line:
+        return tr("lines {first}–{last}", first=attachment.first_line, last=attachment.last_line)
+    if attachment.kind == "pdf":
+        return tr.plural(attachment.pages, "%n page", "%n pages")
+    return tr.plural(attachment.lines, "%n line", "%n lines")
+
+
+def attachment_cost(attachment: Attachment) -> str:
+    """Return what an attachment costs; of a large one also what it would cost in full."""
+    tokens = format_tokens(attachment.tokens)
+    if attachment.form == "preview":
+        return tr(
+            "preview, {tokens} of {full} tokens", tokens=tokens, full=format_tokens(attachment.full_tokens)
+        )
+    return tr("1 token") if attachment.tokens == 1 else tr("{tokens} tokens", tokens=tokens)
+
+
+def attachment_icon(attachment: Attachment) -> str:
+    """Return the name of the icon for a kind of attachment."""
+    if attachment.image is not None:
+        return "image"
+    if attachment.kind == "cached":
+        return "archive-restore"
+    if attachment.kind == "paste":
+        return "copy"
+    suffix = PurePosixPath(attachment.label).suffix.removeprefix(".").lower()
+    return "file-code" if suffix in _CODE_SUFFIXES else "file-text"

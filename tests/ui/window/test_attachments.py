@@ -1,0 +1,128 @@
+"""Files and long texts in the complete window: pasted, dropped, opened, sent, and after a restart."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QMimeData, Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from helix_desktop.domain.events.session import Attachment, UserSpoke
+from helix_desktop.ui.chat.composer.added_files import LONG_TEXT_CHARS
+from helix_desktop.ui.chat.composer.attachment_chips import AttachmentChip
+from helix_desktop.ui.chat.rows.row_types import UserRow
+from tests.support.image_bytes import png
+from tests.support.pdf_bytes import pdf, protected_pdf
+from tests.support.window.chat_geometry import hit_area_point
+from tests.support.window.drops import drop
+from tests.support.window.window_rig import WindowRig, open_window, until
+
+pytestmark = pytest.mark.qt_loop
+
+LOG = "".join(f"step {number}: ok\n" for number in range(1, 61))
+
+
+def paste(rig: WindowRig, text: str) -> None:
+    """Paste a text into the field by its key."""
+    mime = QMimeData()
+    mime.setText(text)
+    QGuiApplication.clipboard().setMimeData(mime)
+    QTest.keyClick(rig.composer.editor, Qt.Key.Key_V, Qt.KeyboardModifier.ControlModifier)
+
+
+def chips(rig: WindowRig) -> list[AttachmentChip]:
+    """Return the chips above the text."""
+    return [chip for chip in rig.composer.findChildren(AttachmentChip) if not chip.isHidden()]
+
+
+async def saved_attachments(rig: WindowRig) -> tuple[Attachment, ...]:
+    """Return what the stored draft has."""
+    return (await rig.workspace.store.draft(rig.conversation.session.id)).attachments
+
+
+async def test_files_of_every_kind_survive_a_restart_and_are_sent(qapp: QApplication, tmp_path: Path) -> None:
+    """What cannot be attached says why; one of the workspace is followed; chips in the chat open it."""
+    outside = {"notes.txt": b"words\n", "report.pdf": pdf("Total: 42"), "lamp.png": png(64, 48, 9)}
+    refused = {"broken.png": b"\0no image", "secret.pdf": protected_pdf("xyzzy")}
+    for name, data in (outside | refused).items():
+        (tmp_path / name).write_bytes(data)
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project", {"app.py": "x = 1\ny = 2\n"})
+        await rig.run_turn("Hello")
+        await rig.wiring.navigation.recall(rig.last_output("list_directory").digest, 0, 0)
+        drop(rig, *(tmp_path / name for name in refused), tmp_path / "gone.txt")
+        await until(lambda: "gone.txt" in rig.banner_text(), "it is said of each why")
+        assert "It isn't text" in rig.banner_text()
+        assert "It is protected by a password." in rig.banner_text()
+        drop(rig, *(tmp_path / name for name in outside), tmp_path / "project" / "app.py")
+        await until(lambda: len(chips(rig)) == 5, "the others stand above the text")
+        paste(rig, LOG)
+        await until(lambda: len(chips(rig)) == 6, "so does what was pasted")
+        await until(lambda: rig.composer.text() == "", "and is no text")
+        labels, session = rig.attachment_labels(), rig.conversation.session.id
+        assert [label.split(" · ")[0] for label in labels[1:5]] == [
+            *("notes.txt, 1 line", "report.pdf, 1 page", "lamp.png", "app.py, 2 lines")
+        ]
+        assert labels[5].startswith("Pasted: step 1: ok step 2: ok")
+        assert ", 60 lines · " in labels[5]
+        assert len(await saved_attachments(rig)) == 6, "saved at once, not at the end"
+
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.wiring.workspace_controller.restore_last()
+        await rig.wiring.workspace_controller.open_session(session)
+        assert rig.attachment_labels() == labels
+        rig.type_message("What is this?")
+        await until(lambda: len(rig.events(UserSpoke)) == 2, "the message on record")
+        await rig.wait_for_turn_end()
+        sent = rig.events(UserSpoke)[-1].attachments
+        assert [attachment.kind for attachment in sent] == ["cached", "file", "pdf", "file", "file", "paste"]
+        assert [attachment.path for attachment in sent if attachment.version] == ["app.py"]
+        assert await rig.workspace.store.get(sent[3].digest) == outside["lamp.png"]
+        assert not await rig.workspace.store.draft(session)
+        (tmp_path / "project" / "app.py").write_text("x = 2\n")
+        await rig.run_turn("And now?")
+        row = rig.rows(UserRow)[1]
+        assert [bool(note.changed_since) for note in row.attachments] == [False] * 4 + [True, False]
+        rig.chat.view.jump_to(row.key)
+        await until(lambda: row.key in rig.chat.view.chat_viewport.widget_pool.visible, "it is in sight")
+        place = hit_area_point(rig.chat.view, row.key, "attachment:2")
+        QTest.mouseClick(rig.chat.view.viewport(), Qt.MouseButton.LeftButton, pos=place)
+        await until(lambda: rig.window.page() == "cache", "the cache is in sight")
+        assert rig.views.cache.table.current_digest() == sent[2].digest
+
+
+async def test_a_long_paste_is_opened_turned_into_text_and_taken_away(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    """By keyboard; a short one stays text."""
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        paste(rig, "short\n" * 3)
+        assert rig.composer.text() == "short\n" * 3
+        rig.composer.set_text("")
+        for text in (LOG, "w" * (LONG_TEXT_CHARS + 1), LOG + "end"):
+            paste(rig, text)
+        await until(lambda: len(chips(rig)) == 3, "three chips")
+        first, second, _ = chips(rig)
+        first.setFocus(Qt.FocusReason.TabFocusReason)
+        QTest.keyClick(first, Qt.Key.Key_Right)
+        assert second.hasFocus()
+        QTest.keyClick(second, Qt.Key.Key_Delete)
+        await until(lambda: len(chips(rig)) == 2, "the second is gone")
+        assert chips(rig)[1].hasFocus(), "the next one has the keyboard"
+        QTest.keyClick(chips(rig)[0], Qt.Key.Key_Return)
+        await until(lambda: rig.window.page() == "cache", "its content is in sight")
+        rig.window.show_page("chat")
+        menu = chips(rig)[0].menu()
+        next(action for action in menu.actions() if action.objectName() == "attachment-unpack").trigger()
+        await until(lambda: len(chips(rig)) == 1, "it is text now")
+        assert rig.composer.text() == LOG
+        assert [chip.label.split(",")[-1].split(" ·")[0] for chip in chips(rig)] == [" 61 lines"]
+        paste(rig, LOG)
+        QTest.keyClick(rig.composer.editor, Qt.Key.Key_Return)  # at once: what is being attached goes along
+        await until(lambda: rig.events(UserSpoke), "it was sent")
+        assert len(rig.events(UserSpoke)[0].attachments) == 2
+        await rig.wait_for_turn_end()
