@@ -50,10 +50,10 @@ class CostState:
 
     @property
     def _inherited_text(self) -> str:
-        """Return what the branch did not pay: "+ 12.1k tokens before the branch"."""
+        """Return what the branch did not pay: "12.1k tokens before the branch"."""
         if not self.inherited.tokens:
             return ""
-        return tr("+ {tokens} tokens before the branch", tokens=format_tokens(self.inherited.tokens))
+        return tr("{tokens} tokens before the branch", tokens=format_tokens(self.inherited.tokens))
 
     @property
     def cost_text(self) -> str:
