@@ -5801,11 +5801,6 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/costs.py" />
-            <source>+ {tokens} tokens before the branch</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/words/costs.py" />
             <source>Enter a number.</source>
             <translation type="unfinished" />
         </message>
@@ -5847,6 +5842,11 @@
         <message>
             <location filename="../../helix_desktop/words/costs.py" />
             <source>{tokens} tokens</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/costs.py" />
+            <source>{tokens} tokens before the branch</source>
             <translation type="unfinished" />
         </message>
         <message>

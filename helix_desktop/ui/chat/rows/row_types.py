@@ -17,7 +17,7 @@ from helix_desktop.ui.chat.rows.running_output import RunningOutput
 from helix_desktop.ui.chat.rows.subagent_status import SubagentStatus
 from helix_desktop.words.left_context import changed_since
 
-MAX_LINES, MAX_BYTES = 2_000, 256 * 1024  # that a card shows whole; larger ones open in the cache browser
+MAX_LINES, MAX_BYTES = 1_000, 96 * 1024  # that a card lays out within 16 ms
 
 ToolState: TypeAlias = Literal[
     "waiting", "approval", "running", "ok", "failed", "denied", "interrupted", "stopped"
