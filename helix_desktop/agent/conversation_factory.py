@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from helix_desktop.agent.budget import BudgetedSettings, SessionBudget
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.engine import TurnEngine
+from helix_desktop.agent.instructions import SessionInstructions
 from helix_desktop.agent.intake.extractor import Extractor
 from helix_desktop.agent.intake.output_forms import OutputForms
 from helix_desktop.agent.intake.output_gate import IntakeGate
@@ -42,9 +43,8 @@ def create_conversation(
 ) -> Conversation:
     """Return the conversation of a session that works with `settings`.
 
-    Without a `subagent_factory` it cannot start subagents; `subagent_spending` is what earlier ones spent, by
-    session. `is_subagent` is True if it works under another
-    session's `permissions`; `parent_budget` then returns the budget that pays for it, None if there is none.
+    Without a `subagent_factory` it cannot start subagents; `subagent_spending` is what others spent. One
+    that works under another's `permissions` `is_subagent`; `parent_budget` returns what pays for it.
     """
     permissions = permissions or SessionPermissions()
     budget = SessionBudget(session, settings, parent_budget, subagent_spending)
@@ -72,6 +72,7 @@ def create_conversation(
         budget,
         permissions,
         file_changes,
+        SessionInstructions(runtime, services.instructions),
         is_unattended=is_subagent or services.is_unattended,
     )
     return Conversation(

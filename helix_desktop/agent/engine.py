@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 import msgspec
 
 from helix_desktop.agent.budget import SessionBudget
+from helix_desktop.agent.instructions import SessionInstructions
 from helix_desktop.agent.intake.intake import Intake
 from helix_desktop.agent.response_stream import ResponseStream
 from helix_desktop.agent.session_runtime import SessionRuntime
@@ -59,6 +60,7 @@ class TurnEngine:
         budget: SessionBudget,
         permissions: SessionPermissions,
         file_changes: FileChanges,
+        instructions: SessionInstructions,
         is_unattended: bool = False,
     ) -> None:
         """`is_unattended` is True if no user is there to decide what to do about a rejected image."""
@@ -66,6 +68,7 @@ class TurnEngine:
         self._runtime, self._tools, self._context_manager = runtime, tools, context_manager
         self.response = ResponseStream(runtime)
         self._budget, self._permissions, self._file_changes = budget, permissions, file_changes
+        self._instructions = instructions
         self._intake = Intake(runtime.counter)
         self.cancelled_as: TurnOutcome = (
             "stopped"  # the outcome of a cancelled turn; closing the app sets "interrupted"
@@ -124,6 +127,7 @@ class TurnEngine:
             await self._runtime.session.close_interrupted()
             await self._omit_refused_images()
             await self._file_changes.record()  # the user may have edited files meanwhile
+            news = await self._instructions.before_message()
             mode = self._permissions.mode
             note = mode_note(self._runtime.transcript.announced_mode, mode)
             uncounted = [message.text] if message.tokens is None else []
@@ -139,7 +143,7 @@ class TurnEngine:
                 note,
                 prompt=message.prompt,
             )
-            *_, recorded = await self._runtime.session.record(*titled, event)
+            *_, recorded = await self._runtime.session.record(*titled, *news, event)
             start.end(recorded.seq)
             if any(attachment.version for attachment in message.attachments):
                 await self._file_changes.record()  # they may have changed since they were attached
@@ -171,7 +175,9 @@ class TurnEngine:
     async def _run_steps(self) -> None:
         while True:
             answer = await self._run_step()
+            answered_seq = self._runtime.transcript.last_seq
             await self._tools.answer(answer.calls)
+            await self._instructions.record_nested(answered_seq)
             if not await self._apply_steering() and not answer.calls:
                 return
 

@@ -10,6 +10,7 @@ from helix_desktop.agent.ports import (
     Clock,
     FileChecker,
     FileReader,
+    InstructionSource,
     Store,
     TokenCounter,
     Tools,
@@ -30,7 +31,8 @@ class SessionServices:
     `prompts` holds the prompts by name, without their version lines; `versions` holds the version that events
     record for each. `is_trusted` returns True if the user trusts the workspace's folder. `delegate_spec` is
     the spec of the tool that starts subagents; without it there are none. Without a `file_checker` only what
-    the agent's own calls change is known, without a `file_reader` no file can be attached by its path.
+    the agent's own calls change is known, without a `file_reader` no file can be attached by its path,
+    without `instructions` no session is told of its workspace.
     `create_session_tools` returns the tools that know the session that
     calls them.
     """
@@ -49,11 +51,13 @@ class SessionServices:
         file_checker: FileChecker | None = None,
         create_session_tools: Callable[[Session], Tools] | None = None,
         file_reader: FileReader | None = None,
+        instructions: InstructionSource | None = None,
     ) -> None:
         self.store, self.counter, self.clock = store, counter, clock
         self.tools: Tools = TrustGatedTools(tools, is_trusted)
         self.is_trusted = is_trusted
         self.delegate_spec, self.file_checker, self.file_reader = delegate_spec, file_checker, file_reader
+        self.instructions = instructions
         self._create_session_tools = create_session_tools
         self.permissions = permissions
         self.prompts, self.versions = split_versions(prompts)

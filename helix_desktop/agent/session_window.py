@@ -36,7 +36,7 @@ class SessionWindow:
     def message_limit(self) -> int:
         """The tokens of the largest message that can ever be sent, by our count."""
         _, gauge = self.measure()
-        fixed = sum(row.tokens for row in self.rows() if row.kind in ("system", "tools", "mcp"))
+        fixed = self._runtime.frame.fixed_tokens + self._runtime.transcript.opening_tokens
         return int((gauge.handover_threshold - gauge.reserve) / gauge.ratio) - fixed
 
     async def undo(self, seq: int) -> None:

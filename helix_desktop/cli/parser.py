@@ -119,6 +119,18 @@ def _add_run_limits(run: argparse.ArgumentParser) -> None:
         default="",
         help=tr("permission mode (default: the session's)"),
     )
+    instructions = run.add_mutually_exclusive_group()
+    instructions.add_argument(
+        "--instructions",
+        type=argument_types.path,
+        metavar="FILE",
+        help=tr("also tell the agent the instructions in FILE"),
+    )
+    instructions.add_argument(
+        "--no-instructions",
+        action="store_true",
+        help=tr("read no instructions: neither yours nor AGENTS.md and CLAUDE.md"),
+    )
     run.add_argument("--trust", action="store_true", help=tr("trust the folder from now on"))
     run.add_argument("--yes", action="store_true", help=tr("approve all requests"))
 

@@ -19,10 +19,11 @@ from helix_desktop.app.exit_codes import TERMINATED
 from helix_desktop.cli.cache_repair import report_repairs
 from helix_desktop.cli.output import ProgressPrinter, print_notice
 from helix_desktop.config.paths import DataDir
-from helix_desktop.domain.errors import WorkspaceMissing, WorkspaceUntrusted
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.errors import InvalidInput, WorkspaceMissing, WorkspaceUntrusted
+from helix_desktop.domain.user_text import TextContext, system_reason
 from helix_desktop.providers.retry import PATIENCE_S
 from helix_desktop.services.app_services import AppServices
+from helix_desktop.services.instructions import RunInstructions
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.translation import Translator
 from helix_desktop.workspaces.record import WorkspaceRecord
@@ -86,6 +87,7 @@ async def _open_services(args: argparse.Namespace) -> AsyncIterator[AppServices]
             demo_pause_s=0.0,
             use_existing_owner=True,
             response_timeout_s=patience_s,
+            run_instructions=_run_instructions(args),
         )
         try:
             yield services
@@ -93,6 +95,21 @@ async def _open_services(args: argparse.Namespace) -> AsyncIterator[AppServices]
             await services.close()
     finally:
         close_log(handler)
+
+
+def _run_instructions(args: argparse.Namespace) -> RunInstructions:
+    """Return what the command line says of instructions. Raises InvalidInput if the file can't be read."""
+    file: Path | None = getattr(args, "instructions", None)
+    if file is not None:
+        try:
+            file.open("rb").close()
+        except OSError as error:
+            raise InvalidInput(
+                text("{file} can't be read.", file=file),
+                system_reason(error),
+                text("{option} needs a text file.", option="--instructions"),
+            ) from error
+    return RunInstructions(file, enabled=not getattr(args, "no_instructions", False))
 
 
 def resolve_workspace(services: AppServices, args: argparse.Namespace) -> WorkspaceRecord:

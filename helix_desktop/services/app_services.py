@@ -31,6 +31,12 @@ from helix_desktop.providers.tiktoken_counter import TiktokenCounter
 from helix_desktop.services.backup import BackupService
 from helix_desktop.services.build_info import BuildInfoService
 from helix_desktop.services.cache_server.http_endpoints import CacheEndpoints
+from helix_desktop.services.instructions import (
+    ALL_INSTRUCTIONS,
+    INSTRUCTIONS_FILE,
+    RunInstructions,
+    WorkspaceInstructions,
+)
 from helix_desktop.services.key_status import KeyStatus
 from helix_desktop.services.mcp.servers import McpServerService
 from helix_desktop.services.models import DEMO_PAUSE_S, ModelService, WorkspaceModels
@@ -66,6 +72,7 @@ class AppServices:
         demo_pause_s: float = DEMO_PAUSE_S,
         use_existing_owner: bool = False,
         response_timeout_s: float = PATIENCE_S,
+        run_instructions: RunInstructions = ALL_INSTRUCTIONS,
     ) -> None:
         """`use_existing_owner`: a workspace that another process has open is used through that process.
 
@@ -89,7 +96,7 @@ class AppServices:
         self.cache_endpoints = CacheEndpoints(
             data.root, self.registry, self.secrets, self.borrow_store, self.counter.count
         )
-        self._approver = approver
+        self._approver, self._run_instructions = approver, run_instructions
         self._workspaces: dict[str, OpenWorkspace] = {}
         self._stores: dict[str, SharedStore | RemoteStore] = {}
         self._locks: dict[str, asyncio.Lock] = {}
@@ -155,6 +162,7 @@ class AppServices:
             delegate_spec=_delegate_tool() if root else None,
             file_checker=self.tools.create_file_checker(root) if root else None,
             file_reader=self.tools.create_file_reader(root) if root else None,
+            instructions=self._instructions(workspace_id, root) if root else None,
             create_session_tools=(
                 (lambda session: self.tools.create_session_tools(store, session)) if root else None
             ),
@@ -172,6 +180,19 @@ class AppServices:
             )
             store.on_external_change(workspace.publish_external_change)
         return workspace
+
+    def _instructions(self, workspace_id: str, root: Path) -> WorkspaceInstructions:
+        run = self._run_instructions
+        return WorkspaceInstructions(
+            self.tools.surroundings(workspace_id, root),
+            {
+                "personal": self.data.root / INSTRUCTIONS_FILE,
+                "workspace": self.registry.data_folder(workspace_id) / INSTRUCTIONS_FILE,
+                **({"run": run.file} if run.file is not None else {}),
+            },
+            lambda: self.registry.get(workspace_id).trusted,
+            run.enabled,
+        )
 
     @asynccontextmanager
     async def borrow_store(self, workspace_id: str) -> AsyncIterator[SharedStore | RemoteStore]:

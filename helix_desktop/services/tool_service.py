@@ -27,6 +27,7 @@ from helix_desktop.tools.registry import ToolRegistry
 from helix_desktop.tools.shell.sandbox import SandboxKind, SandboxScope, confines, describe_sandbox
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider
 from helix_desktop.tools.shell.scratch import temporary_base
+from helix_desktop.tools.surroundings.environment import Surroundings
 from helix_desktop.tools.workspace_tools import (
     ToolSetup,
     create_session_tools,
@@ -88,6 +89,17 @@ class ToolService:
             ripgrep = Ripgrep(find_ripgrep(), clean_environment(os.environ))
             index = self._file_indexes[workspace_id] = FileIndex(open_jail(root, self._protected), ripgrep)
         return index
+
+    def surroundings(self, workspace_id: str, root: Path) -> Surroundings:
+        """Return what the environment of a workspace's commands is found with."""
+        environ = with_sample_python(os.environ) if self._registry.get(workspace_id).demo else os.environ
+        return Surroundings(
+            root.resolve(),
+            open_jail(root, self._protected),
+            clean_environment(environ),
+            self.sandboxes,
+            lambda: self.grants(workspace_id),
+        )
 
     def create_session_tools(self, contents: ContentReader, session: CallingSession | None) -> ToolRegistry:
         """Return the tools of a workspace that know the session whose agent calls them, if any."""

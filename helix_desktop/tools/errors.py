@@ -23,9 +23,13 @@ _WHY = {
 }
 
 
-def path_refused(path: str, why: str) -> ToolError:
+class PathRefused(ToolError):
+    """A path leads, or might lead, out of the workspace, or to what no tool may read."""
+
+
+def path_refused(path: str, why: str) -> PathRefused:
     """Return the error for a path that leads, or might lead, out of the workspace."""
-    return ToolError(
+    return PathRefused(
         f"{path!r} was refused: {why}",
         fix="Use a path inside the workspace, relative to its top folder, such as src/main.py.",
     )

@@ -3673,6 +3673,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/parser.py" />
+            <source>also tell the agent the instructions in FILE</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/argparse_texts.py" />
             <source>ambiguous option: {option} could match {matches}</source>
             <translation type="unfinished" />
@@ -4271,6 +4276,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/cli/parser.py" />
+            <source>read no instructions: neither yours nor AGENTS.md and CLAUDE.md</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/parser.py" />
             <source>reasoning effort of the session: {levels} (default: the session's)</source>
             <translation type="unfinished" />
         </message>
@@ -4552,6 +4562,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/workspace_command.py" />
+            <source>{file} can't be read.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/commands.py" />
             <source>{file} can't be used: {reason}</source>
             <translation type="unfinished" />
@@ -4597,6 +4612,11 @@
         <message>
             <location filename="../../helix_desktop/cli/backup.py" />
             <source>{name} must end in {suffix}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/workspace_command.py" />
+            <source>{option} needs a text file.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -6771,6 +6791,11 @@
             </translation>
         </message>
         <message>
+            <location filename="../../helix_desktop/context/window/window_breakdown.py" />
+            <source>A link leads out of the workspace, or the agent may not read it</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/inspector/from_window.py" />
             <source>Agent</source>
             <translation type="unfinished" />
@@ -6854,6 +6879,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/context/window/window_breakdown.py" />
+            <source>Changed on disk</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/context/window/window_breakdown.py" />
             <source>Chosen by the agent</source>
             <translation type="unfinished" />
         </message>
@@ -6893,8 +6923,19 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/inspector/rows.py" />
+            <source>Cut short</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/inspector/view.py" />
             <source>Entries</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/context/window/window_breakdown.py" />
+            <location filename="../../helix_desktop/ui/inspector/from_window.py" />
+            <source>Environment</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -6958,8 +6999,28 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/inspector/from_window.py" />
+            <source>Instructions</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/context/window/window_breakdown.py" />
+            <source>Instructions of this run</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/context/window/window_breakdown.py" />
+            <source>It can't be read</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
             <source>It comes sooner after a pause of {time}, when the provider's cache has expired.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/context/window/window_breakdown.py" />
+            <source>It isn't text</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -6988,9 +7049,19 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/context/window/window_breakdown.py" />
+            <source>New on disk</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/inspector/request_list.py" />
             <location filename="../../helix_desktop/ui/inspector/view.py" />
             <source>Next request</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/rows.py" />
+            <source>Not read</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -7195,6 +7266,21 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/context/window/window_breakdown.py" />
+            <source>The agent works in {folder}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/context/window/window_breakdown.py" />
+            <source>The file was deleted</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/context/window/window_breakdown.py" />
+            <source>The instructions before it take all the room there is for them</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
             <source>The next change resends {resent} tokens once, and every later request has {saved} tokens less.</source>
             <translation type="unfinished" />
@@ -7207,6 +7293,11 @@
         <message>
             <location filename="../../helix_desktop/ui/inspector/charts.py" />
             <source>Tokens saved: {parts}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/context/window/window_breakdown.py" />
+            <source>Told once, with the first message</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -7256,6 +7347,16 @@
         </message>
         <message>
             <location filename="../../helix_desktop/context/window/window_breakdown.py" />
+            <source>Your instructions for all workspaces</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/context/window/window_breakdown.py" />
+            <source>Your instructions for this workspace</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/context/window/window_breakdown.py" />
             <source>Your message</source>
             <translation type="unfinished" />
         </message>
@@ -7282,6 +7383,11 @@
         <message>
             <location filename="../../helix_desktop/context/window/window_breakdown.py" />
             <source>{reason} · full output in the cache</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/context/window/window_breakdown.py" />
+            <source>{reason} · the file has {size}</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -10,6 +10,7 @@ import msgspec
 from hypothesis import strategies as st
 
 from helix_desktop.context.policy import PROFILES, ContextPolicy
+from helix_desktop.domain.events.instructions import InstructionsAdded, OpeningGiven, StandingText
 from helix_desktop.domain.events.rewrite import Form
 from helix_desktop.domain.events.session import SessionRenamed
 from helix_desktop.domain.events.summary import HandoverFailed
@@ -216,6 +217,18 @@ def _output_number(simulator: SessionSimulator, dice: Dice) -> int:
     return dice.number(max(0, len(session_rewrites.cached_outputs(simulator)) - 1))
 
 
+def _standing_text(dice: Dice) -> StandingText:
+    text = f"[Project instructions]\n{dice.user_text()}"
+    return StandingText("project", text, count_tokens(text), dice.pick(("AGENTS.md", "src/AGENTS.md")))
+
+
+def _add_instructions(simulator: SessionSimulator, dice: Dice) -> None:
+    """Instructions join, or change on disk: after the answers of a step, or before a message."""
+    simulator.answer_all_calls("rest")
+    text = _standing_text(dice)
+    simulator.record(InstructionsAdded(text, text.key in simulator.transcript.standing_texts))
+
+
 def _random_trouble(simulator: SessionSimulator, dice: Dice) -> None:
     """Cause an occasional disturbance."""
     _ACTIONS[dice.pick(_TROUBLES)](simulator, dice)
@@ -249,6 +262,7 @@ _ACTIONS: dict[str, Callable[[SessionSimulator, Dice], object]] = {
     "turn": _turn,
     "write": _write,
     "recall": _recall,
+    "instructions": _add_instructions,
     "pause": _pause,
     "trouble": _random_trouble,
     "crash": _crash,
@@ -276,7 +290,7 @@ _ACTIONS: dict[str, Callable[[SessionSimulator, Dice], object]] = {
     "undo": lambda simulator, dice: simulator.undo(dice.number(len(simulator.transcript.rewrites.by_seq))),
     "redo": lambda simulator, dice: simulator.redo(dice.number(len(simulator.transcript.rewrites.undone))),
 }
-CONVERSATION_ACTIONS = ("user", "step", "answer", "work", "turn", "write", "recall")
+CONVERSATION_ACTIONS = ("user", "step", "answer", "work", "turn", "write", "recall", "instructions")
 SESSION_ACTIONS = (*CONVERSATION_ACTIONS, "stop", "fail", "crash", "retry", "rename", "pause")
 REWRITE_ACTIONS = (
     "sweep",
@@ -359,6 +373,8 @@ def histories(
     """A history of any of these actions, in any order that is legal, by the simulator that made it."""
     dice = Dice(draw)
     simulator = SessionSimulator(_policy(dice) if policy is None else draw(policy))
+    if dice.number(1):
+        simulator.record(OpeningGiven((_standing_text(dice),)))
     simulator.send_message("Begin.")
     for _ in range(10 + dice.number(10)):
         apply_action(simulator, dice.pick(actions), dice)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from helix_desktop.agent.session_runtime import SessionRuntime
-from helix_desktop.context.log.window_layout import LogItem, PinnedCopy
+from helix_desktop.context.log.window_layout import AddedInstructions, LogItem, PinnedCopy
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites import fold, fold_note, planner, sweep, truncation
 from helix_desktop.context.rewrites.anchors import (
@@ -204,7 +204,8 @@ class WindowRewriter:
         others = (
             entry
             for entry in transcript.window_entries()
-            if isinstance(entry, PinnedCopy) or not fold_plan.after < entry.upto <= fold_plan.upto
+            if isinstance(entry, PinnedCopy | AddedInstructions)
+            or not fold_plan.after < entry.upto <= fold_plan.upto
         )
         visible = self._names.visible_in(others, transcript.masked) | set(self._names.of_text(note))
         share = 1.0 if fold_plan.how == "condense" else FOLD_SHARE

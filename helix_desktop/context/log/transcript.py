@@ -16,6 +16,7 @@ from helix_desktop.context.log.mode_notes import UNKNOWN_MODE
 from helix_desktop.context.log.rewrite_state import RewriteEvent, RewriteState
 from helix_desktop.context.log.staleness import Staleness
 from helix_desktop.context.log.window_layout import (
+    AddedInstructions,
     Cover,
     LogItem,
     PinnedCopy,
@@ -29,6 +30,7 @@ from helix_desktop.context.policy import ContextPolicy, policy_from_event
 from helix_desktop.domain.cost import Budget, Spending, spending_of
 from helix_desktop.domain.effort import Effort, SentEffort
 from helix_desktop.domain.events.files import FilesChanged
+from helix_desktop.domain.events.instructions import InstructionsAdded, OpeningGiven, StandingText
 from helix_desktop.domain.events.rewrite import (
     FoldMade,
     FormChosen,
@@ -86,6 +88,8 @@ class Transcript(MessageLog):
         self.branched_at = 0  # the event `branch`; 0: it is no branch
         self.ancestors: dict[str, int] = {}  # the sessions whose logs it begins with, each up to which event
         self.inherited_spending = Spending()  # what the sessions spent whose log it begins with
+        self.opening: tuple[StandingText, ...] | None = None  # told at the first message; None: not yet
+        self.added_instructions: list[AddedInstructions] = []  # those that came later, in order
         self.mode: PermissionMode = "ask"
         self.announced_mode: PermissionMode | str = "ask"
         self.model_role: ModelRole = "main"
@@ -140,6 +144,8 @@ class Transcript(MessageLog):
                 self._apply_rewrite(recorded, rewrite)
             case Pinned() | Unpinned() | Undone() | Redone() as rewrite:
                 self._apply_rewrite(recorded, rewrite)
+            case OpeningGiven() | InstructionsAdded() as event:
+                self._apply_standing_texts(recorded.seq, event)
             case FilesChanged() as changed:
                 self.staleness.apply(recorded.seq, changed)
             case _:
@@ -191,6 +197,17 @@ class Transcript(MessageLog):
         self.queued_messages = {}
         if self.turn_open:
             self.turn_open, self.unfinished_end_seq = False, recorded.seq
+
+    def _apply_standing_texts(self, seq: int, event: OpeningGiven | InstructionsAdded) -> None:
+        if isinstance(event, OpeningGiven):
+            self.opening = event.texts
+            return
+        added = AddedInstructions(seq, event)
+        self.added_instructions.append(added)
+        self._window_entries.append(added)
+        if self._window_tokens is not None:
+            entries, images = self._window_tokens
+            self._window_tokens = entries + self.entry_tokens(added), images
 
     def _apply_queue_event(self, seq: int, event: MessageQueued | QueueChanged) -> None:
         if isinstance(event, MessageQueued):
@@ -307,7 +324,9 @@ class Transcript(MessageLog):
     def _arrange(self) -> None:
         pinned = [item for seq in sorted(self.rewrites.pinned) if (item := self.item(seq)) is not None]
         self._window_tokens = self._maskable_items = None
-        self._window_entries = arrange_entries(self.items, self.position, self._covers, pinned)
+        self._window_entries = arrange_entries(
+            self.items, self.position, self._covers, pinned, self.added_instructions
+        )
 
     def retry_event(self) -> TurnRetried | None:
         """Return the event that repeats the last step of the newest turn; None if that turn is done or runs.
@@ -395,11 +414,24 @@ class Transcript(MessageLog):
             return self._item_tokens(entry)
         if isinstance(entry, PinnedCopy):
             return self._item_tokens(entry.item) + PINNED_LABEL_TOKENS
+        if isinstance(entry, AddedInstructions):
+            return entry.event.text.tokens + FRAMING_TOKENS
         tokens = sum(cover.event.tokens for cover in entry.covers) + FRAMING_TOKENS
         if isinstance(entry.event, ObservationsMade):
             generations = [cover.event for cover in entry.covers if isinstance(cover.event, ObservationsMade)]
             tokens += OBSERVATIONS_LABEL_TOKENS - ended_tokens(generations)
         return tokens
+
+    @property
+    def opening_tokens(self) -> int:
+        """Return the tokens of what was told at the session's start: they stand in every request."""
+        return sum(text.tokens for text in self.opening or ())
+
+    @property
+    def standing_texts(self) -> Mapping[tuple[str, str], StandingText]:
+        """Return the environment and the instructions in force, by what they are about."""
+        added = (entry.event.text for entry in self.added_instructions)
+        return {text.key: text for text in (*(self.opening or ()), *added)}
 
     @property
     def window_tokens(self) -> tuple[int, int]:

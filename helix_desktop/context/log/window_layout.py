@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
+from helix_desktop.domain.events.instructions import InstructionsAdded
 from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
@@ -86,7 +87,24 @@ class PinnedCopy(msgspec.Struct, frozen=True):
     item: LogItem
 
 
-WindowEntry = LogItem | SummaryBlock | PinnedCopy
+class AddedInstructions(msgspec.Struct, frozen=True):
+    """Instructions that came after the session's start: they stay in the window, behind what covers them."""
+
+    seq: int
+    event: InstructionsAdded
+
+    @property
+    def after(self) -> int:
+        """Return the event before it."""
+        return self.seq - 1
+
+    @property
+    def upto(self) -> int:
+        """Return its own event."""
+        return self.seq
+
+
+WindowEntry = LogItem | SummaryBlock | PinnedCopy | AddedInstructions
 
 
 def active_covers(covers: Iterable[Cover]) -> list[Cover]:
@@ -135,27 +153,54 @@ def arrange_entries(
     position: Callable[[int], int],
     covers: Sequence[Cover],
     pinned: Sequence[LogItem],
+    instructions: Sequence[AddedInstructions] = (),
 ) -> list[WindowEntry]:
-    """Return the window's entries in order: blocks, pinned outputs inside them, messages between and after.
+    """Return the window's entries in order: blocks, what stays of their ranges, messages between and after.
 
-    `position` returns how many items lie at or before an event; `covers` are active and in log order. All
-    observations are placed together, where the first of them begins.
+    Of what a block covers stay pinned outputs, and instructions in force when it was made. `position` returns
+    how many items lie at or before an event; `covers` are active and in log order. All observations are
+    placed together, where the first of them begins.
     """
     observed = tuple(cover for cover in covers if isinstance(cover.event, ObservationsMade))
     entries: list[WindowEntry] = []
-    done = 0
+    done = upto = 0
     for cover in covers:
-        entries += items[done : position(cover.after)]
+        entries += _in_log_order(items[done : position(cover.after)], instructions, upto, cover.after)
         if cover not in observed:
             entries.append(SummaryBlock((cover,)))
         elif cover is observed[0]:
             entries.append(SummaryBlock(observed))
-        done = position(cover.upto)
+        done, upto = position(cover.upto), cover.upto
         entries += [PinnedCopy(item) for item in pinned if cover.after < item.seq <= cover.upto]
+        entries += [added for added in instructions if _outlasts(added, cover, instructions)]
         if isinstance(cover.event, HandoverMade) and cover.event.kept:
             entries.append(items[position(cover.event.kept) - 1])
-    entries += items[done:]
+    entries += _in_log_order(items[done:], instructions, upto)
     return entries
+
+
+def _in_log_order(
+    items: Sequence[LogItem], instructions: Sequence[AddedInstructions], after: int, upto: int = 1 << 62
+) -> list[LogItem | AddedInstructions]:
+    """Return messages with the instructions after event `after`, up to and including `upto`, among them."""
+    between = [added for added in instructions if after < added.seq <= upto]
+    return sorted([*items, *between], key=lambda entry: entry.seq) if between else [*items]
+
+
+def newest_instructions(instructions: Iterable[AddedInstructions]) -> set[int]:
+    """Return the events of the instructions whose place no newer ones took."""
+    return set({added.event.text.key: added.seq for added in instructions}.values())
+
+
+def _outlasts(added: AddedInstructions, cover: Cover, instructions: Sequence[AddedInstructions]) -> bool:
+    """Return True if these instructions lie in a cover, and nothing had taken their place when it was made.
+
+    What takes their place later must not change what is sent before it: they go with the next cover.
+    """
+    return cover.after < added.seq <= cover.upto and not any(
+        added.seq < newer.seq < cover.seq and newer.event.text.key == added.event.text.key
+        for newer in instructions
+    )
 
 
 def build_covers(

@@ -11,7 +11,13 @@ from itertools import islice
 from typing import NamedTuple
 
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.log.window_layout import LogItem, PinnedCopy, SummaryBlock, WindowEntry
+from helix_desktop.context.log.window_layout import (
+    AddedInstructions,
+    LogItem,
+    PinnedCopy,
+    SummaryBlock,
+    WindowEntry,
+)
 from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.identifiers import identifiers_in
@@ -90,6 +96,8 @@ class IdentifierIndex:
             match entry:
                 case PinnedCopy(item=item):
                     visible.update(self.of_item(item))
+                case AddedInstructions(event=added):
+                    visible.update(self.of_text(added.text.text))
                 case SummaryBlock(event=FoldMade(text=text)):
                     visible.update(self.of_text(text))
                 case SummaryBlock():

@@ -9,12 +9,14 @@ import msgspec
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import PINNED_LABEL_TOKENS, Transcript
 from helix_desktop.context.log.window_layout import (
+    AddedInstructions,
     LogItem,
     PinnedCopy,
     SummaryBlock,
     WindowEntry,
     crosses_edge,
     edges_of,
+    newest_instructions,
 )
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites.sweep import CACHED_PRICE, REWRITE_PRICE, SweepPlan, tokens_resent
@@ -91,6 +93,8 @@ def _foldable_runs(transcript: Transcript, policy: ContextPolicy, edges: Sequenc
     edges = (*edges, *edges_of(transcript.covers))
     runs: list[_Run] = [[]]
     for entry in _old_entries(transcript, policy):
+        if isinstance(entry, AddedInstructions):
+            continue  # they outlast the note around them
         if not isinstance(entry, LogItem) or entry.seq == newest or _is_inside(entry.seq, stay):
             runs.append([])
         else:
@@ -150,9 +154,12 @@ def _item_gain(transcript: Transcript, item: LogItem) -> int:
 
 def tokens_freed(transcript: Transcript, plan: FoldPlan, tokens: int) -> int:
     """Return the tokens freed by replacing a range with a note of `tokens` tokens; pinned outputs stay."""
-    stood = 0
+    stood, newest = 0, newest_instructions(transcript.added_instructions)
     for entry in transcript.window_entries():
-        if isinstance(entry, LogItem) and plan.after < entry.seq <= plan.upto:
+        if isinstance(entry, AddedInstructions):
+            leaves = plan.after < entry.seq <= plan.upto and entry.seq not in newest
+            stood += transcript.entry_tokens(entry) if leaves else 0
+        elif isinstance(entry, LogItem) and plan.after < entry.seq <= plan.upto:
             pinned = entry.seq in transcript.rewrites.pinned
             stood += -PINNED_LABEL_TOKENS if pinned else transcript.entry_tokens(entry)
         elif isinstance(entry, SummaryBlock) and plan.after < entry.upto <= plan.upto:
@@ -211,7 +218,7 @@ def _segments(
     edges = (*edges, *edges_of(transcript.covers))
     segments: list[list[LogItem | SummaryBlock]] = [[]]
     for entry in transcript.window_entries():
-        if isinstance(entry, PinnedCopy):
+        if isinstance(entry, PinnedCopy | AddedInstructions):
             continue
         is_old = isinstance(entry, SummaryBlock) and entry.seq in old
         if not is_old and (

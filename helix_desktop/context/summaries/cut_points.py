@@ -8,7 +8,7 @@ from itertools import accumulate
 import msgspec
 
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.log.window_layout import LogItem, PinnedCopy, SummaryBlock, WindowEntry
+from helix_desktop.context.log.window_layout import LogItem, SummaryBlock, WindowEntry
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade
 
@@ -57,7 +57,7 @@ def available_cuts(transcript: Transcript, keep_tokens: int) -> list[CutPoint]:
 
 
 def _cuts(transcript: Transcript, keep_tokens: int) -> Iterator[CutPoint]:
-    live = [entry for entry in transcript.window_entries() if not isinstance(entry, PinnedCopy)]
+    live = [entry for entry in transcript.window_entries() if isinstance(entry, LogItem | SummaryBlock)]
     live = [entry for entry in live if not isinstance(entry.event, HandoverMade)]
     newest = _newest_user_position(live, include_steered=transcript.turn_open)
     if newest is None:

@@ -8,7 +8,7 @@ import msgspec
 
 from helix_desktop.context.log.ended_observations import ended_observations
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.log.window_layout import Cover, LogItem, PinnedCopy, SummaryBlock
+from helix_desktop.context.log.window_layout import Cover, LogItem, SummaryBlock
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.summaries import cut_points as cuts
 from helix_desktop.context.summaries.artifact_ledger import LEGEND
@@ -153,7 +153,7 @@ def _unobserved(transcript: Transcript, floor: int) -> list[LogItem | SummaryBlo
     """Return the messages and notes after `floor` and after everything a handover or observations cover."""
     covers = (cover.upto for cover in transcript.covers if not isinstance(cover.event, FoldMade))
     floor = max(floor, *covers, 0)
-    entries = (entry for entry in transcript.window_entries() if not isinstance(entry, PinnedCopy))
+    entries = (entry for entry in transcript.window_entries() if isinstance(entry, LogItem | SummaryBlock))
     return [entry for entry in entries if entry.after >= floor]
 
 

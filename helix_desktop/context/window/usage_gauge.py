@@ -69,7 +69,7 @@ def measure_usage(
 
 def usage_from_count(count: WindowCount, policy: ContextPolicy, frame: PromptFrame) -> UsageGauge:
     """Return the same from a session's stored count, without its log; exact unless `is_outdated`."""
-    estimate = frame.fixed_tokens + count.entries - (0 if frame.info.images else count.images)
+    estimate = frame.fixed_tokens + count.opening + count.entries - (0 if frame.info.images else count.images)
     return _build_gauge(estimate, count.reported.get(frame.info.label), policy, frame)
 
 
@@ -83,6 +83,7 @@ def count_window(transcript: Transcript, policy: ContextPolicy, window: int) -> 
         quoted=user_text_budget(policy.user_text_tokens, window) if handed_over else None,
         reported=model_reports(transcript),
         chosen=transcript.chosen_model,
+        opening=transcript.opening_tokens,
     )
 
 

@@ -8,12 +8,19 @@ import msgspec
 
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.log.window_layout import LogItem, PinnedCopy, SummaryBlock, WindowEntry
+from helix_desktop.context.log.window_layout import (
+    AddedInstructions,
+    LogItem,
+    PinnedCopy,
+    SummaryBlock,
+    WindowEntry,
+)
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.summaries import handover as handovers
 from helix_desktop.context.summaries import observation
 from helix_desktop.context.window.attachment_text import attachment_text
 from helix_desktop.domain.digest import marker
+from helix_desktop.domain.events.instructions import InstructionsAdded, StandingText, join_texts
 from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade, Quote
@@ -43,7 +50,7 @@ class PromptFrame(msgspec.Struct, frozen=True):
 
     @property
     def fixed_tokens(self) -> int:
-        """Return the tokens of the fixed start of every request: the system prompt and the tools."""
+        """Return the tokens of what every session sends with every request: system prompt and tools."""
         return self.system_tokens + (FRAMING_TOKENS if self.system else 0) + self.tools_tokens
 
 
@@ -70,14 +77,16 @@ class Projector:
         self._messages: list[Message] = []
         self._entry_tokens: list[int] = []
         self._tokens = 0
+        self._texts: tuple[StandingText, ...] | None = None
         self._opening: tuple[Message, ...] = ()
         self._rendered: dict[int, tuple[_State, Message, int]] = {}
 
     def project(self, transcript: Transcript, policy: ContextPolicy, frame: PromptFrame) -> Window:
         """Return what would be sent now. Same input, same bytes, whatever was projected before."""
         live = transcript.window_entries()
-        inputs = (self._last_rewrite_seq, self._policy, self._frame)
-        if inputs != (transcript.last_rewrite_seq, policy, frame) or len(self._entries) > len(live):
+        inputs = (self._last_rewrite_seq, self._policy, self._frame, self._texts)
+        now = (transcript.last_rewrite_seq, policy, frame, transcript.opening)
+        if inputs != now or len(self._entries) > len(live):
             self._reset(transcript, policy, frame)
         self._drop_from(_settled_count(self._entries))
         for entry in in_call_order(live[len(self._entries) :]):
@@ -87,22 +96,24 @@ class Projector:
             self._entry_tokens.append(tokens)
             self._tokens += tokens
         request = ModelRequest((*self._opening, *self._messages), frame.tools)
-        estimate = self._tokens + frame.fixed_tokens
+        estimate = self._tokens + frame.fixed_tokens + transcript.opening_tokens
         return Window(request, tuple(self._entries), tuple(self._entry_tokens), estimate)
 
     def _reset(self, transcript: Transcript, policy: ContextPolicy, frame: PromptFrame) -> None:
         """Start over, reusing rendered messages whose form has not changed."""
-        if frame != self._frame:
-            self._opening = (Message("system", frame.system),) if frame.system else ()
+        if (frame, transcript.opening) != (self._frame, self._texts):
+            system = join_texts(frame.system, transcript.opening or ())
+            self._opening = (Message("system", system),) if system else ()
         standing = {entry.seq for entry in self._entries if not isinstance(entry, PinnedCopy)}
         self._rendered = {seq: rendered for seq, rendered in self._rendered.items() if seq in standing}
         self._last_rewrite_seq, self._policy, self._frame = transcript.last_rewrite_seq, policy, frame
+        self._texts = transcript.opening
         self._drop_from(0)
 
     def _render(
         self, entry: WindowEntry, transcript: Transcript, policy: ContextPolicy, frame: PromptFrame
     ) -> tuple[Message, int]:
-        if isinstance(entry, PinnedCopy):
+        if isinstance(entry, PinnedCopy | AddedInstructions):
             return render_entry(entry, transcript, policy, frame)
         state = _state_of(entry, transcript, policy, frame)
         rendered = self._rendered.get(entry.seq)
@@ -222,7 +233,10 @@ def render_message(entry: WindowEntry, transcript: Transcript) -> Message:
     match entry:
         case PinnedCopy(item=item):
             return Message("user", _pinned_text(item, transcript), images=transcript.images_of(item))
-        case SummaryBlock(event=FoldMade(text=text)):
+        case (
+            SummaryBlock(event=FoldMade(text=text))
+            | AddedInstructions(event=InstructionsAdded(text=StandingText(text=text)))
+        ):
             return Message("user", text)
         case SummaryBlock(covers=covers):
             observations = [cover.event for cover in covers if isinstance(cover.event, ObservationsMade)]

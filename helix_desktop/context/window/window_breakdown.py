@@ -8,8 +8,20 @@ import msgspec
 
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.log.window_layout import LogItem, PinnedCopy, SummaryBlock, WindowEntry
+from helix_desktop.context.log.window_layout import (
+    AddedInstructions,
+    LogItem,
+    PinnedCopy,
+    SummaryBlock,
+    WindowEntry,
+)
 from helix_desktop.context.window.window import PromptFrame, Window
+from helix_desktop.domain.events.instructions import (
+    InstructionsAdded,
+    StandingKind,
+    StandingProblem,
+    StandingText,
+)
 from helix_desktop.domain.events.rewrite import FoldKind, FoldMade, FormChosen
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade
@@ -21,6 +33,8 @@ WindowItemKind = Literal[
     "system",
     "tools",
     "mcp",
+    "environment",
+    "instructions",
     "handover",
     "observations",
     "fold",
@@ -32,6 +46,8 @@ WindowItemKind = Literal[
 ]
 WindowItemState = Literal[
     "fixed",
+    "cut",
+    "not_read",
     "full",
     "preview",
     "extract",
@@ -56,7 +72,8 @@ _FOLD_NAMES: dict[FoldKind, UserText] = {
 class WindowItem(msgspec.Struct, frozen=True):
     """A row of the inspector: a part of the request, its event (0: none), its tokens, and why it is there.
 
-    `changed_since` is the event that changed the file which an output shows (0: none).
+    `changed_since` is the event that changed the file which an output shows (0: none). `text` is what it says
+    where it is only a part of a message.
     """
 
     seq: int
@@ -66,6 +83,7 @@ class WindowItem(msgspec.Struct, frozen=True):
     state: WindowItemState
     why: UserText
     changed_since: int = 0
+    text: str = ""
 
 
 def break_down_window(window: Window, transcript: Transcript, frame: PromptFrame) -> tuple[WindowItem, ...]:
@@ -74,8 +92,9 @@ def break_down_window(window: Window, transcript: Transcript, frame: PromptFrame
     if frame.system:
         tokens = frame.system_tokens + FRAMING_TOKENS
         why = text("First in every request")
-        rows.append(WindowItem(0, "system", text("System prompt"), tokens, "fixed", why))
+        rows.append(WindowItem(0, "system", text("System prompt"), tokens, "fixed", why, text=frame.system))
     rows += _tool_items(frame)
+    rows += [_standing_item(standing) for standing in transcript.opening or ()]
     rows += [
         _entry_item(entry, tokens, transcript)
         for entry, tokens in zip(window.entries, window.entry_tokens, strict=True)
@@ -98,6 +117,45 @@ def _tool_items(frame: PromptFrame) -> list[WindowItem]:
         )
         rows.append(WindowItem(0, "mcp", name, frame.mcp_tokens, "fixed", why))
     return rows
+
+
+_STANDING_NAMES: dict[StandingKind, UserText] = {
+    "environment": text("Environment"),
+    "personal": text("Your instructions for all workspaces"),
+    "workspace": text("Your instructions for this workspace"),
+    "run": text("Instructions of this run"),
+}
+_STANDING_STATES: dict[StandingProblem, WindowItemState] = {"": "fixed", "cut": "cut", "gone": "fixed"}
+_PROBLEMS: dict[StandingProblem, UserText] = {
+    "gone": text("The file was deleted"),
+    "refused": text("A link leads out of the workspace, or the agent may not read it"),
+    "no_room": text("The instructions before it take all the room there is for them"),
+    "binary": text("It isn't text"),
+    "unreadable": text("It can't be read"),
+}
+
+
+def _standing_item(
+    standing: StandingText, seq: int = 0, event: InstructionsAdded | None = None
+) -> WindowItem:
+    """Return the row of a text told at the session's start, or by a later `event`."""
+    kind: WindowItemKind = "environment" if standing.kind == "environment" else "instructions"
+    state = _STANDING_STATES.get(standing.problem, "not_read")
+    if standing.problem in _PROBLEMS:
+        why = _PROBLEMS[standing.problem]
+    elif event is None:
+        why = text("Told once, with the first message")
+    elif event.changed:
+        why = text("Changed on disk")
+    elif folder := standing.path.rpartition("/")[0]:
+        why = text("The agent works in {folder}", folder=folder)
+    else:
+        why = text("New on disk")
+    if standing.problem == "cut":
+        why = text("{reason} · the file has {size}", reason=why, size=ByteSize(standing.size))
+    tokens = standing.tokens + (FRAMING_TOKENS if event is not None else 0)
+    name = _STANDING_NAMES.get(standing.kind, standing.path)
+    return WindowItem(seq, kind, name, tokens, state, why, text=standing.text)
 
 
 def _entry_item(entry: WindowEntry, tokens: int, transcript: Transcript) -> WindowItem:
@@ -134,6 +192,8 @@ def _entry_item(entry: WindowEntry, tokens: int, transcript: Transcript) -> Wind
             return WindowItem(entry.seq, "observations", text("Observations"), tokens, "noted", why)
         case PinnedCopy(item=item):
             return WindowItem(item.seq, "pinned", _call_text(item), tokens, "pinned", text("Pinned by you"))
+        case AddedInstructions(seq=seq, event=event):
+            return _standing_item(event.text, seq, event)
         case LogItem():
             return _message_item(entry, tokens, transcript)
 

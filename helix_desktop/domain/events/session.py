@@ -9,6 +9,7 @@ import msgspec
 from helix_desktop.domain.effort import Effort, SentEffort
 from helix_desktop.domain.events.base import EventBase
 from helix_desktop.domain.events.files import FilesChanged
+from helix_desktop.domain.events.instructions import InstructionsAdded, OpeningGiven
 from helix_desktop.domain.events.rewrite import (
     FoldMade,
     Form,
@@ -358,6 +359,8 @@ Event = (
     SessionStarted
     | SessionBranched
     | SessionRenamed
+    | OpeningGiven
+    | InstructionsAdded
     | MessageQueued
     | QueueChanged
     | UserSpoke

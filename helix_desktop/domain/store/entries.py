@@ -158,7 +158,7 @@ class WindowCount(msgspec.Struct, frozen=True):
     `entries` are the tokens of all entries, `images` the part of them that a model without eyes is not sent,
     `reported` what its models reported, by their labels. `quoted` is the room in tokens for the user's words
     that a handover in it was counted with; None: none is in it. `chosen` is the model of this session alone,
-    empty where the workspace's answers.
+    empty where the workspace's answers. `opening` are the tokens of what was told at its start.
     """
 
     entries: int = 0
@@ -166,6 +166,7 @@ class WindowCount(msgspec.Struct, frozen=True):
     quoted: int | None = None
     reported: dict[str, ReportedUsage] = msgspec.field(default_factory=dict)
     chosen: str = ""
+    opening: int = 0
 
 
 class SessionSummary(msgspec.Struct, frozen=True):

@@ -139,7 +139,7 @@ class RunCommand(Tool[RunCommandArguments]):
         with context.jail.hold_folder(args.folder or ".") as folder:
             if folder.file_name:
                 raise ToolError(f"{args.folder} is a file.", fix="folder names a folder to run in.")
-            command = args.command if os.name == "nt" else [_shell(), "-c", args.command]
+            command = args.command if os.name == "nt" else [shell_path(), "-c", args.command]
             spec = ProcessSpec(command, folder.cwd, context.environment, is_guarded=True)
             scope = context.sandbox_provider.scope_for(context.root, context.scratch.folder())
             with sandbox.wrap(spec, scope, network) as confined:
@@ -193,5 +193,8 @@ def cd_command(folder: str, windows: bool = os.name == "nt") -> str:
     return f'cd /d "{folder}"' if windows else f"cd {shlex.quote(folder)}"
 
 
-def _shell() -> str:
+def shell_path() -> str:
+    """Return the shell that runs commands."""
+    if os.name == "nt":
+        return "cmd.exe"
     return next((shell for shell in _SHELLS if Path(shell).exists()), "/bin/sh")

@@ -35,6 +35,8 @@ SEGMENT_COLORS: dict[SegmentKind, Callable[[Theme], str]] = {
     "system": lambda theme: theme.seg_system,
     "tools": lambda theme: theme.seg_tools,
     "mcp": lambda theme: theme.seg_mcp,
+    "environment": lambda theme: theme.seg_environment,
+    "instructions": lambda theme: theme.seg_instructions,
     "handover": lambda theme: theme.seg_handover,
     "user": lambda theme: theme.seg_user,
     "assistant": lambda theme: theme.seg_assistant,

@@ -42,6 +42,8 @@ _LABELS: dict[RowKind, UserText] = {
     "system": text("System prompt"),
     "tools": text("Tools"),
     "mcp": text("MCP tools"),
+    "environment": text("Environment"),
+    "instructions": text("Instructions"),
     "handover": text("Handover"),
     "observations": text("Observations"),
     "fold": text("Noted steps"),
@@ -53,7 +55,7 @@ _LABELS: dict[RowKind, UserText] = {
     "recalled": text("Recalled"),
     "difference": text("Provider's count differs"),
 }
-_FIXED: frozenset[RowKind] = frozenset({"system", "tools", "mcp"})
+_FIXED: frozenset[RowKind] = frozenset({"system", "tools", "mcp", "environment", "instructions"})
 
 
 def inspector_state(
@@ -211,8 +213,9 @@ def request_text(window: Window) -> str:
     return "\n\n".join([*parts, *(_message_text(message) for message in window.request.messages)])
 
 
-def row_text(window: Window, contents: tuple[WindowItem, ...], seq: int, kind: str) -> str:
+def row_text(window: Window, contents: tuple[WindowItem, ...], window_row: WindowRow) -> str:
     """Return the text of one row of the request, exactly as it is sent."""
+    seq, kind = window_row.seq, window_row.kind
     if kind == "difference":
         return tr(
             "The provider counts tokens differently. The total uses its count; each row uses Helix's own."
@@ -220,10 +223,17 @@ def row_text(window: Window, contents: tuple[WindowItem, ...], seq: int, kind: s
     if kind in ("tools", "mcp"):
         tools = [tool for tool in window.request.tools if tool.is_mcp == (kind == "mcp")]
         return "\n\n".join(f"{tool.name}\n{tool.description}" for tool in tools)
-    # The tools are not part of the messages, so the rows behind them are ahead of their messages.
-    rows = [row for row in contents if row.kind not in ("tools", "mcp")]
-    place = next((n for n, row in enumerate(rows) if row.seq == seq and _kind(row) == kind), -1)
-    return _message_text(window.request.messages[place]) if place >= 0 else ""
+    same = (
+        row for row in contents if (row.seq, _kind(row), translate(row.name)) == (seq, kind, window_row.name)
+    )
+    row = next(same, None)
+    if row is None:
+        return ""
+    if row.text:
+        return row.text
+    place = [row for row in contents if row.seq].index(row)
+    opening = len(window.request.messages) - len(window.entries)
+    return _message_text(window.request.messages[opening + place])
 
 
 def _message_text(message: Message) -> str:

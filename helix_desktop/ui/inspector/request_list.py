@@ -50,6 +50,8 @@ _GLYPHS: dict[RowKind, str] = {
     "system": "settings",
     "tools": "wrench",
     "mcp": "server",
+    "environment": "monitor",
+    "instructions": "book-open",
     "handover": "history",
     "user": "user",
     "assistant": "sparkles",
@@ -67,6 +69,8 @@ _TONES: dict[WindowItemState, Tone] = {
     "images_cached": "accent",
     "recalled": "accent",
     "pinned": "ok",
+    "cut": "warn",
+    "not_read": "warn",
 }
 PINNABLE: frozenset[RowKind] = frozenset({"output", "recalled", "pinned"})
 _PAD, _TEXT_X = 14, 40

@@ -22,6 +22,8 @@ RowKind: TypeAlias = Literal[
     "system",
     "tools",
     "mcp",
+    "environment",
+    "instructions",
     "handover",
     "observations",
     "fold",
@@ -96,6 +98,8 @@ class WindowRow:
 def _state_text(state: WindowItemState) -> str:
     texts: dict[WindowItemState, str] = {
         "fixed": tr("Always sent"),
+        "cut": tr("Cut short"),
+        "not_read": tr("Not read"),
         "full": tr("In full"),
         "preview": tr("Preview"),
         "extract": tr("Extract"),

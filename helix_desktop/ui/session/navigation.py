@@ -166,9 +166,7 @@ class SessionNavigation(QObject):
     def _show_row(self, row: WindowRow) -> None:
         def show(conversation: Conversation) -> None:
             window, _ = conversation.window.measure()
-            self._views.inspector.show_page(
-                row.name, row_text(window, conversation.window.rows(), row.seq, row.kind)
-            )
+            self._views.inspector.show_page(row.name, row_text(window, conversation.window.rows(), row))
 
         self._with_conversation(show)
 

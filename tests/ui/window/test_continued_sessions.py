@@ -16,7 +16,7 @@ from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
 
-SUMMARY = "\n".join(f"## {title}\n- The port is 8080, by the user's word. [e3]" for title in SECTIONS)
+SUMMARY = "\n".join(f"## {title}\n- The port is 8080, by the user's word. [e4]" for title in SECTIONS)
 
 
 def script(request: dict[str, Any]) -> Reply:

@@ -43,9 +43,9 @@ BY_HAND = {
 }  # fmt: skip
 READ = [f"{name} was read from the first line to the last; each line holds some words" for name in FILES]
 SUMMARY = "\n".join(
-    [*(f"## {title}\n- Words about it. [e3]" for title in SECTIONS), *(f"- {line}" for line in READ * 2)]
+    [*(f"## {title}\n- Words about it. [e4]" for title in SECTIONS), *(f"- {line}" for line in READ * 2)]
 )
-OBSERVED = f"- (1) The files have parts. [e3]\n- (3) {'; '.join(READ)}"
+OBSERVED = f"- (1) The files have parts. [e4]\n- (3) {'; '.join(READ)}"
 
 
 class Summariser:
@@ -194,7 +194,7 @@ async def test_without_a_model_the_draft_explains_itself(qapp: QApplication, tmp
 
 async def test_one_line_is_not_accepted_for_a_long_history(qapp: QApplication, tmp_path: Path) -> None:
     """The dialog displays the reason and the model's text, and offers a retry; nothing is applied."""
-    thin = "\n".join(f"## {title}\n- Done. [e3]" for title in SECTIONS)
+    thin = "\n".join(f"## {title}\n- Done. [e4]" for title in SECTIONS)
     model = Summariser(text_reply(thin))
     async with ChatServer(model) as server, open_window(qapp, tmp_path) as rig:
         dialog = await _work(rig, server)

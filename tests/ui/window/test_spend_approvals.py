@@ -18,7 +18,7 @@ from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
 
-SUMMARY = "\n".join(f"## {title}\n- Words about it. [e3]" for title in SECTIONS)
+SUMMARY = "\n".join(f"## {title}\n- Words about it. [e4]" for title in SECTIONS)
 ASKING = {
     "observe_at": 0.05, "observe_place_at": 0.9, "ask_above": 1_000, "handover_least_gain": 0.0,
     "handover_keep": 0.02,
@@ -29,7 +29,7 @@ def answers(request: dict[str, Any]) -> Reply:
     """Long answers, observations and handovers."""
     last = str(request["messages"][-1]["content"])
     if last.startswith("[Write observations]"):
-        return text_reply("- (1) It was talked about, at length and with many words. [e3]\n" * 30)
+        return text_reply("- (1) It was talked about, at length and with many words. [e4]\n" * 30)
     return text_reply(SUMMARY) if last.startswith("[Write a handover]") else text_reply("some words " * 700)
 
 

@@ -13,13 +13,14 @@ from hypothesis import given
 
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.log.window_layout import LogItem
+from helix_desktop.context.log.window_layout import AddedInstructions, LogItem
 from helix_desktop.context.rewrites import planner, sweep
 from helix_desktop.context.window.request_validation import problems, repair_request
 from helix_desktop.context.window.usage_gauge import measure_usage
 from helix_desktop.context.window.window import NO_OUTPUT, Projector, project
 from helix_desktop.context.window.window_breakdown import break_down_window
 from helix_desktop.domain.digest import bare_marker
+from helix_desktop.domain.events.instructions import OpeningGiven
 from helix_desktop.domain.events.rewrite import (
     FoldMade,
     FormChosen,
@@ -83,6 +84,22 @@ def test_1_an_index_lists_only_stored_contents(simulator: SessionSimulator) -> N
             if kind != "call":
                 assert isinstance(event, UserSpoke if kind == "user:" else AssistantSpoke)
                 assert text == [event.text]
+
+
+@given(histories())
+def test_1_every_instruction_in_force_is_in_the_window(simulator: SessionSimulator) -> None:
+    """Whatever covers the place where it came, after any rewrites and undos; each once."""
+    system, *messages = simulator.window().request.messages
+    for recorded in simulator.log:
+        if isinstance(recorded.event, OpeningGiven):
+            assert system.text.endswith(recorded.event.texts[-1].text)
+    standing = [
+        entry for entry in simulator.transcript.window_entries() if isinstance(entry, AddedInstructions)
+    ]
+    newest = {entry.event.text.key: entry for entry in simulator.transcript.added_instructions}
+    assert set(newest.values()) <= set(standing)
+    assert len({entry.seq for entry in standing}) == len(standing)
+    assert {entry.event.text.text for entry in newest.values()} <= {message.text for message in messages}
 
 
 @given(histories())
@@ -294,7 +311,8 @@ def test_9_gauge_rows_and_trigger_use_one_number(simulator: SessionSimulator) ->
     window = simulator.window()
     rows = break_down_window(window, simulator.transcript, simulator.frame)
     assert window.estimate == sum(row.tokens for row in rows)
-    assert len(rows) == len(window.request.messages) + 1  # the tools are not a message
+    opening_texts = len(simulator.transcript.opening or ())  # in the system prompt's message
+    assert len(rows) == len(window.request.messages) + opening_texts + 1  # the tools are not a message
     assert all(row.tokens >= 0 for row in rows)
     now = measure_usage(window, simulator.transcript, simulator.policy, simulator.frame)
     assert now.window == simulator.frame.info.window

@@ -54,6 +54,8 @@ class Theme:
     seg_system: str  # segments of the context bar
     seg_tools: str
     seg_mcp: str
+    seg_environment: str
+    seg_instructions: str
     seg_handover: str
     seg_user: str
     seg_assistant: str
@@ -100,6 +102,8 @@ LIGHT = Theme(
     seg_system="#5753d8",
     seg_tools="#8380e6",
     seg_mcp="#64748b",
+    seg_environment="#8b8a2c",
+    seg_instructions="#3657c8",
     seg_handover="#2f8fe0",
     seg_user="#d85f8a",
     seg_assistant="#129a84",
@@ -154,6 +158,8 @@ DARK = Theme(
     seg_system="#7f7cf5",
     seg_tools="#6562c2",
     seg_mcp="#8796ab",
+    seg_environment="#c3be5c",
+    seg_instructions="#7f9bff",
     seg_handover="#4aa8f0",
     seg_user="#ec7fa6",
     seg_assistant="#35c2a8",

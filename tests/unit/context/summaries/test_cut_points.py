@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.log.window_layout import LogItem, PinnedCopy, SummaryBlock, WindowEntry
+from helix_desktop.context.log.window_layout import LogItem, SummaryBlock, WindowEntry
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.summaries import cut_points as cuts
 from helix_desktop.domain.events.rewrite import Undone
@@ -43,7 +43,7 @@ def messages_in(entry: LogItem | SummaryBlock, transcript: Transcript) -> int:
 
 def coverable(transcript: Transcript) -> list[LogItem | SummaryBlock]:
     """Return the window without the handover and pinned copies, which no new handover covers."""
-    live = [entry for entry in transcript.window_entries() if not isinstance(entry, PinnedCopy)]
+    live = [entry for entry in transcript.window_entries() if isinstance(entry, LogItem | SummaryBlock)]
     return [entry for entry in live if not isinstance(entry.event, HandoverMade)]
 
 

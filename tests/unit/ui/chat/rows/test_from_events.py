@@ -11,7 +11,7 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem, PinnedCopy
 from helix_desktop.context.summaries import observation
 from helix_desktop.context.window.usage_gauge import measure_usage
-from helix_desktop.context.window.window import project, render_message
+from helix_desktop.context.window.window import PromptFrame, project, render_message
 from helix_desktop.context.window.window_breakdown import break_down_window
 from helix_desktop.domain.events.rewrite import (
     FoldMade,
@@ -366,7 +366,8 @@ def test_queued_messages_and_savings_match_the_log(simulator: SessionSimulator) 
         if hasattr(rewrite, "saved") or isinstance(rewrite, HandoverMade)
         if rewrite not in rides
     ]
-    entries = [row for row in state.rows if row.kind not in ("system", "tools", "mcp", "difference")]
+    fixed = ("system", "tools", "mcp", "environment", "instructions", "difference")
+    entries = [row for row in state.rows if row.kind not in fixed]
     shown_less = [
         max(0, item.event.full_tokens - item.event.tokens)
         for item in transcript.items
@@ -415,10 +416,11 @@ def test_fixed_parts_keep_their_count() -> None:
     assert min(differences) < 0 < max(differences)
 
 
-def _state(simulator: SessionSimulator) -> InspectorState:
-    window = project(simulator.transcript, simulator.policy, simulator.frame)
-    now = measure_usage(window, simulator.transcript, simulator.policy, simulator.frame)
-    rows = break_down_window(window, simulator.transcript, simulator.frame)
+def _state(simulator: SessionSimulator, frame: PromptFrame | None = None) -> InspectorState:
+    frame = frame or simulator.frame
+    window = project(simulator.transcript, simulator.policy, frame)
+    now = measure_usage(window, simulator.transcript, simulator.policy, frame)
+    rows = break_down_window(window, simulator.transcript, frame)
     return inspector_state(rows, now, simulator.transcript, simulator.policy, StoreTotals(0, 0, 0, 1))
 
 
@@ -440,7 +442,7 @@ def test_the_preview_is_the_request_message_by_message(simulator: SessionSimulat
         index = full_text.index(message.text, index) + len(message.text)
     rows = break_down_window(window, simulator.transcript, simulator.frame)
     for row in _state(simulator).rows:
-        text = row_text(window, rows, row.seq, row.kind)
+        text = row_text(window, rows, row)
         assert text
         assert text in full_text or row.kind in ("tools", "difference")
 
@@ -457,7 +459,8 @@ def test_the_tools_of_mcp_servers_are_counted_separately() -> None:
         ("tools", "1 tool", 30), ("mcp", "2 MCP tools", 60),
     ]  # fmt: skip
     assert sum(row.tokens for row in rows) == window.estimate
-    assert row_text(window, rows, 0, "mcp") == "mcp__a__x\nDoes mcp__a__x.\n\nmcp__b__y\nDoes mcp__b__y."
-    assert row_text(window, rows, 0, "tools") == "read\nDoes read."
+    _, tools, mcp, *_, newest = _state(simulator, frame).rows
+    assert row_text(window, rows, mcp) == "mcp__a__x\nDoes mcp__a__x.\n\nmcp__b__y\nDoes mcp__b__y."
+    assert row_text(window, rows, tools) == "read\nDoes read."
     last = window.request.messages[-1].text
-    assert last in row_text(window, rows, rows[-1].seq, rows[-1].kind)
+    assert last in row_text(window, rows, newest)

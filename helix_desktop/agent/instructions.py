@@ -1,0 +1,92 @@
+"""Tells the agent of a session about its workspace: once at the start, and what comes or changes later."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+
+import msgspec
+
+from helix_desktop.agent.ports import InstructionSource
+from helix_desktop.agent.session_runtime import SessionRuntime
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.events.instructions import InstructionsAdded, OpeningGiven, StandingText
+from helix_desktop.domain.events.session import ToolAnswered
+
+_DEADLINE_S = 4.0  # a disk that does not answer holds up no turn
+_MOST_FOLDERS = 40  # that the answers of one step name
+_ROOM = 5  # instructions take at most a fifth of the window
+log = logging.getLogger(__name__)
+
+
+class SessionInstructions:
+    """The environment and instructions of one session; without a source there are none."""
+
+    def __init__(self, runtime: SessionRuntime, source: InstructionSource | None) -> None:
+        self._runtime, self._source = runtime, source
+
+    async def before_message(self) -> list[OpeningGiven | InstructionsAdded]:
+        """Return the events to record before the user's next message; never raises.
+
+        With the first one comes what is told once, with later ones what changed since. A session of an older
+        version, which was told nothing at its start, is told nothing.
+        """
+        transcript = self._runtime.transcript
+        if self._source is None or (transcript.opening is None and transcript.turns):
+            return []
+        window = self._runtime.frame.info.window
+        try:
+            async with asyncio.timeout(_DEADLINE_S):
+                if transcript.opening is None:
+                    return [OpeningGiven(await self._counted(await self._source.opening(window)))]
+                changes = await self._source.changes(transcript.standing_texts, window)
+        except (HelixError, OSError) as error:  # TimeoutError is one
+            log.warning("the instructions could not be read: %s", error)
+            return []
+        texts = await self._counted([text for text, _ in changes])
+        return [InstructionsAdded(text, changed) for text, (_, changed) in zip(texts, changes, strict=True)]
+
+    async def record_nested(self, after_seq: int) -> None:
+        """Record the instructions in the folders that calls after an event worked in; never raises."""
+        transcript = self._runtime.transcript
+        if self._source is None or transcript.opening is None:
+            return
+        answers = (item.event for item in transcript.between(after_seq, transcript.last_seq))
+        paths = (file.path for answer in answers if isinstance(answer, ToolAnswered) for file in answer.files)
+        folders = tuple(dict.fromkeys(path.rpartition("/")[0] for path in paths if "/" in path))
+        if not folders:
+            return
+        try:
+            async with asyncio.timeout(_DEADLINE_S):
+                found = await self._source.in_folders(
+                    folders[:_MOST_FOLDERS], transcript.standing_texts, self._runtime.frame.info.window
+                )
+        except (HelixError, OSError) as error:
+            log.warning("the instructions of a folder could not be read: %s", error)
+            return
+        texts = await self._counted(found)
+        await self._runtime.session.record(*(InstructionsAdded(text) for text in texts))
+
+    async def _counted(self, texts: Sequence[StandingText]) -> tuple[StandingText, ...]:
+        """Return the texts with their tokens; those that there is no room for are only named."""
+        counts = await self._runtime.counter.count([text.text for text in texts])
+        transcript = self._runtime.transcript
+        added = {entry.event.text.key: entry.event.text.tokens for entry in transcript.added_instructions}
+        room = self._runtime.frame.info.window // _ROOM - transcript.opening_tokens - sum(added.values())
+        counted: list[StandingText] = []
+        for text, tokens in zip(texts, counts, strict=True):
+            counted_text = msgspec.structs.replace(text, tokens=tokens)
+            if tokens > room and text.kind != "environment":
+                counted_text = await self._named_only(text)
+            room -= counted_text.tokens
+            counted.append(counted_text)
+        return tuple(counted)
+
+    async def _named_only(self, text: StandingText) -> StandingText:
+        name = text.path or f"the user's text for {text.kind}"
+        words = (
+            f"[Instructions in {name} are not sent: there is no room for more. Read the file if it matters.]"
+        )
+        tokens = await self._runtime.count_tokens(words)
+        return msgspec.structs.replace(text, text=words, tokens=tokens, problem="no_room")

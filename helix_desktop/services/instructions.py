@@ -1,0 +1,127 @@
+"""What the agent of a workspace is told before it begins, and of what changes: the port's implementation."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from helix_desktop.domain.events.instructions import StandingKind, StandingText
+from helix_desktop.tools.surroundings.environment import Surroundings, describe_environment
+from helix_desktop.tools.surroundings.instruction_files import (
+    MAX_FILE_BYTES,
+    as_changed,
+    deleted,
+    read_folder,
+    read_own,
+)
+
+INSTRUCTIONS_FILE = "AGENTS.md"  # the user's own, in the data directory and in a workspace's folder there
+_LEAST_SHARE = 4  # bytes of a file are at most a quarter of the tokens of the window: about a sixteenth of it
+
+Key = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class RunInstructions:
+    """What the command line says of instructions: a `file` with more of them, or none at all."""
+
+    file: Path | None = None
+    enabled: bool = True
+
+
+ALL_INSTRUCTIONS = RunInstructions()
+
+
+class WorkspaceInstructions:
+    """The environment and the instructions of one workspace; without trust its files are not read."""
+
+    def __init__(
+        self,
+        surroundings: Surroundings,
+        own_files: Mapping[StandingKind, Path],
+        is_trusted: Callable[[], bool],
+        enabled: bool = True,
+    ) -> None:
+        """`own_files` are the user's, outside of the workspace; without `enabled` nothing is read."""
+        self._surroundings, self._own_files = surroundings, own_files
+        self._is_trusted, self._enabled = is_trusted, enabled
+
+    async def opening(self, window: int) -> tuple[StandingText, ...]:
+        """Return what is told at a session's first message, of a model with a window of so many tokens."""
+        environment, files = await asyncio.gather(
+            describe_environment(self._surroundings),
+            asyncio.to_thread(self._current, (), window),
+        )
+        return (StandingText("environment", environment), *files)
+
+    async def changes(
+        self, in_force: Mapping[Key, StandingText], window: int
+    ) -> tuple[tuple[StandingText, bool], ...]:
+        """Return what is new or changed of the instructions in force, and whether it is a change."""
+        if not self._enabled:
+            return ()
+        return await asyncio.to_thread(self._changes, in_force, window)
+
+    async def in_folders(
+        self, folders: Iterable[str], in_force: Mapping[Key, StandingText], window: int
+    ) -> tuple[StandingText, ...]:
+        """Return the instructions in these folders of the workspace, and in those above, not in force yet."""
+        if not (self._enabled and self._is_trusted()):
+            return ()
+        return await asyncio.to_thread(self._in_folders, tuple(folders), in_force, window)
+
+    def _current(self, in_force: Iterable[Key], window: int) -> list[StandingText]:
+        """Return the instructions that hold now, the most general first, with those of folders in force."""
+        if not self._enabled:
+            return []
+        limit = min(MAX_FILE_BYTES, window // _LEAST_SHARE)
+        own: dict[StandingKind, StandingText] = {
+            kind: text
+            for kind, path in self._own_files.items()
+            if (text := read_own(path, kind, limit)) is not None
+        }
+        paths_in_force = [path for kind, path in in_force if kind == "project"]
+        project: list[StandingText] = []
+        if self._is_trusted():
+            for folder in sorted({"", *(path.rpartition("/")[0] for path in paths_in_force)}):
+                project += read_folder(self._surroundings.jail, folder, paths_in_force, limit)
+        order: tuple[StandingKind, ...] = ("workspace", "run")
+        personal = [own["personal"]] if "personal" in own else []
+        return [*personal, *project, *(own[kind] for kind in order if kind in own)]
+
+    def _changes(
+        self, in_force: Mapping[Key, StandingText], window: int
+    ) -> tuple[tuple[StandingText, bool], ...]:
+        now = {text.key: text for text in self._current(in_force, window)}
+        changes: list[tuple[StandingText, bool]] = []
+        for key, text in now.items():
+            previous = in_force.get(key)
+            if previous is None:
+                changes.append((text, False))
+            elif (text.sha256, text.size) != (previous.sha256, previous.size):
+                changes.append((as_changed(text), True))
+        watched = {"personal", "workspace", *({"project"} if self._is_trusted() else set())}
+        changes += [
+            (deleted(previous), True)
+            for key, previous in in_force.items()
+            if previous.kind in watched and key not in now and previous.problem != "gone"
+        ]
+        return tuple(changes)
+
+    def _in_folders(
+        self, folders: tuple[str, ...], in_force: Mapping[Key, StandingText], window: int
+    ) -> tuple[StandingText, ...]:
+        limit = min(MAX_FILE_BYTES, window // _LEAST_SHARE)
+        every = {
+            "/".join(parts[:depth])
+            for parts in (folder.split("/") for folder in folders if folder)
+            for depth in range(1, len(parts) + 1)
+        }
+        found = (
+            text
+            for folder in sorted(every)
+            for text in read_folder(self._surroundings.jail, folder, (), limit)
+        )
+        return tuple(text for text in found if text.key not in in_force)

@@ -1,0 +1,1 @@
+"""What an agent is told of its workspace before it begins: the environment, and files with instructions."""

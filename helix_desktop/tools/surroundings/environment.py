@@ -1,0 +1,93 @@
+"""The environment of a session, as its agent is told of it once: found in threads, bounded in time."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import platform
+import shutil
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TypeVar
+
+from helix_desktop.domain.unicode_safety import escape_hidden_name
+from helix_desktop.tools.files.jail import Jail
+from helix_desktop.tools.grants import CurrentGrants
+from helix_desktop.tools.shell.run_command import shell_path
+from helix_desktop.tools.shell.sandbox_detect import SandboxProvider
+from helix_desktop.tools.surroundings.git_state import git_state
+from helix_desktop.tools.surroundings.project import python_environment, test_commands
+
+_Found = TypeVar("_Found")
+_DEADLINE_S = 2.0  # a disk that does not answer holds up no message
+_HEADING = "[Environment, as it was when this session began]"
+_INTERPRETERS = ("python3", "node", "deno", "bun", "ruby", "php", "perl", "java", "go", "rustc", "dotnet")
+_MANAGERS = (
+    *("pip", "uv", "poetry", "conda", "npm", "pnpm", "yarn", "cargo", "bundle", "composer", "mvn", "gradle"),
+    *("make", "cmake", "git", "docker"),
+)
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What the environment is found with: that of the workspace's commands."""
+
+    root: Path
+    jail: Jail
+    environment: Mapping[str, str]
+    sandboxes: SandboxProvider
+    current_grants: CurrentGrants
+
+
+async def describe_environment(surroundings: Surroundings, now: Callable[[], datetime] = datetime.now) -> str:
+    """Return the text on the environment; what is not found in time is left out."""
+    there = surroundings
+    git, project = await asyncio.gather(
+        _bounded(git_state(there.root, there.environment, there.sandboxes, there.current_grants)),
+        _bounded(asyncio.to_thread(_project_lines, there)),
+    )
+    moment = now().astimezone()
+    lines = [
+        _HEADING,
+        f"Date: {moment:%Y-%m-%d (%A)}, time zone {moment:%z}",
+        f"Platform: {_platform()}",
+        f"Shell of run_command: {shell_path()}",
+        f"Workspace folder: {escape_hidden_name(str(there.root))}",
+        *([f"git: {git}"] if git else []),
+        *(project or ()),
+    ]
+    return "\n".join(lines)
+
+
+async def _bounded(found: Awaitable[_Found]) -> _Found | None:
+    try:
+        async with asyncio.timeout(_DEADLINE_S):
+            return await found
+    except OSError:  # TimeoutError is one
+        return None
+
+
+def _project_lines(surroundings: Surroundings) -> list[str]:
+    python, tests = python_environment(surroundings.jail), test_commands(surroundings.jail)
+    path = surroundings.environment.get("PATH")
+    return [
+        f"Interpreters: {_found(_INTERPRETERS, path)}",
+        f"Package managers and tools: {_found(_MANAGERS, path)}",
+        *([f"Python of this project: {python}"] if python else []),
+        *([f"Usual test command: {', or '.join(tests)}"] if tests else []),
+    ]
+
+
+def _found(names: Sequence[str], path: str | None) -> str:
+    return ", ".join(name for name in names if shutil.which(name, path=path)) or "none found"
+
+
+def _platform() -> str:
+    system = f"{platform.system()} {platform.release()} {platform.machine()}"
+    try:
+        name = platform.freedesktop_os_release().get("PRETTY_NAME", "") if os.name == "posix" else ""
+    except OSError:
+        name = ""
+    return f"{system} ({name})" if name else system
