@@ -21,6 +21,7 @@ PromptPlace = Literal["workspace", "user"]
 """Where a prompt file is: in the workspace's folder, or in the user's data directory for all workspaces."""
 
 _FENCE = "---"
+_NO_BREAKS = {ord("\n"): None, ord("\t"): None}
 _DESCRIPTION_CAP = 120  # characters
 _FIELD = re.compile(r"([A-Za-z][\w-]*)[ \t]*:[ \t]*(.*)")
 _PLACEHOLDER = re.compile(r"(\\?)\$(ARGUMENTS(?!\w)|[1-9](?!\d))")
@@ -80,8 +81,8 @@ def parse_prompt_file(data: bytes, name: str, place: PromptPlace, path: str) -> 
         text.strip(),
         first_line(fields.get("description", "") or text, _DESCRIPTION_CAP),
         first_line(fields.get("argument-hint", ""), _DESCRIPTION_CAP),
-        tuple(number for number, line in lines if _RUN_BY_OTHERS.search(line)),
-        bool(first_hidden(content)),
+        tuple(number for number, line in lines if "!" in line and _RUN_BY_OTHERS.search(line)),
+        bool(first_hidden(content.translate(_NO_BREAKS))),  # plain text is then known at a glance
     )
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from time import monotonic
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.files.fuzzy_search import FuzzyPaths
 from helix_desktop.domain.slash_command import FOLDER_MARK, SLASH, is_command_name
 from helix_desktop.domain.unicode_safety import escape_hidden_name
-from helix_desktop.services.prompt_files import PromptFiles
+from helix_desktop.services.prompt_files import PromptCatalog, PromptFiles
 from helix_desktop.ui.chat.composer.completion import Completion
 from helix_desktop.ui.session.slash_commands import SlashCommands
 from helix_desktop.words.slash_commands import SLASH_COMMANDS, SlashCommand
@@ -18,6 +19,7 @@ from helix_desktop.words.translation import Translator, translate
 tr = Translator("Slash commands")
 
 _MAX_ROWS = 50
+_FRESH_S = 2.0  # prompt files read this long ago are read again
 
 
 class CommandCompletions:
@@ -34,6 +36,8 @@ class CommandCompletions:
     ) -> None:
         """`workspace` returns the one on screen."""
         self._prompt_files, self._slash_commands, self._workspace = prompt_files, slash_commands, workspace
+        self._catalog: PromptCatalog | None = None
+        self._read_for, self._read_at = "", 0.0
 
     @property
     def name(self) -> str:
@@ -56,8 +60,7 @@ class CommandCompletions:
 
     async def completions(self, query: str) -> Sequence[Completion]:
         """Return the commands that match, best first; a name that is typed out is one of them."""
-        workspace = self._workspace()
-        catalog = await self._prompt_files.read(workspace.id if workspace is not None else "")
+        catalog = await self._read()
         rows = {
             file.name: Completion(
                 SLASH + file.name,
@@ -79,6 +82,15 @@ class CommandCompletions:
             replace(rows[paths[match.path]], title_matches=tuple(at + len(SLASH) for at in match.positions))
             for match in matches
         ]
+
+    async def _read(self) -> PromptCatalog:
+        """Return the prompt files, as they were a moment ago while the user types on."""
+        workspace = self._workspace()
+        workspace_id = workspace.id if workspace is not None else ""
+        if self._catalog is None or self._read_for != workspace_id or monotonic() - self._read_at > _FRESH_S:
+            self._catalog = await self._prompt_files.read(workspace_id)
+            self._read_for, self._read_at = workspace_id, monotonic()
+        return self._catalog
 
     def accept(self, completion: Completion) -> None:
         """Do nothing more: the command is run when the message is sent."""

@@ -66,8 +66,10 @@ async def test_a_prompt_file_is_completed_expanded_and_sent(qapp: QApplication, 
         assert rig.composer.text() == "/review "
 
 
-async def test_built_in_commands_do_what_the_menus_do(qapp: QApplication, tmp_path: Path) -> None:
-    """By name alone, or with arguments; nothing of it is sent to the model."""
+async def test_built_in_commands_do_what_the_menus_do_and_others_are_refused(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    """With arguments or without; an unknown command is kept with the nearest name, a path is sent as text."""
     async with ChatServer(lambda _: text_reply("Done.")) as server, open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
         await rig.use_server(server)
@@ -96,12 +98,6 @@ async def test_built_in_commands_do_what_the_menus_do(qapp: QApplication, tmp_pa
         await until(lambda: rig.conversation.session.id != before, "a new session")
         assert server.bodies == []
 
-
-async def test_what_is_no_command_is_named_and_kept(qapp: QApplication, tmp_path: Path) -> None:
-    """An unknown command with the nearest name, and wrong arguments; a path is sent as text."""
-    async with ChatServer(lambda _: text_reply("Done.")) as server, open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        await rig.use_server(server)
         _write_prompt(rig, "review.md")
         rig.type_message("/reviw src")
         await until(lambda: "Did you mean /review?" in rig.banner_text(), "the nearest name")

@@ -231,11 +231,17 @@ class Completer(QObject):
         return True
 
     def _is_typed_out(self) -> bool:
-        """Return True if the selected row would put in what is there already: Enter sends then."""
-        if self._word is None or self._popup is None or not self._is_answered:
+        """Return True if the selected row would put in what is there already: Enter sends then.
+
+        Before the answer to what is typed, one of the rows of the answer before has to be it.
+        """
+        if self._word is None or self._popup is None:
             return False
-        completion = self._popup.completions[self._popup.row]
-        return completion.text == self._word.source.trigger + self._word.query
+        rows, row = self._popup.completions, self._popup.row
+        typed = self._word.source.trigger + self._word.query
+        return typed in [
+            completion.text for completion in (rows[row : row + 1] if self._is_answered else rows)
+        ]
 
     def _select(self, number: int) -> None:
         assert self._popup is not None

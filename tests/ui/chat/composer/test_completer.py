@@ -199,6 +199,13 @@ async def test_enter_before_the_answer_accepts_its_first_row(rig: Rig) -> None:
     assert (rig.composer.text(), rig.sent) == ("@b", [])
     rig.source.gates["b"].set()
     await until(lambda: rig.composer.text() == "@beta.py ", "the row that belongs to the text")
+    rig.composer.set_text("")
+    rig.type("@be")
+    await rig.see("beta.py")
+    rig.source.gates["beta.py"] = asyncio.Event()
+    rig.type("ta.py")
+    rig.press(Qt.Key.Key_Return)
+    assert rig.sent == ["@beta.py"], "what is typed out already is sent at once"
 
 
 async def test_it_stays_in_a_small_window_and_follows_the_theme(rig: Rig) -> None:
