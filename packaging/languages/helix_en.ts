@@ -5137,7 +5137,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/session/file_completions.py" />
+            <location filename="../../helix_desktop/ui/session/completion/files.py" />
             <source>Add :10-40 for lines</source>
             <translation type="unfinished" />
         </message>
@@ -5157,13 +5157,18 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/session/file_mentions.py" />
+            <location filename="../../helix_desktop/ui/session/completion/mentions.py" />
             <source>Attaches {files}</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/chat/composer/attachment_chips.py" />
             <source>Attachment: {attachment}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/completion/contents.py" />
+            <source>Cached outputs</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -5194,12 +5199,12 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/session/file_mentions.py" />
+            <location filename="../../helix_desktop/ui/session/completion/mentions.py" />
             <source>File not found: {files} (sent as text)</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/session/file_completions.py" />
+            <location filename="../../helix_desktop/ui/session/completion/files.py" />
             <source>Files</source>
             <translation type="unfinished" />
         </message>
@@ -5234,7 +5239,12 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/session/file_completions.py" />
+            <location filename="../../helix_desktop/ui/session/completion/contents.py" />
+            <source>No matching cached outputs</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/completion/files.py" />
             <source>No matching files</source>
             <translation type="unfinished" />
         </message>
@@ -5351,8 +5361,18 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/session/completion/contents.py" />
+            <source>Type words, "several words", or a digest</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/composer/composer.py" />
             <source>Write a message</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/composer/composer.py" />
+            <source>Write a message: @ for files, # for cached outputs, / for commands</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -5373,6 +5393,11 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/composer/completer.py" />
             <source>{row}, {number} of {count}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/completion/contents.py" />
+            <source>{tokens} tokens</source>
             <translation type="unfinished" />
         </message>
     </context>
@@ -6351,6 +6376,11 @@
         <name>Guide</name>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <source>A file that you mention is attached when you send the message, as it is then. A line below the message says which files are attached, and which don't exist.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
             <source>A marker is one line with the name of the output and its digest. Long arguments of old tool calls and images in old messages are cached the same way.</source>
             <translation type="unfinished" />
         </message>
@@ -6366,7 +6396,17 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <source>A number such as {number} and a heading stay text.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
             <source>A prompt file is a Markdown file whose text is sent as your message. {file} is the command {command}; a file in a subfolder has the folder before its name: {nested}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <source>Add lines with a colon: {example}. Put a path with spaces in quotes: {quoted}.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -6411,6 +6451,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <source>Cached outputs</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
             <source>Change it</source>
             <translation type="unfinished" />
         </message>
@@ -6437,6 +6482,11 @@
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
             <source>Everything is stored on this computer as it arrives. The context is a view of it that stays small: large and old outputs are cached, old steps are noted, old messages are summarized.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <source>Files</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -6487,6 +6537,11 @@
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
             <source>Lines between {fence} at the top can give {fields}. The rest is sent as it is: nothing in a prompt file is run.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <source>Mention files and cached outputs, and bring earlier messages back.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -6601,7 +6656,17 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <source>Type # and words, or the first 8 digits of a digest, and choose an output to attach it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
             <source>Type / as the first character of a message to run a command.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <source>Type @ and a few letters of a name or path. Files that the session used come first.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -6622,6 +6687,16 @@
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
             <source>Undo the note in the timeline: the steps or messages return to the context.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <source>Up and Down choose, Tab or Enter inserts, Esc closes the list. {keys} opens it again, also for text that you pasted.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <source>Up in an empty message brings the messages that you sent before, Down goes back. With the cursor at the very beginning it works in front of a draft, which is kept.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -6671,12 +6746,22 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <source>While you type</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
             <source>Why in batches: after each change the provider reads the context again at full price, so a few large changes cost less than many small ones.</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
             <source>With every request a model reads the whole context again: your messages, its own answers, files and command output. Its context window has a limit, and it doesn't see what doesn't fit.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <source>Write messages</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -12779,7 +12864,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/session/command_completions.py" />
+            <location filename="../../helix_desktop/ui/session/completion/commands.py" />
             <source>Commands</source>
             <translation type="unfinished" />
         </message>
@@ -12799,7 +12884,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/session/command_completions.py" />
+            <location filename="../../helix_desktop/ui/session/completion/commands.py" />
             <source>No matching commands</source>
             <translation type="unfinished" />
         </message>
@@ -15789,6 +15874,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/shell/shortcuts.py" />
+            <source>Complete a file, cached output or command</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/shell/actions.py" />
             <source>Context inspector</source>
             <translation type="unfinished" />
@@ -15843,6 +15933,11 @@
         <message>
             <location filename="../../helix_desktop/ui/shell/sidebar/rows.py" />
             <source>Earlier</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/shortcuts.py" />
+            <source>Earlier message, next message</source>
             <translation type="unfinished" />
         </message>
         <message>

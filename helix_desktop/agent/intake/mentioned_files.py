@@ -24,14 +24,14 @@ async def attach_mentioned_files(
     A mention of no file, or of one that cannot be attached, is text and nothing else. Raises StoreError.
     """
     result = list(attachments)
-    seen = {(attachment.path, attachment.first_line, attachment.last_line) for attachment in attachments}
+    places = {(attachment.path, attachment.first_line, attachment.last_line) for attachment in attachments}
     for path, first_line, last_line, *_ in find_mentions(text)[:MAX_MENTIONS]:
         try:
             attachment = await attach_file(session, path, first_line, last_line)
         except InvalidInput:
             continue
         place = (attachment.path, attachment.first_line, attachment.last_line)
-        if place not in seen:
-            seen.add(place)
+        if place not in places:
+            places.add(place)
             result.append(attachment)
     return tuple(result)

@@ -17,7 +17,7 @@ from helix_desktop.words.translation import Translator, translate
 tr = Translator("Guide")
 text = TextContext("Guide")
 
-Topic = Literal["context", "cached", "noted", "summarized", "undo", "policy", "commands", "keys"]
+Topic = Literal["context", "cached", "noted", "summarized", "undo", "policy", "messages", "commands", "keys"]
 TOPICS: tuple[Topic, ...] = get_args(Topic)
 
 
@@ -36,6 +36,7 @@ _TITLES: dict[Topic, UserText] = {
     "summarized": text("Summarized"),
     "undo": text("Undo and redo"),
     "policy": text("Context policy"),
+    "messages": text("Write messages"),
     "commands": text("Slash commands"),
     "keys": text("Keyboard shortcuts"),
 }
@@ -46,6 +47,7 @@ _LEADS: dict[Topic, UserText] = {
     "summarized": text("Older messages are replaced by a handover: one document that sums them up."),
     "undo": text("You can undo every change to the context, at any time and in any order."),
     "policy": text("The policy decides when something is cached, noted or summarized."),
+    "messages": text("Mention files and cached outputs, and bring earlier messages back."),
     "commands": text("Type / as the first character of a message to run a command."),
     "keys": text("Every command is also in the command palette."),
 }
@@ -70,6 +72,7 @@ def topic_sections(topic: Topic) -> tuple[Section, ...]:
         "summarized": _summarized,
         "undo": _undo,
         "policy": _policy,
+        "messages": _messages,
         "commands": _commands,
     }
     return sections[topic]() if topic in sections else ()
@@ -283,6 +286,47 @@ def _policy() -> tuple[Section, ...]:
                     "Background work asks you before it reads more than {tokens} tokens or half the context "
                     "window.",
                     tokens=format_integer(policy.ask_above),
+                ),
+            ),
+        ),
+    )
+
+
+def _messages() -> tuple[Section, ...]:
+    return (
+        Section(
+            tr("Files"),
+            (
+                tr("Type @ and a few letters of a name or path. Files that the session used come first."),
+                tr(
+                    "Add lines with a colon: {example}. Put a path with spaces in quotes: {quoted}.",
+                    example="@src/app.py:10-40",
+                    quoted='@"my notes.md"',
+                ),
+                tr(
+                    "A file that you mention is attached when you send the message, as it is then. A line "
+                    "below the message says which files are attached, and which don't exist."
+                ),
+            ),
+        ),
+        Section(
+            tr("Cached outputs"),
+            (
+                tr("Type # and words, or the first 8 digits of a digest, and choose an output to attach it."),
+                tr("A number such as {number} and a heading stay text.", number="#42"),
+            ),
+        ),
+        Section(
+            tr("While you type"),
+            (
+                tr(
+                    "Up and Down choose, Tab or Enter inserts, Esc closes the list. {keys} opens it again, "
+                    "also for text that you pasted.",
+                    keys="Ctrl+Space",
+                ),
+                tr(
+                    "Up in an empty message brings the messages that you sent before, Down goes back. With "
+                    "the cursor at the very beginning it works in front of a draft, which is kept."
                 ),
             ),
         ),

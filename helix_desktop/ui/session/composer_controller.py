@@ -102,7 +102,7 @@ class ComposerController(QObject):
 
         From the first moment on, what is typed belongs to the new one.
         """
-        previous, previous_text = (self._workspace, self._conversation), self.widget.text()
+        previous, previous_text = (self._workspace, self._conversation), self.widget.draft()
         self._workspace, self._conversation = workspace, conversation
         self.widget.set_text("")
         self.show_availability()
@@ -261,7 +261,7 @@ class ComposerController(QObject):
             self._refusal = error.what
             if conversation is self._conversation:
                 self.prepend(text)
-                self._on_text_paused(self.widget.text())
+                self._on_text_paused(self.widget.draft())
             raise
 
     async def _restore_unsent(self, message: _OutgoingMessage) -> None:
@@ -284,7 +284,7 @@ class ComposerController(QObject):
         """Let recalled content go along with the next message."""
         if self._conversation is not None:
             self._add_attachment(self._conversation, attachment)
-            self._on_text_paused(self.widget.text())
+            self._on_text_paused(self.widget.draft())
 
     def _add_attachment(self, conversation: Conversation, attachment: Attachment) -> None:
         attachments = self._attachments.setdefault(conversation.session.id, [])
@@ -371,7 +371,7 @@ class ComposerController(QObject):
 
     async def _save_changed_draft(self, workspace: OpenWorkspace, conversation: Conversation) -> None:
         here = conversation is self._conversation
-        text = self.widget.text() if here else (await workspace.store.draft(conversation.session.id)).text
+        text = self.widget.draft() if here else (await workspace.store.draft(conversation.session.id)).text
         await self._save_draft(workspace, conversation, text)
 
     def _open(self, key: str) -> None:
@@ -402,7 +402,7 @@ class ComposerController(QObject):
             self._attachments[identity] = [
                 attachment for attachment in attachments if _attachment_key(attachment) != key
             ]
-            self._on_text_paused(self.widget.text())
+            self._on_text_paused(self.widget.draft())
         self._show_attachments()
         self._count_timer.start()
 

@@ -26,7 +26,7 @@ from helix_desktop.ui.inspector.from_cache_uses import provider_cache_state
 from helix_desktop.ui.inspector.from_window import inspector_state
 from helix_desktop.ui.session.background_jobs import BackgroundJobs
 from helix_desktop.ui.session.budget_controller import BudgetController
-from helix_desktop.ui.session.completions import ComposerCompletions
+from helix_desktop.ui.session.completion.sources import ComposerCompletions
 from helix_desktop.ui.session.composer_controller import ComposerController
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.header import gauge_state, session_header
@@ -77,7 +77,7 @@ class SessionController(QObject):
         self.timeline = TimelinePresenter(views.timeline)
         self.composer = ComposerController(context)
         self.completions = ComposerCompletions(
-            context, self.composer.slash_commands, lambda: self.workspace, lambda: self.conversation
+            context, self.composer, lambda: self.workspace, lambda: self.conversation
         )
         self.next_messages = NextMessagesController(views.chat.next_messages, self.composer, async_actions)
         self.budget = BudgetController(window, async_actions)

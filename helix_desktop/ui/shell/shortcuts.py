@@ -11,6 +11,8 @@ text = TextContext("Window")
 _OUTSIDE_MENUS = (
     (text("Send message"), "Enter, Ctrl+Enter"),
     (text("New line in message"), "Shift+Enter"),
+    (text("Earlier message, next message"), "Up, Down"),
+    (text("Complete a file, cached output or command"), "Ctrl+Space"),
     (text("Rename a session"), "F2"),
     (text("Next or previous result"), "F3, Shift+F3"),
     (text("Recall a cache entry"), "Ctrl+Enter"),

@@ -60,3 +60,29 @@ async def test_a_completed_file_goes_along_and_what_names_nothing_stays_text(
         await until(lambda: completer.popup and completer.popup.completions, "the files")
         assert completer.popup is not None
         assert completer.popup.completions[0].title == "my notes.md", "used last"
+
+
+async def test_cached_contents_are_found_by_words_and_hash_and_attached(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        for name, text in (("auth.log", "login failed for lamp"), ("ok.log", "all is well")):
+            await rig.workspace.contents.attach_data(rig.conversation.session.id, text.encode(), name)
+        completer = rig.composer.completer
+
+        def titles() -> list[str]:
+            return [row.title for row in completer.popup.completions] if completer.popup else []
+
+        rig.type_message("# Heading, issue #42 and #", send=False)
+        await until(lambda: len(titles()) == 2, "the newest contents")
+        rig.type_message('"failed lamp', send=False)
+        await until(lambda: len(titles()) == 1, "the content with these words")
+        QTest.keyClick(rig.composer.editor, Qt.Key.Key_Tab)
+        await until(rig.attachment_labels, "the content is attached")
+        assert rig.composer.text() == "# Heading, issue #42 and "
+        digest = (await rig.workspace.store.page(limit=1)).entries[0].digest
+        rig.type_message(f"#{digest[:8]}", send=False)
+        await until(lambda: len(titles()) == 1 and completer.popup, "the content of that hash")
+        assert completer.popup is not None
+        assert completer.popup.completions[0].key == digest

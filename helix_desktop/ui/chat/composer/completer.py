@@ -101,12 +101,21 @@ class Completer(QObject):
                 self._place()
             return False
         if self._word is None:
-            return False
+            return self._opens(event)
         if event.type() in (QEvent.Type.FocusOut, QEvent.Type.Hide):
             self.close()
         elif event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent):
             return not self._editor.is_composing and self._on_key(event)
         return False
+
+    def _opens(self, event: QEvent) -> bool:
+        """Open the popup for Ctrl+Space; return True if that was the key."""
+        if event.type() != QEvent.Type.KeyPress or not isinstance(event, QKeyEvent):
+            return False
+        if event.key() != Qt.Key.Key_Space or event.modifiers() != Qt.KeyboardModifier.ControlModifier:
+            return False
+        self.open_here()
+        return True
 
     def _on_typed(self, text: str) -> None:
         if self._word is not None or not any(source.trigger in text for source in self._sources):

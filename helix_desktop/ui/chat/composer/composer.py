@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout, QWi
 from helix_desktop.ui.chat.composer.attachment_chips import AttachmentBar, ChipText
 from helix_desktop.ui.chat.composer.completer import Completer
 from helix_desktop.ui.chat.composer.editor import Editor
+from helix_desktop.ui.chat.composer.message_history import MessageHistory
 from helix_desktop.ui.chat.items.painting import paint_box
 from helix_desktop.ui.chat.style import BODY, MEDIUM, SMALL, ChatStyle
 from helix_desktop.ui.design.labels import ElidedLabel
@@ -73,6 +74,7 @@ class Composer(Themed, QWidget):
         self._frame = ComposerFrame(self)
         self.editor = Editor(self._frame)
         self.editor.setAccessibleName(tr("Message"))
+        self.history = MessageHistory(self.editor)
         self.completer = Completer(self.editor, self._frame)
         self._chips = AttachmentBar(self._style, self._frame)
         self.model_button = QPushButton(self._frame)
@@ -86,6 +88,7 @@ class Composer(Themed, QWidget):
         self._status = ElidedLabel()
         self._note = ElidedLabel()
         self._note.setObjectName("composer_note")
+        self._note.setContentsMargins(4, 0, 4, 0)  # below the text, which has a margin of its own
         self._note.hide()
         self._is_warning = False
         self._steer = QPushButton(tr("Steer", "verb: send into the running turn"), self._frame)
@@ -122,8 +125,17 @@ class Composer(Themed, QWidget):
         """Return what is typed."""
         return self.editor.toPlainText()
 
+    def draft(self) -> str:
+        """Return what is to be kept: what is typed, or the draft behind an earlier message on screen."""
+        draft = self.history.draft
+        return self.text() if draft is None else draft
+
     def set_text(self, text: str) -> None:
         """Put a text in, for example a kept draft; does not count as typing."""
+        self.history.end()
+        self._put_in(text)
+
+    def _put_in(self, text: str) -> None:
         self.completer.close()
         self.editor.setPlainText(text)
         self.editor.moveCursor(self.editor.textCursor().MoveOperation.End)
@@ -145,7 +157,9 @@ class Composer(Themed, QWidget):
         self.model_button.setToolTip(tip)
         self.model_button.setAccessibleName(tr("Model: {model}", model=name))
         self.model_button.setVisible(bool(name))
-        self.editor.setPlaceholderText(tr("Write a message"))
+        self.editor.set_placeholders(
+            tr("Write a message: @ for files, # for cached outputs, / for commands"), tr("Write a message")
+        )
 
     def set_note(self, text: str, is_warning: bool = False) -> None:
         """Say something about the text below it, for example what it attaches; empty hides it."""
@@ -236,6 +250,8 @@ class Composer(Themed, QWidget):
         for submit in (self.editor.submitted, self._queue.clicked):
             submit.connect(lambda: self._submit(self.submitted))
         self.editor.textChanged.connect(self._on_text_changed)
+        self.history.text_requested.connect(self._put_in)
+        self.history.draft_left.connect(self.text_paused)
         self._pause.timeout.connect(lambda: self.text_paused.emit(self.text()))
         self._chips.opened.connect(self.attachment_opened)
         self._chips.removed.connect(self.attachment_removed)
@@ -278,7 +294,7 @@ class Composer(Themed, QWidget):
         text = self.text()
         if not text.strip() and not self._chips.keys:
             return
-        self.editor.clear()
+        self.editor.setPlainText(self.history.end())  # a draft that an earlier message stood in front of
         self.set_note("")
         self._pause.stop()
         signal.emit(text)

@@ -30,6 +30,7 @@ class Editor(QPlainTextEdit):
         super().__init__(parent)
         self.enter_sends = True
         self._is_composing = False
+        self._placeholders: tuple[str, ...] = ("",)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setTabChangesFocus(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -42,6 +43,20 @@ class Editor(QPlainTextEdit):
         """Return True while an input method composes."""
         return self._is_composing
 
+    def set_placeholders(self, *texts: str) -> None:
+        """Show the first of these that fits, else the last, while nothing is typed."""
+        self._placeholders = texts
+        self._fit_placeholder()
+
+    def setPlaceholderText(self, text: str) -> None:
+        """Show one text while nothing is typed."""
+        self.set_placeholders(text)
+
+    def _fit_placeholder(self) -> None:
+        room = self.viewport().width() - 2 * _PAD
+        fitting = (text for text in self._placeholders if self.fontMetrics().horizontalAdvance(text) <= room)
+        super().setPlaceholderText(next(fitting, self._placeholders[-1]))
+
     def fit_height(self) -> None:
         """Be as tall as the text, between one line and eight."""
         lines = min(_MAX_LINES, max(1, round(self.document().size().height())))
@@ -49,6 +64,8 @@ class Editor(QPlainTextEdit):
         if tall != self.height() or tall != self.maximumHeight():
             self.setFixedHeight(tall)
         full = self.document().size().height() > _MAX_LINES
+        if self.document().isEmpty():
+            self._fit_placeholder()
         policy = Qt.ScrollBarPolicy
         self.setVerticalScrollBarPolicy(policy.ScrollBarAsNeeded if full else policy.ScrollBarAlwaysOff)
 

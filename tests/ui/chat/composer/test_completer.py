@@ -149,6 +149,9 @@ async def test_escape_a_space_and_leaving_close_it_for_good(rig: Rig) -> None:
     rig.press(Qt.Key.Key_Escape)
     rig.type("e")
     assert not rig.is_open
+    rig.press(Qt.Key.Key_Space, Qt.KeyboardModifier.ControlModifier)
+    await rig.see("beta.py")
+    rig.press(Qt.Key.Key_Escape)
     rig.type(" @b ")
     assert not rig.is_open
     rig.type("@b")

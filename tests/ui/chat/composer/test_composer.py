@@ -138,6 +138,41 @@ def test_estimate_model_and_theme_are_displayed(composer: Composer) -> None:
     composer.set_model("Opus")
     composer.set_theme(DARK)
     assert composer._status.full_text() == "≈ 12 tokens · Enter to send"
+    assert composer.editor.placeholderText().startswith("Write a message: @ for files")
+    composer.resize(320, 160)
     assert composer.editor.placeholderText() == "Write a message"
+    assert composer.editor.accessibleName() == "Message"
     composer.set_estimate("")
     assert composer._status.full_text() == "Enter to send"
+
+
+def test_up_brings_earlier_messages_and_down_the_draft(composer: Composer) -> None:
+    composer.history.set_source(lambda: ("second", "first\nof two lines"))
+    editor, saved, sent = composer.editor, list[str](), list[str]()
+    composer.text_paused.connect(saved.append)
+    composer.submitted.connect(sent.append)
+
+    def press_key(key: Qt.Key) -> str:
+        QTest.keyClick(editor, key)
+        return composer.text()
+
+    QTest.keyClicks(editor, "draft")
+    assert press_key(Qt.Key.Key_Up) == "draft", "the cursor moves to where the text begins, and no further"
+    press_key(Qt.Key.Key_Home)
+    assert press_key(Qt.Key.Key_Up) == "second"
+    assert (composer.draft(), saved) == ("draft", ["draft"])
+    assert press_key(Qt.Key.Key_Up) == "first\nof two lines"
+    assert press_key(Qt.Key.Key_Up) == "first\nof two lines", "on its second line"
+    assert press_key(Qt.Key.Key_Up) == "first\nof two lines", "there is none before"
+    press_key(Qt.Key.Key_Down)
+    assert press_key(Qt.Key.Key_Down) == "second"
+    assert press_key(Qt.Key.Key_Down) == "draft"
+    assert press_key(Qt.Key.Key_Down) == "draft"
+
+    press_key(Qt.Key.Key_Home)
+    press_key(Qt.Key.Key_Up)
+    QTest.keyClicks(editor, " again")
+    assert press_key(Qt.Key.Key_Up) == "second again", "what was changed is not replaced"
+    assert composer.draft() == "second again"
+    press_key(Qt.Key.Key_Return)
+    assert (sent, composer.text()) == (["second again"], "draft")
