@@ -15,7 +15,7 @@ MARKER_START = f"[CACHED] {RECALL_TOOL}("
 HEX_DIGITS = 64
 MIN_PREFIX = 8  # shortest prefix that recall accepts, in hex digits
 _TARGET_CAP = 60  # characters, in older logs
-_WHOLE_TARGET = 160  # characters: a path stands whole
+WHOLE_TARGET = 160  # characters: a path stands whole
 _PREFIX = re.compile(r"[0-9a-f]{1,64}")
 
 
@@ -47,7 +47,7 @@ def marker(
     `about` says what the output holds; without it, as in older logs, `line` is quoted, its first one.
     """
     if about:
-        where, what = ellipsize(target, _WHOLE_TARGET), f", {about}"
+        where, what = ellipsize(target, WHOLE_TARGET), f", {about}"
     else:
         where = target if len(target) <= _TARGET_CAP else target[:24] + "…" + target[-(_TARGET_CAP - 25) :]
         what = f', "{line}"' if line else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from helix_desktop.agent.session_runtime import SessionRuntime
-from helix_desktop.context.log.window_layout import AddedInstructions, LogItem, PinnedCopy
+from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites import fold, fold_note, planner, sweep, truncation
 from helix_desktop.context.rewrites.anchors import (
@@ -61,6 +61,8 @@ class WindowRewriter:
         if not policy.enabled:
             return
         transcript = self._runtime.transcript
+        if policy.anchor_tokens:
+            self._names.update(transcript)
         is_cold = planner.is_prompt_cache_cold(transcript, policy, frame.info.label, self._runtime.clock())
         candidates = sweep.sweep_with_rewrite(transcript, policy)
         due_sweep = (
@@ -197,17 +199,10 @@ class WindowRewriter:
 
     def _fold_anchors(self, fold_plan: FoldPlan, policy: ContextPolicy, note: str) -> str:
         """Return the line with the identifiers that stand nowhere in the window once this note does."""
+        transcript = self._runtime.transcript
         if not policy.anchor_tokens or fold_plan.how == "truncate":
             return ""
-        transcript = self._runtime.transcript
-        self._names.update(transcript)
-        others = (
-            entry
-            for entry in transcript.window_entries()
-            if isinstance(entry, PinnedCopy | AddedInstructions)
-            or not fold_plan.after < entry.upto <= fold_plan.upto
-        )
-        visible = self._names.visible_in(others, transcript.masked) | set(self._names.of_text(note))
+        visible = self._names.visible_in(transcript, transcript.masked, fold_plan, note)
         share = 1.0 if fold_plan.how == "condense" else FOLD_SHARE
         max_tokens = min(int(policy.anchor_tokens * share), fold_plan.gain // 2)
         return self._names.anchor_line(FOLD_TITLE, visible, max_tokens)
@@ -223,13 +218,8 @@ class WindowRewriter:
         if not answers or not policy.anchor_tokens:
             return SweepMade(plan.masked, plan.saved, reason)
         self._names.update(transcript)
-        visible = self._names.visible_in(transcript.window_entries(), transcript.masked | set(plan.masked))
-        names = (
-            name
-            for seq in plan.masked
-            if (item := transcript.item(seq))
-            for name in self._names.of_item(item)
-        )
+        visible = self._names.visible_in(transcript, transcript.masked | set(plan.masked))
+        names = self._names.names_of(item for seq in plan.masked if (item := transcript.item(seq)))
         line = self._names.anchor_line(SWEEP_TITLE, visible, int(policy.anchor_tokens * SWEEP_SHARE), names)
         if not line:
             return SweepMade(plan.masked, plan.saved, reason)

@@ -6,18 +6,17 @@ identifier under the entry it was last seen in, from where a recall brings it ba
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Set
-from itertools import islice
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence, Set
+from itertools import chain, groupby, islice
+from operator import itemgetter
 from typing import NamedTuple
 
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.log.window_layout import (
-    AddedInstructions,
-    LogItem,
-    PinnedCopy,
-    SummaryBlock,
-    WindowEntry,
-)
+from helix_desktop.context.log.window_layout import AddedInstructions, LogItem, PinnedCopy, SummaryBlock
+from helix_desktop.context.rewrites.fold import FoldPlan
+from helix_desktop.context.rewrites.fold_note import target_in_note
+from helix_desktop.domain.digest import WHOLE_TARGET
 from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.identifiers import identifiers_in
@@ -31,7 +30,10 @@ _MAX_GROUPS, _LABEL_CHARS = 8, 14  # of names that share a label with their firs
 _NAME_OVERHEAD = 6  # characters
 _USED_FACTOR = 6  # as in recorded sessions: a used name comes back as often as a seen one a sixth as old
 _MAX_USED, _MAX_SEEN = 500, 300  # newest names from which a line is chosen: it holds about 350
+_LEAST_CHARS = 5  # of a name and its space
+_READ_AHEAD = 50  # newest messages whose markers are read before they are needed
 _LOOK_BACK = 4_000  # newest messages whose identifiers are known: older ones have had their turn
+MessageEvent = UserSpoke | AssistantSpoke | ToolAnswered
 
 
 class Sighting(NamedTuple):
@@ -47,8 +49,9 @@ class IdentifierIndex:
     def __init__(self) -> None:
         self._used: dict[str, Sighting] = {}  # what the agent used in its calls, newest sighting last
         self._unused: dict[str, Sighting] = {}  # what it only saw
+        self._times: Counter[str] = Counter()  # the messages that each was in
         self._last: LogItem | None = None
-        self._by_text: dict[str, tuple[str, ...]] = {}  # of notes and messages that store none
+        self._by_text: dict[str, tuple[str, ...]] = {}  # of notes, markers and messages that store none
 
     def update(self, transcript: Transcript) -> None:
         """Read the messages that were added since the last time; all again if some were dropped."""
@@ -61,54 +64,85 @@ class IdentifierIndex:
             else:
                 self._used.clear()
                 self._unused.clear()
+                self._times.clear()
         for item in items[start:]:
-            sighting = Sighting(item.seq, item.step)
-            if isinstance(item.event, AssistantSpoke):
-                for name in item.event.identifiers:
-                    self._unused.pop(name, None)
-                    self._used.pop(name, None)
-                    self._used[name] = sighting
-                continue
-            for name in self.of_item(item):
-                names = self._used if name in self._used else self._unused
-                names.pop(name, None)
-                names[name] = sighting
+            self._add(item)
+        for item in items[max(start, len(items) - _READ_AHEAD) :]:
+            for text in (*_texts_when_masked(item.event), _text_in_note(item.event)):
+                self._read(text)
         self._last = items[-1] if items else None
 
-    def of_item(self, item: LogItem) -> tuple[str, ...]:
-        """Return the identifiers of a message."""
+    def _add(self, item: LogItem) -> None:
+        sighting, names = Sighting(item.seq, item.step), self._of_item(item)
+        self._times.update(names)
+        if isinstance(item.event, AssistantSpoke):
+            for name in names:
+                self._unused.pop(name, None)
+                self._used.pop(name, None)
+                self._used[name] = sighting
+            return
+        for name in names:
+            places = self._used if name in self._used else self._unused
+            places.pop(name, None)
+            places[name] = sighting
+
+    def _of_item(self, item: LogItem) -> tuple[str, ...]:
         match item.event:
             case ToolAnswered(identifiers=identifiers) | AssistantSpoke(identifiers=identifiers):
                 return identifiers
             case UserSpoke(text=text):
-                return self.of_text(text)
+                return self._read(text)
 
-    def of_text(self, text: str) -> tuple[str, ...]:
-        """Return the identifiers of a text that stands in the window for long."""
-        if text not in self._by_text:
-            self._by_text[text] = identifiers_in(text)
-        return self._by_text[text]
+    def _read(self, text: str) -> tuple[str, ...]:
+        names = self._by_text.get(text)
+        if names is None:
+            names = self._by_text[text] = identifiers_in(text)
+        return names
 
-    def visible_in(self, entries: Iterable[WindowEntry], masked: Set[int]) -> set[str]:
-        """Return the identifiers that stand in these entries, where the content of `masked` ones is gone."""
+    def visible_in(
+        self, transcript: Transcript, masked: Set[int], plan: FoldPlan | None = None, note: str = ""
+    ) -> Set[str]:
+        """Return the identifiers in a window, where the content of `masked` messages is gone.
+
+        With a `plan` its `note` stands for what it covers.
+        """
         visible: set[str] = set()
-        for entry in entries:
-            match entry:
-                case PinnedCopy(item=item):
-                    visible.update(self.of_item(item))
-                case AddedInstructions(event=added):
-                    visible.update(self.of_text(added.text.text))
-                case SummaryBlock(event=FoldMade(text=text)):
-                    visible.update(self.of_text(text))
-                case SummaryBlock():
-                    pass
-                case LogItem() if entry.seq not in masked:
-                    visible.update(self.of_item(entry))
-                case LogItem(event=ToolAnswered(target=target, about=about)):
-                    visible.update(self.of_text(target), self.of_text(about))
-                case LogItem(event=AssistantSpoke(text=text)):
-                    visible.update(self.of_text(text))
+        if plan is not None:
+            visible.update(self._of_note(transcript, plan, note))
+        (after, upto), anchors = (plan.after, plan.upto) if plan else (0, 0), transcript.rewrites.anchors
+        for entry in transcript.window_entries():
+            if isinstance(entry, PinnedCopy):
+                visible.update(self._of_item(entry.item))
+            elif isinstance(entry, AddedInstructions):
+                visible.update(self._read(entry.event.text.text))
+            elif after < entry.upto <= upto:
+                continue
+            elif isinstance(entry, SummaryBlock):
+                if isinstance(entry.event, FoldMade):
+                    visible.update(self._of_note(transcript, entry.event, entry.event.text))
+            elif entry.seq not in masked:
+                visible.update(self._of_item(entry))
+            else:
+                visible.update(*map(self._read, _texts_when_masked(entry.event)))
+                if entry.seq in anchors:
+                    visible.update(anchors[entry.seq].anchors.split())
         return visible
+
+    def _of_note(self, transcript: Transcript, fold: FoldPlan | FoldMade, note: str) -> Iterable[str]:
+        """Return the identifiers in a fold's note; what it says of each message was read with that."""
+        if fold.how != "fold":
+            return self._read(note)
+        names = self._by_text.get(note)
+        if names is None:
+            items = transcript.between(fold.after, fold.upto)
+            in_line = note.rpartition(FOLD_TITLE)[2].split() if FOLD_TITLE in note else ()
+            texts = (_text_in_note(item.event) for item in items)
+            names = self._by_text[note] = tuple({*in_line, *chain.from_iterable(map(self._read, texts))})
+        return names
+
+    def names_of(self, items: Iterable[LogItem]) -> Iterable[str]:
+        """Return the identifiers of messages, each once."""
+        return dict.fromkeys(chain.from_iterable(map(self._of_item, items)))
 
     def anchor_line(
         self, title: str, visible: Set[str], max_tokens: int, among: Iterable[str] | None = None
@@ -117,48 +151,82 @@ class IdentifierIndex:
 
         Chosen are the names that cost least for what they are worth. With `among` only these identifiers.
         """
-        fitting = self._cheapest(
+        fitting = _cheapest(
             self._newest_hidden(visible) if among is None else self._hidden_among(among, visible),
             max_tokens * _CHARS_PER_TOKEN - len(title) - _MAX_GROUPS * _LABEL_CHARS,
         )
-        size = max(1, -(-len(fitting) // _MAX_GROUPS))
-        groups = [_group(fitting[start : start + size]) for start in range(0, len(fitting), size)]
-        return f"{title} {'; '.join(groups)}" if groups else ""
+        return f"{title} {'; '.join(_groups(fitting))}" if fitting else ""
 
     def _newest_hidden(self, visible: Set[str]) -> list[tuple[float, str, int]]:
         """Return price, name and event of the newest names that are not visible."""
-        now = self._last.step if self._last else 0
-        used = ((name, place) for name, place in reversed(self._used.items()) if name not in visible)
-        unused = ((name, place) for name, place in reversed(self._unused.items()) if name not in visible)
+        used = (name for name in reversed(self._used) if name not in visible)
+        unused = (name for name in reversed(self._unused) if name not in visible)
         return [
-            *(_priced(name, place, now, _USED_FACTOR) for name, place in islice(used, _MAX_USED)),
-            *(_priced(name, place, now, 1) for name, place in islice(unused, _MAX_SEEN)),
+            *self._priced(islice(used, _MAX_USED), self._used, _USED_FACTOR),
+            *self._priced(islice(unused, _MAX_SEEN), self._unused, 1),
         ]
 
     def _hidden_among(self, names: Iterable[str], visible: Set[str]) -> list[tuple[float, str, int]]:
-        now = self._last.step if self._last else 0
-        hidden = [name for name in dict.fromkeys(names) if name not in visible]
+        hidden = [name for name in names if name not in visible]
         return [
-            *(_priced(name, self._used[name], now, _USED_FACTOR) for name in hidden if name in self._used),
-            *(_priced(name, self._unused[name], now, 1) for name in hidden if name in self._unused),
+            *self._priced((name for name in hidden if name in self._used), self._used, _USED_FACTOR),
+            *self._priced((name for name in hidden if name in self._unused), self._unused, 1),
         ]
 
-    def _cheapest(self, priced: list[tuple[float, str, int]], max_chars: int) -> list[tuple[int, str]]:
-        """Return events and names that fit, cheapest first chosen, newest first in order."""
-        fitting: list[tuple[int, str]] = []
-        for _, name, seq in sorted(priced):
-            if len(name) + 2 <= max_chars:
-                max_chars -= len(name) + 2
-                fitting.append((-seq, name))
-        return sorted(fitting)
+    def _priced(
+        self, names: Iterable[str], places: Mapping[str, Sighting], factor: int
+    ) -> list[tuple[float, str, int]]:
+        """Return what each name costs for what it is worth, itself, and its event.
+
+        It costs its length, and is worth the more the newer it is and the more messages it was in; a used one
+        by the factor more.
+        """
+        now, times, priced = self._last.step + 1 if self._last else 1, self._times, []
+        for name in names:
+            seq, step = places[name]
+            priced.append(((len(name) + _NAME_OVERHEAD) * (now - step) / (factor * times[name]), name, seq))
+        return priced
+
+
+def _texts_when_masked(event: MessageEvent) -> tuple[str, ...]:
+    """Return what still stands in the window of a message whose content is gone."""
+    if isinstance(event, ToolAnswered):
+        return event.target[:WHOLE_TARGET], event.about
+    return (event.text,)
+
+
+def _text_in_note(event: MessageEvent) -> str:
+    """Return what a fold's note says of a message."""
+    return target_in_note(event) if isinstance(event, ToolAnswered) else event.text
+
+
+def _cheapest(priced: list[tuple[float, str, int]], max_chars: int) -> list[tuple[int, str]]:
+    """Return events and names that fit, cheapest first chosen, newest first in order."""
+    fitting: list[tuple[int, str]] = []
+    priced.sort()
+    for _, name, seq in priced:
+        if len(name) < max_chars:
+            max_chars -= len(name) + 1
+            fitting.append((-seq, name))
+            if max_chars < _LEAST_CHARS:
+                break
+    fitting.sort()
+    return fitting
+
+
+def _groups(names: Sequence[tuple[int, str]]) -> list[str]:
+    """Return the names of an entry, or of some that follow one another, behind their label."""
+    size = -(-len(names) // _MAX_GROUPS)
+    groups: list[list[tuple[int, str]]] = []
+    for _, of_entry in groupby(names, key=itemgetter(0)):
+        if groups and len(groups[-1]) < size:
+            groups[-1] += of_entry
+        else:
+            groups.append(list(of_entry))
+    return [_group(group) for group in groups]
 
 
 def _group(names: Sequence[tuple[int, str]]) -> str:
     first, last = -names[-1][0], -names[0][0]
     label = f"e{first}" if first == last else f"e{first}-e{last}"
-    return f"{label}: {', '.join(name for _, name in names)}"
-
-
-def _priced(name: str, place: Sighting, now: int, factor: int) -> tuple[float, str, int]:
-    """Return what a name costs for what it is worth (its length and age, by the factor less), and itself."""
-    return (len(name) + _NAME_OVERHEAD) * (now - place.step + 1) / factor, name, place.seq
+    return f"{label}: {' '.join(name for _, name in names)}"

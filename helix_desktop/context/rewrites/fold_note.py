@@ -116,16 +116,19 @@ def _call_lines(calls: Sequence[tuple[str, str]]) -> list[str]:
     return ["did: " + "".join(parts).lstrip("; ")]
 
 
+def target_in_note(answer: ToolAnswered) -> str:
+    """Return what a note says of what a call was about, where it says most."""
+    target = " ".join(answer.target[:400].split())
+    return _truncate(target, _COMMAND_CAP if tool_kind(answer.name) == "command" else _TARGET_CAP)
+
+
 def _call_phrase(answer: ToolAnswered, paths: set[str]) -> str:
     """Return a call in a few words: a path stands whole the first time, then by its last part."""
-    target = " ".join(answer.target[:400].split())
-    if tool_kind(answer.name) == "command":
-        target = _truncate(target, _COMMAND_CAP)
-    elif target in paths and " " not in target:
+    target = target_in_note(answer)
+    if target in paths and " " not in target:
         target = target.rstrip("/").rpartition("/")[2]
-    else:
+    elif tool_kind(answer.name) != "command":
         paths.add(target)
-        target = _truncate(target, _TARGET_CAP)
     size = f" {answer.size // _KILO}K" if answer.size >= _LARGE_BYTES else ""
     failed = f" exit {answer.exit_code}" if answer.exit_code else "" if answer.ok else " failed"
     return f"{target}{size}{failed}".strip()

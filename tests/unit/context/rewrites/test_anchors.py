@@ -33,7 +33,7 @@ def test_a_line_names_what_is_hidden_newest_first() -> None:
     index = IdentifierIndex()
     index.update(transcript_of(("a/old.py", "twice_seen"), ("a/new.py", "twice_seen"), ("in_sight",)))
     line = index.anchor_line(FOLD_TITLE, {"in_sight"}, 1_000)
-    assert line == f"{FOLD_TITLE} e6: a/new.py; e6: twice_seen; e4: a/old.py"
+    assert line == f"{FOLD_TITLE} e6: a/new.py twice_seen; e4: a/old.py"
 
 
 def test_a_name_that_was_used_outlives_newer_ones_that_were_only_seen() -> None:
@@ -46,6 +46,23 @@ def test_a_name_that_was_used_outlives_newer_ones_that_were_only_seen() -> None:
     assert "only_seen_059" in line
     assert "only_seen_010" not in line
     assert len(line) <= 300
+
+
+def test_a_name_that_was_in_more_messages_outlives_one_of_its_age() -> None:
+    """What came up again and again comes up again."""
+    index = IdentifierIndex()
+    index.update(transcript_of(*[("in_many_x",)] * 5, ("in_many_x", "in_one_yy"), *[()] * 30))
+    line = index.anchor_line(FOLD_TITLE, set(), 55)
+    assert line == f"{FOLD_TITLE} e14: in_many_x"
+
+
+def test_many_names_share_few_labels() -> None:
+    """Names of one entry stand behind one label; of many entries, neighbors share one."""
+    index = IdentifierIndex()
+    index.update(transcript_of(*[(f"name_{number}_a", f"name_{number}_b") for number in range(20)]))
+    line = index.anchor_line(FOLD_TITLE, set(), 1_000)
+    assert line.count(": ") == 7
+    assert "e38-e42: name_19_a name_19_b name_18_a" in line
 
 
 def test_messages_that_were_dropped_leave_no_names() -> None:
