@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import re
+from dataclasses import replace
 
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.text_format import pluralize
 from helix_desktop.domain.tools import OutputCallback, ToolResult, ignore_output
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.tools.arguments import Arguments
+from helix_desktop.tools.files.ignore import LEFT_OUT
 from helix_desktop.tools.files.jail import Jail, SearchRoot
 from helix_desktop.tools.files.search_text import gitignore_options, hidden_globs, release_folder
 from helix_desktop.tools.process.ripgrep import Ripgrep, normalize_path
@@ -46,6 +48,7 @@ class FindFiles(UnguardedTool[FindFilesArguments]):
         text = await asyncio.to_thread(_list_matches, result.output, regex, root.path, args.pattern)
         if result.dropped_bytes:
             text += "(there are too many files to look at all of them; name a folder as path)\n"
+        text += LEFT_OUT if self._jail.limits.ignore_file.exists else ""
         return ToolResult(text.encode(), target=f"{args.pattern} in {root.path or '.'}")
 
 
@@ -57,9 +60,18 @@ async def list_files(jail: Jail, ripgrep: Ripgrep, path: str) -> tuple[SearchRoo
         if root.file_name:
             raise ToolError(f"{path} is a file.", fix="path names a folder to look in.")
         options = ["--files", "--null", *gitignore_options(), *hidden_globs(jail, root), "."]
-        return root, await ripgrep.run(options, root.cwd)
+        result = await ripgrep.run(options, root.cwd)
+        return root, await asyncio.to_thread(_without_ignored, jail, root, result)
     finally:
         await release_folder(search_root)
+
+
+def _without_ignored(jail: Jail, root: SearchRoot, result: ProcessResult) -> ProcessResult:
+    if not jail.limits.ignore_file.exists:
+        return result
+    names = (name for name in result.output.decode(errors="surrogateescape").split("\0") if name)
+    paths = jail.limits.ignore_file.without_ignored(root.path, map(normalize_path, names))
+    return replace(result, output="\0".join(paths).encode(errors="surrogateescape"))
 
 
 def _compile_glob(pattern: str) -> re.Pattern[str]:

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from helix_desktop.domain.errors import ToolError
-from helix_desktop.tools.errors import path_refused
+from helix_desktop.tools.errors import PathRefused, path_refused
+from helix_desktop.tools.files.ignore import IGNORE_FILE, IgnoreFile
 from helix_desktop.tools.files.paths import is_below, is_git_internal, relative_parts
 
 EntryKind = Literal["file", "folder", "link", "other"]
@@ -100,9 +101,10 @@ class PathLimits:
     def __init__(self, root: Path, hidden: tuple[Path, ...], read_only: tuple[Path, ...]) -> None:
         self.hidden = relative_parts(hidden, root)
         self._read_only = relative_parts(read_only, root)
+        self.ignore_file = IgnoreFile(root)
 
-    def check_read(self, path: str, parts: tuple[str, ...]) -> None:
-        """Raise ToolError when the path holds the app's own data, of this workspace or of others.
+    def check_read(self, path: str, parts: tuple[str, ...], is_folder: bool = False) -> None:
+        """Raise ToolError when the path holds the app's own data, or the ignore file lists it.
 
         Also when a link leads to a name that is not valid text, which could not be shown.
         """
@@ -110,12 +112,19 @@ class PathLimits:
             raise path_refused(path, "a link on the way leads to a name that is not valid Unicode.")
         if is_below(parts, self.hidden):
             raise path_refused(path, "it holds this program's own data.")
+        if self.ignore_file.ignores(parts, is_folder):
+            raise PathRefused(
+                f"{path!r} was refused: the user excluded it from all tools, in {IGNORE_FILE}.",
+                fix="Do not try it in another way; ask the user if you need it.",
+            )
 
     def check_write(self, path: str, parts: tuple[str, ...]) -> None:
         """Raise ToolError when no tool may ever write there."""
         self.check_read(path, parts)
         if not parts:
             raise ToolError("The workspace itself is a folder, not a file.", fix="Name a file in it.")
+        if is_below(parts, [(IGNORE_FILE,)]):
+            raise path_refused(path, "only the user changes what tools may not read.")
         if is_git_internal(parts):
             raise path_refused(path, "files inside .git can make git run commands.")
         if is_below(parts, self._read_only):

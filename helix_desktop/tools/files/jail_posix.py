@@ -172,7 +172,7 @@ class PosixJail:
         walk = _Walk(self._root, path, parts_of(path, (self._unresolved_root, self._root)), create)
         try:
             walk.run()
-            self.limits.check_read(path, walk.parts)
+            self.limits.check_read(path, walk.parts, is_folder=not walk.last)
             yield walk
         finally:
             walk.close()

@@ -109,7 +109,7 @@ class WindowsJail:
         if not target.is_relative_to(self._root):
             raise path_refused(path, "a link on the way leads out of the workspace.")
         relative = target.relative_to(self._root).parts
-        self.limits.check_read(path, relative)
+        self.limits.check_read(path, relative, target.is_dir())
         return target, "/".join(relative)
 
     def _target(self, path: str) -> tuple[Path, str]:

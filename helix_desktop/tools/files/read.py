@@ -17,6 +17,7 @@ from helix_desktop.domain.tools import OutputCallback, ToolResult, ignore_output
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.tools.arguments import Arguments, Line
 from helix_desktop.tools.files.changes import version_of
+from helix_desktop.tools.files.ignore import LEFT_OUT
 from helix_desktop.tools.files.jail import Jail, OpenFile
 from helix_desktop.tools.tool import UnguardedTool
 
@@ -174,7 +175,8 @@ class ListDirectory(UnguardedTool[ListDirectoryArguments]):
         rel, count = self._branch(args.path, depth, "  ", lines)
         cut = f"\n(only the first {_MAX_ITEMS:,} shown; list a folder of it)" if count > _MAX_ITEMS else ""
         text = "\n".join([f"{rel or '.'}/ ({pluralize(count, 'entry', 'entries')})", *lines])
-        return ToolResult(f"{text}{cut}\n".encode(), target=rel or ".")
+        left_out = LEFT_OUT if self._jail.limits.ignore_file.exists else ""
+        return ToolResult(f"{text}{cut}\n{left_out}".encode(), target=rel or ".")
 
     def _branch(self, path: str, depth: int, indent: str, lines: list[str]) -> tuple[str, int]:
         rel, items = self._jail.list_entries(path)
@@ -182,7 +184,7 @@ class ListDirectory(UnguardedTool[ListDirectoryArguments]):
         count = 0
         for item in sorted(items, key=lambda item: (item.kind != "folder", item.name)):
             parts = (*(rel.split("/") if rel else ()), item.name)
-            if parts in sealed:
+            if parts in sealed or self._jail.limits.ignore_file.ignores(parts, item.kind == "folder"):
                 continue
             count += 1
             if len(lines) >= _MAX_ITEMS:

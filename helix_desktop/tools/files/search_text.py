@@ -14,6 +14,7 @@ from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.text_format import pluralize
 from helix_desktop.domain.tools import OutputCallback, ToolResult, ignore_output
 from helix_desktop.tools.arguments import Arguments
+from helix_desktop.tools.files.ignore import LEFT_OUT, IgnoreFile
 from helix_desktop.tools.files.jail import Jail, SearchRoot
 from helix_desktop.tools.process.ripgrep import Ripgrep, normalize_path
 from helix_desktop.tools.tool import UnguardedTool
@@ -53,7 +54,10 @@ class SearchText(UnguardedTool[SearchTextArguments]):
             await release_folder(search_root)
         where = "/".join(part for part in (root.path, root.file_name) if part)
         where_text = where or "the workspace"
-        data = await asyncio.to_thread(_grouped, result.output, root.path, args.pattern, where_text)
+        ignore_file = self._jail.limits.ignore_file
+        data = await asyncio.to_thread(
+            _grouped, result.output, root.path, args.pattern, where_text, ignore_file
+        )
         return ToolResult(data, target=f"{args.pattern} in {where or '.'}")
 
     def _options(self, args: SearchTextArguments, root: SearchRoot) -> list[str]:
@@ -85,13 +89,19 @@ async def release_folder(context: AbstractContextManager[SearchRoot]) -> None:
     await asyncio.to_thread(context.__exit__, None, None, None)
 
 
-def _grouped(output: bytes, rel: str, pattern: str, where: str) -> bytes:
+def _grouped(output: bytes, rel: str, pattern: str, where: str, ignore_file: IgnoreFile) -> bytes:
     lines: list[str] = []
     files, matches, current = 0, 0, ""
+    left_out = LEFT_OUT if ignore_file.exists else ""
+    allowed: dict[str, bool] = {}
     for line in output.decode(errors="replace").split("\n"):
         name, separator, rest = line.partition("\0")
         if not separator:
             lines += ["  --"] if line == "--" else []
+            continue
+        if name not in allowed:
+            allowed[name] = bool(ignore_file.without_ignored(rel, [normalize_path(name)]))
+        if not allowed[name]:
             continue
         digits = len(rest) - len(rest.lstrip("0123456789"))
         matches += rest[digits : digits + 1] == ":"
@@ -100,8 +110,8 @@ def _grouped(output: bytes, rel: str, pattern: str, where: str) -> bytes:
             lines.append("/".join(part for part in (rel, normalize_path(name)) if part))
         lines.append(f"  {rest}")
     if not matches:
-        return f"No match for {pattern!r} in {where}.\n".encode()
+        return f"No match for {pattern!r} in {where}.\n{left_out}".encode()
     left = len(lines) - _MAX_LINES
     cut = [f"(… {left:,} more lines; narrow the path, the glob or the pattern)"] if left > 0 else []
     head = f"{pluralize(matches, 'matching line')} in {pluralize(files, 'file')}:"
-    return ("\n".join([head, *lines[:_MAX_LINES], *cut]) + "\n").encode()
+    return ("\n".join([head, *lines[:_MAX_LINES], *cut]) + "\n" + left_out).encode()

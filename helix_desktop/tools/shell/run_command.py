@@ -17,8 +17,9 @@ from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.permissions.rules import suggest_command_rules
 from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResult, ignore_output
 from helix_desktop.domain.unicode_safety import first_hidden
-from helix_desktop.domain.user_text import TextContext, join_sentences
+from helix_desktop.domain.user_text import TextContext, UserText, join_sentences
 from helix_desktop.tools.arguments import Arguments
+from helix_desktop.tools.files.ignore import IGNORE_FILE
 from helix_desktop.tools.files.jail import Jail
 from helix_desktop.tools.grants import CurrentGrants
 from helix_desktop.tools.process.runner import ProcessResult, ProcessSpec, run_process
@@ -84,6 +85,7 @@ class RunCommand(Tool[RunCommandArguments]):
             if args.folder.strip("./")
             else text("Run a command in the workspace."),
             describe_sandbox(sandbox.kind, network, scope.contains_home),
+            *self._ignore_sentence(),
         )
         offers = suggest_command_rules(subject, confined)
         return ApprovalRequest(
@@ -97,6 +99,12 @@ class RunCommand(Tool[RunCommandArguments]):
             confined=confined,
             suggested_rules=offers,
         )
+
+    def _ignore_sentence(self) -> tuple[UserText, ...]:
+        """Return what the user has to know of a command where an ignore file says what tools may not read."""
+        if not self._context.jail.limits.ignore_file.exists:
+            return ()
+        return (text("It can read what {file} excludes: commands can't be held to it.", file=IGNORE_FILE),)
 
     async def run(
         self, call_id: str, args: RunCommandArguments, on_output: OutputCallback = ignore_output

@@ -296,3 +296,43 @@ async def test_the_apps_own_data_is_not_searched_under_any_name(tmp_path: Path) 
     box = make_tools(tmp_path, protected=(own,))
     content = (await box.run(make_call("search_text", pattern="precious"))).content.decode()
     assert "1 matching line in 1 file:\ndata/workspaces\n" in content
+
+
+async def test_no_tool_touches_what_the_ignore_file_lists(root: Path) -> None:
+    """Read, list, find, search, write and edit; also through a link, and not by changing the file itself."""
+    (root / ".agentignore").write_text("*.key\nsecrets/\n!public.key\n")
+    (root / "secrets" / "deep").mkdir(parents=True)
+    (root / "secrets" / "deep" / "plan.txt").write_text("two secrets\n")
+    (root / "a.key").write_text("two keys\n")
+    (root / "public.key").write_text("two for all\n")
+    (root / "link").symlink_to("a.key")
+    for name, arguments in (
+        ("read_file", {"path": "a.key"}),
+        ("read_file", {"path": "link"}),
+        ("list_directory", {"path": "secrets"}),
+        ("search_text", {"pattern": "two", "path": "secrets/deep/plan.txt"}),
+        ("find_files", {"pattern": "*", "path": "secrets/deep"}),
+        ("write_file", {"path": "new.key", "content": "x"}),
+        ("edit_file", {"path": "a.key", "old_text": "two", "new_text": "no"}),
+        ("write_file", {"path": ".agentignore", "content": ""}),
+    ):
+        with pytest.raises(ToolError, match="was refused"):
+            await text_of(root, name, **arguments)
+    for answer in (
+        await text_of(root, "list_directory", depth=5),
+        await text_of(root, "find_files", pattern="**"),
+        await text_of(root, "search_text", pattern="two"),
+    ):
+        assert "public.key" in answer
+        assert "src" in answer
+        assert "a.key\n" not in answer.replace("-> a.key", "")
+        assert "plan.txt" not in answer
+        assert answer.endswith("(what .agentignore lists is left out)\n")
+    request = await make_tools(root).approval(make_call("run_command", command="cat a.key"))
+    assert request is not None
+    assert "It can read what .agentignore excludes: commands can't be held to it." in request.summary
+
+    (root / ".agentignore").unlink()
+    (root / ".agentignore").symlink_to("/etc/hostname")
+    with pytest.raises(ToolError, match=r"\.agentignore of this workspace cannot be read"):
+        await text_of(root, "read_file", path="src/a.py")
