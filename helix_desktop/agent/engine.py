@@ -133,7 +133,7 @@ class TurnEngine:
             uncounted = [message.text] if message.tokens is None else []
             counts = await self._runtime.counter.count([note, *uncounted] if note else uncounted)
             tokens = sum(counts, message.tokens or 0)
-            titled = _first_title(self._runtime.transcript, message.text)
+            titled = _first_title(self._runtime.transcript, message)
             event = UserSpoke(
                 message.text,
                 tokens,
@@ -292,9 +292,9 @@ def _new_refusals(transcript: Transcript, answer: ModelResponse, info: ModelInfo
     return [EffortRefused(info.label, refusal.level, refusal.reason)]
 
 
-def _first_title(transcript: Transcript, text: str) -> list[SessionRenamed]:
+def _first_title(transcript: Transcript, message: UserMessage) -> list[SessionRenamed]:
     """Return the event that titles an untitled session after its first message; empty if it has a title."""
-    title = title_line(text)
+    title = title_line(message.prompt.typed_text if message.prompt else message.text)
     if transcript.turns or transcript.title not in ("", NEW_TITLE) or not title:
         return []
     return [SessionRenamed(title)]

@@ -109,7 +109,7 @@ async def _expand_message(
     expanded = await services.prompt_files.expand(workspace.id, typed)
     for warning in prompt_warnings(expanded.file):
         print_notice(escape_hidden_name(warning))
-    return expanded.text, expanded.file.source
+    return expanded.text, expanded.source
 
 
 async def _apply_effort(

@@ -9,7 +9,8 @@ from typing import Literal
 import msgspec
 
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.slash_command import FOLDER_MARK
+from helix_desktop.domain.files.encoding import utf16_encoding
+from helix_desktop.domain.slash_command import FOLDER_MARK, SLASH
 from helix_desktop.domain.text_format import first_line
 from helix_desktop.domain.unicode_safety import first_hidden
 
@@ -31,11 +32,20 @@ _RUN_BY_OTHERS = re.compile(r"^\s*!(?!\[)\S|(?<!\S)!`[^`]+`|^\s*```!")
 
 
 class PromptSource(msgspec.Struct, frozen=True):
-    """The prompt file that a message was made from: its command, where it was, the SHA-256 of its bytes."""
+    """The prompt file that a message was made from: its command, where it was, the SHA-256 of its bytes.
+
+    `arguments` is what was typed behind the command.
+    """
 
     command: str
     path: str
     sha256: str
+    arguments: str = ""
+
+    @property
+    def typed_text(self) -> str:
+        """The message as it was typed."""
+        return f"{SLASH}{self.command} {self.arguments}".rstrip()
 
 
 class PromptFile(msgspec.Struct, frozen=True):
@@ -55,11 +65,6 @@ class PromptFile(msgspec.Struct, frozen=True):
     command_lines: tuple[int, ...] = ()
     has_hidden: bool = False
 
-    @property
-    def source(self) -> PromptSource:
-        """What a message that is made from it says of it."""
-        return PromptSource(self.name, self.path, self.sha256)
-
 
 def name_of(relative_path: str) -> str:
     """Return the name of a prompt file by its path below the folder: `web/test.md` is `web:test`."""
@@ -67,8 +72,8 @@ def name_of(relative_path: str) -> str:
 
 
 def parse_prompt_file(data: bytes, name: str, place: PromptPlace, path: str) -> PromptFile:
-    """Return the prompt file with these bytes. Raises UnicodeDecodeError for what is not UTF-8 text."""
-    content = data.decode("utf-8-sig").replace("\r\n", "\n")
+    """Return the prompt file with these bytes. Raises UnicodeDecodeError for what is not Unicode text."""
+    content = data.decode(utf16_encoding(data) or "utf-8-sig").removeprefix("\ufeff").replace("\r\n", "\n")
     if "\0" in content:
         raise UnicodeDecodeError("utf-8", data, data.index(0), data.index(0) + 1, "not text")
     fields, text = _split_front_matter(content)

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.prompt_file import WORKSPACE_FOLDERS, PromptFile, expand_prompt
+from helix_desktop.domain.prompt_file import WORKSPACE_FOLDERS, PromptFile, PromptSource, expand_prompt
 from helix_desktop.domain.slash_command import SLASH, SlashInput, command_key, nearest_command
+from helix_desktop.domain.unicode_safety import repair_surrogates
 from helix_desktop.domain.user_text import OptionalText, TextContext
 from helix_desktop.tools.files.jail import Jail
 from helix_desktop.tools.files.prompt_files import PromptFolder, UnusableFile
@@ -49,10 +50,11 @@ class PromptCatalog:
 
 @dataclass(frozen=True, slots=True)
 class ExpandedPrompt:
-    """A typed command as the message that is sent, and the file that it was made from."""
+    """A typed command as the message that is sent, the file it is made from, and what is recorded of that."""
 
     text: str
     file: PromptFile
+    source: PromptSource
 
 
 class PromptFiles:
@@ -89,7 +91,8 @@ class PromptFiles:
                 text("{file} has no text.", file=file.path),
                 text("Write a prompt in it."),
             )
-        return ExpandedPrompt(message, file)
+        source = PromptSource(file.name, file.path, file.sha256, repair_surrogates(typed.arguments))
+        return ExpandedPrompt(message, file, source)
 
     def _read(self, root: Path | None, is_untrusted: bool) -> PromptCatalog:
         files: dict[str, PromptFile] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from helix_desktop.domain.events.session import UserSpoke
+from helix_desktop.domain.events.session import SessionRenamed, UserSpoke
 from tests.support.cli_rig import Cli
 
 RUN = ("run", "--workspace", "ws", "--trust", "--model", "demo/offline", "--json", "--message")
@@ -21,6 +21,8 @@ async def test_a_prompt_file_is_sent_and_what_is_no_command_is_refused(tmp_path:
         folder.mkdir(parents=True)
         (folder / name).write_text(text, encoding="utf-8")
     result = await cli(*RUN, "/fix app.py")
+    (title,) = [line.event.title for line in result.lines if isinstance(line.event, SessionRenamed)]
+    assert title == "/fix app.py"
     (spoke,) = [line.event for line in result.lines if isinstance(line.event, UserSpoke)]
     assert spoke.text == "Fix @app.py.\n!ls"
     assert [attachment.path for attachment in spoke.attachments] == ["app.py"]

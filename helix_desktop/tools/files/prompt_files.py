@@ -18,6 +18,7 @@ from helix_desktop.domain.prompt_file import (
 from helix_desktop.domain.slash_command import FOLDER_MARK, command_key, is_command_name
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.domain.user_text import ByteSize, OptionalText, TextContext, UserText, verbatim
+from helix_desktop.tools.errors import PathRefused
 from helix_desktop.tools.files.jail import DirEntry, Jail
 
 text = TextContext("Prompt files")
@@ -122,8 +123,11 @@ class PromptFolder:
 
     def _refused(self, path: str, error: ToolError) -> UnusableFile:
         """Return what the jail, or the system, does not let us read."""
-        own_place = text("Replace it with a file or folder of its own, not a link.")
-        fix: OptionalText = "" if error.__cause__ else own_place
+        fix: OptionalText = (
+            text("Replace it with a file or folder of its own, not a link.")
+            if isinstance(error, PathRefused)
+            else ""
+        )
         return UnusableFile(self._display(path), verbatim(error.why or error.what), fix)
 
     def _inside(self, path: str) -> str:

@@ -221,7 +221,7 @@ class ComposerController(QObject):
         try:
             if message.typed is not None:
                 expanded = await self._services.prompt_files.expand(message.workspace.id, message.typed)
-            text, prompt = (expanded.text, expanded.file.source) if expanded else (message.text, None)
+            text, prompt = (expanded.text, expanded.source) if expanded else (message.text, None)
             attachments = await attach_mentioned_files(
                 message.workspace.contents.attach_file, conversation.session.id, text, message.attachments
             )

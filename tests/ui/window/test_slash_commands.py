@@ -56,6 +56,9 @@ async def test_a_prompt_file_is_completed_expanded_and_sent(qapp: QApplication, 
         assert (row.text, row.prompt) == (event.text, "/review · .agents/commands/review.md")
         assert "nothing is run" in rig.banner_text()
         assert rig.composer.text() == ""
+        QTest.keyClick(rig.composer.editor, Qt.Key.Key_Up)
+        assert rig.composer.text() == "/review src/app.py"
+        rig.composer.set_text("")
 
         rig.window.commands.all_commands.trigger()
         palette = rig.window.help_windows.command_palette

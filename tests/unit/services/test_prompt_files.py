@@ -55,8 +55,8 @@ async def test_a_command_is_expanded_from_the_file_as_it_is_now(prompts: Prompts
     prompts.write(".agents/commands/web/review.md", content)
     expanded = await prompts.files.expand(prompts.id, SlashInput("Web:REVIEW", "a.py"))
     assert expanded.text == "Review a.py."
-    source = expanded.file.source
-    assert (source.command, source.path) == ("web:review", ".agents/commands/web/review.md")
+    source = expanded.source
+    assert (source.typed_text, source.path) == ("/web:review a.py", ".agents/commands/web/review.md")
     assert source.sha256 == hashlib.sha256(content).hexdigest()
     prompts.write(".agents/commands/web/review.md", b"Look at $1.")
     assert (await prompts.files.expand(prompts.id, SlashInput("web:review", "b"))).text == "Look at b."
