@@ -14,11 +14,12 @@ from helix_desktop.agent.session_updates import ResponseReset
 from helix_desktop.agent.session_window import SessionWindow
 from helix_desktop.agent.spend_approvals import SpendApprovals
 from helix_desktop.agent.subagents.runner import SubagentRunner
-from helix_desktop.agent.tool_calls.approvals import SessionPermissions
+from helix_desktop.agent.tool_calls.approvals import SessionPermissions, UserAsk, UserReply
 from helix_desktop.agent.tool_calls.running_calls import RunningCalls
 from helix_desktop.agent.trust import require_trust
 from helix_desktop.agent.user_message import MessageTooLarge, TurnStart, UserMessage
 from helix_desktop.agent.window.manager import ContextManager
+from helix_desktop.context.log.missed_questions import missed_questions
 from helix_desktop.domain.cost import BackgroundWork, SpendReply, SpendRequest
 from helix_desktop.domain.effort import SentEffort
 from helix_desktop.domain.errors import InvalidInput
@@ -31,7 +32,8 @@ from helix_desktop.domain.events.session import (
 )
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.domain.prompt_file import PromptSource
-from helix_desktop.domain.tools import ApprovalDecision, ApprovalReply, ApprovalRequest, PermissionMode
+from helix_desktop.domain.question import Question, QuestionReply, late_reply_text
+from helix_desktop.domain.tools import ApprovalDecision, ApprovalReply, PermissionMode
 from helix_desktop.domain.unicode_safety import repair_surrogates
 from helix_desktop.domain.user_text import TextContext
 
@@ -81,8 +83,8 @@ class Conversation:
         return self._turn is not None and not self._turn.done()
 
     @property
-    def asks(self) -> list[ApprovalRequest]:
-        """The open approval requests, its own and then its subagents', oldest first."""
+    def asks(self) -> list[UserAsk]:
+        """The open approval requests and questions, its own and then its subagents', oldest first."""
         return [*self._services.interactive_approver.asks(self.session.id), *self.subagents.asks]
 
     @property
@@ -242,9 +244,30 @@ class Conversation:
 
     def decide(self, call_id: str, answer: ApprovalDecision | ApprovalReply) -> bool:
         """Answer a call's approval request. Return False if it is no longer open."""
-        reply = answer if isinstance(answer, ApprovalReply) else ApprovalReply(answer)
+        return self.answer(call_id, answer if isinstance(answer, ApprovalReply) else ApprovalReply(answer))
+
+    def answer(self, call_id: str, reply: UserReply) -> bool:
+        """Answer a call's approval request or question. Return False if no such one is open."""
         own = self._services.interactive_approver.answer(self.session.id, call_id, reply)
-        return own or self.subagents.decide(call_id, reply)
+        return own or self.subagents.answer(call_id, reply)
+
+    @property
+    def missed_questions(self) -> list[Question]:
+        """The questions that the newest turn ended without a reply to."""
+        return missed_questions(self.session.transcript)
+
+    async def answer_question(self, call_id: str, reply: QuestionReply) -> bool:
+        """Answer a question. If its turn has ended since, the answer is a message that begins the next one.
+
+        Return False if it can no longer be answered. Raises WorkspaceUntrusted, ModelNotChosen.
+        """
+        if self.answer(call_id, reply):
+            return True
+        missed = next((question for question in self.missed_questions if question.call_id == call_id), None)
+        if missed is None or reply.is_skip or self.is_running:
+            return False
+        await self.continue_turn(late_reply_text(missed, reply))
+        return True
 
     @property
     def mode(self) -> PermissionMode:

@@ -13,6 +13,7 @@ from helix_desktop.domain.files.pdf import PdfText
 from helix_desktop.domain.files.version import ChangeReport, FileVersion
 from helix_desktop.domain.messages import ModelInfo, ModelRequest, StreamItem, ToolCall, ToolSpec
 from helix_desktop.domain.progress import OnProgress
+from helix_desktop.domain.question import Question, QuestionReply
 from helix_desktop.domain.redaction.redaction import RedactionMatches, RedactionRequest
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.content_reader import ContentReader
@@ -223,8 +224,8 @@ class Tools(Protocol):
         """The tool specs sent to the model, in a stable order."""
         ...
 
-    async def approval(self, call: ToolCall) -> ApprovalRequest | None:
-        """Return the approval request of a call; None if it needs no approval.
+    async def approval(self, call: ToolCall) -> ApprovalRequest | Question | None:
+        """Return what the user is asked before a call, for approval or a reply; None if that is nothing.
 
         Raises ToolError if the call is refused whatever the user would answer.
         """
@@ -296,10 +297,14 @@ class InstructionSource(Protocol):
 
 
 class Approver(Protocol):
-    """Decides approval requests, usually by asking the user."""
+    """Decides approval requests and answers questions, usually by asking the user."""
 
     async def decide(self, session: str, ask: ApprovalRequest) -> ApprovalReply | None:
         """Wait for the reply to one approval request; None if it must be evaluated again."""
+        ...
+
+    async def reply(self, session: str, question: Question) -> QuestionReply | None:
+        """Wait for the reply to a question; None if no user is there to answer."""
         ...
 
 

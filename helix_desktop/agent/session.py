@@ -15,6 +15,7 @@ from helix_desktop.context.window.usage_gauge import count_window, model_reports
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.session import Event, RecordedEvent, ToolAnswered, TurnEnded
 from helix_desktop.domain.messages import ToolCall, TurnOutcome
+from helix_desktop.domain.question import ASK_USER, UNANSWERED
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import Content, SessionSummary
 from helix_desktop.system.task_scope import TaskScope
@@ -190,9 +191,9 @@ class Session:
 
         An output that arrived and was held gets its preview; other calls are recorded as interrupted.
         """
-        text = _UNANSWERED_TEXTS.get(reason, INTERRUPTED)
 
         def answer(call: ToolCall) -> ToolAnswered:
+            text = UNANSWERED if call.name == ASK_USER else _UNANSWERED_TEXTS.get(reason, INTERRUPTED)
             return self.transcript.pending_outputs.get(call.id) or ToolAnswered(
                 call.id,
                 call.name,

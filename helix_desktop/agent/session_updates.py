@@ -10,6 +10,7 @@ import msgspec
 from helix_desktop.domain.cost import CostEstimate, SpendRequest
 from helix_desktop.domain.events.session import RecordedEvent
 from helix_desktop.domain.messages import ToolCall, TurnOutcome
+from helix_desktop.domain.question import Question
 from helix_desktop.domain.tools import ApprovalRequest
 from helix_desktop.domain.user_text import OptionalText, TextContext
 
@@ -44,6 +45,12 @@ class ApprovalRequested(msgspec.Struct, frozen=True):
     """A call waits for the user's approval."""
 
     ask: ApprovalRequest
+
+
+class QuestionAsked(msgspec.Struct, frozen=True):
+    """A call waits for the user's reply to its question."""
+
+    ask: Question
 
 
 class CallStarted(msgspec.Struct, frozen=True):
@@ -134,7 +141,7 @@ class SpendDecided(msgspec.Struct, frozen=True):
 class SubagentProgress(msgspec.Struct, frozen=True):
     """A subagent's progress, sent to its parent's listeners. `session_id` is the subagent's session.
 
-    `phase`: it waits for a slot, calls its model, runs tools, waits for approval, or has ended. `used` counts
+    `phase`: it waits for a slot, calls its model, runs tools, waits for the user, or has ended. `used` counts
     the tokens of its next request, `window` those that fit. `call_id` is the call that started it,
     `current_tool` its newest tool call, `spent_tokens` its tokens in and out, `cost` in US dollars,
     `started_at_ms` when it got its task (milliseconds since 1970; 0: not yet).
@@ -176,6 +183,7 @@ Update = (
     | ResponseDelta
     | ResponseReset
     | ApprovalRequested
+    | QuestionAsked
     | CallStarted
     | CallOutput
     | TurnChanged

@@ -8,6 +8,7 @@ from contextlib import aclosing
 from helix_desktop.agent.ports import Model, Tools
 from helix_desktop.domain.errors import ToolError, WorkspaceUntrusted
 from helix_desktop.domain.messages import ModelInfo, ModelRequest, StreamItem, ToolCall, ToolSpec
+from helix_desktop.domain.question import Question
 from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResult, ignore_output
 from helix_desktop.domain.user_text import TextContext
 
@@ -57,8 +58,8 @@ class TrustGatedTools:
         """The tool specs sent to the model."""
         return self._tools.specs
 
-    async def approval(self, call: ToolCall) -> ApprovalRequest | None:
-        """Return the approval request of a call; None if it needs none. Raises ToolError."""
+    async def approval(self, call: ToolCall) -> ApprovalRequest | Question | None:
+        """Return what the user is asked before a call; None if that is nothing. Raises ToolError."""
         self._require_trust()
         return await self._tools.approval(call)
 

@@ -10,6 +10,7 @@ import msgspec
 from helix_desktop.domain.files.version import FileVersion
 from helix_desktop.domain.image import Image
 from helix_desktop.domain.messages import TurnOutcome
+from helix_desktop.domain.question import QuestionReply
 from helix_desktop.domain.user_text import TextContext, UserText
 
 _text = TextContext("Tools")
@@ -82,7 +83,7 @@ class ToolResult(msgspec.Struct, frozen=True):
     that the content is one; `model_text` then describes it. `image_data` are the bytes of images that
     accompany a text. `stopped`: the user ended the call, and this is what there was. `files` are those that
     the call read or wrote, as they were then. `excerpt` is what the user sees in place of
-    the output.
+    the output. `reply` is the user's, where the call asked a question.
     """
 
     content: bytes
@@ -98,6 +99,7 @@ class ToolResult(msgspec.Struct, frozen=True):
     stopped: bool = False
     files: tuple[FileVersion, ...] = ()
     excerpt: Excerpt | None = None
+    reply: QuestionReply | None = None
 
 
 class PermissionRule(msgspec.Struct, frozen=True):

@@ -71,6 +71,7 @@ def _json_type(hint: Any, descriptions: Mapping[str, str]) -> dict[str, Any]:
     if get_origin(hint) is Annotated:
         meta = hint.__metadata__[0]
         bounds = {"minimum": meta.ge, "maximum": meta.le, "minItems": meta.min_length}
+        bounds |= meta.extra_json_schema or {}
         constraints = {name: bound for name, bound in bounds.items() if bound is not None}
         return _json_type(hint.__origin__, descriptions) | constraints
     if get_origin(hint) is tuple:

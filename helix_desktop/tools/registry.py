@@ -9,6 +9,7 @@ from typing import Any
 
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.messages import ToolCall, ToolSpec
+from helix_desktop.domain.question import Question
 from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResult, ignore_output
 from helix_desktop.tools.arguments import parse, schema
 from helix_desktop.tools.tool import Tool
@@ -29,8 +30,8 @@ class ToolRegistry:
         """The tool specs sent to the model, always in the same order."""
         return tuple(self._specs[name] for name, tool in self._tools.items() if tool.is_offered)
 
-    async def approval(self, call: ToolCall) -> ApprovalRequest | None:
-        """Return the approval request of a call; None when it needs no approval.
+    async def approval(self, call: ToolCall) -> ApprovalRequest | Question | None:
+        """Return what the user is asked before a call; None when that is nothing.
 
         Raises ToolError when the call is refused whatever the user decides.
         """

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import ClassVar, Generic, TypeVar
 
+from helix_desktop.domain.question import Question
 from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResult
 from helix_desktop.tools.arguments import Arguments
 
@@ -23,8 +24,8 @@ class Tool(ABC, Generic[Args]):
         return True
 
     @abstractmethod
-    async def approval_request(self, call_id: str, args: Args) -> ApprovalRequest | None:
-        """Return the approval request of a call; None when it needs none. Raises ToolError."""
+    async def approval_request(self, call_id: str, args: Args) -> ApprovalRequest | Question | None:
+        """Return what the user is asked before a call; None when that is nothing. Raises ToolError."""
 
     @abstractmethod
     async def run(self, call_id: str, args: Args, on_output: OutputCallback) -> ToolResult:

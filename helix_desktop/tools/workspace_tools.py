@@ -11,6 +11,7 @@ from typing import Any
 from helix_desktop.domain.messages import ToolSpec
 from helix_desktop.domain.store.content_reader import ContentReader
 from helix_desktop.domain.tools import CountTokens
+from helix_desktop.tools.ask_user import AskUser
 from helix_desktop.tools.cache.list import ListCachedContent
 from helix_desktop.tools.cache.origins import CallingSession
 from helix_desktop.tools.cache.recall import RecallCachedContent
@@ -75,6 +76,7 @@ def create_workspace_tools(root: Path, contents: ContentReader, setup: ToolSetup
         MultiEdit(jail),
         RunCommand(commands),
         Todo(),
+        AskUser(),
     ]
     if setup.web:
         fetcher, resolve = setup.web

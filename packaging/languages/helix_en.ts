@@ -1894,6 +1894,12 @@
             </translation>
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/questions/question_card.py" />
+            <source>1–{count}</source>
+            <comment>number keys</comment>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/items/approval.py" />
             <source>Allow for this session</source>
             <translation type="unfinished" />
@@ -1906,6 +1912,11 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/items/approval.py" />
             <source>Always allow in workspace</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/questions/question_card.py" />
+            <source>Answer</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2274,6 +2285,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/questions/question_card.py" />
+            <source>Or answer in your own words…</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/items/subagent_strip.py" />
             <source>Or double-click the card</source>
             <translation type="unfinished" />
@@ -2316,6 +2332,26 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/items/message_actions.py" />
             <source>Previous version</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/questions/answered_question.py" />
+            <source>Question</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/rows/row_texts.py" />
+            <source>Question of subagent {subagent}: {question}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/rows/row_texts.py" />
+            <source>Question, {state}: {question}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/rows/row_texts.py" />
+            <source>Question: {question}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2490,6 +2526,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/questions/question_card.py" />
+            <source>Skip</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/page.py" />
             <source>Start a conversation. The agent asks before it edits files or runs commands.</source>
             <translation type="unfinished" />
@@ -2527,6 +2568,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/chat/items/approval.py" />
+            <location filename="../../helix_desktop/ui/chat/questions/question_card.py" />
             <source>Subagent: {title}</source>
             <translation type="unfinished" />
         </message>
@@ -2541,6 +2583,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/questions/question_card.py" />
+            <source>The agent has a question</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/items/tool_body.py" />
             <source>The arguments of this call were replaced by markers.</source>
             <translation type="unfinished" />
@@ -2548,6 +2595,11 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/rows/from_events.py" />
             <source>The session budget is almost used up.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/questions/question_card.py" />
+            <source>The turn ended before you answered</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2610,7 +2662,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/chat/rows/subagent_status.py" />
-            <source>Waiting for approval</source>
+            <source>Waiting for you</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2631,6 +2683,11 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/page.py" />
             <source>Write a message</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/questions/question_card.py" />
+            <source>Write your answer…</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2656,6 +2713,12 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/markdown/parser.py" />
             <source>[image: {description}]</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/rows/row_texts.py" />
+            <source>answered</source>
+            <comment>a question</comment>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2727,8 +2790,23 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/rows/row_texts.py" />
+            <source>needs your answer</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/items/running_strip.py" />
             <source>no output yet</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/rows/row_texts.py" />
+            <source>no user there</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/rows/row_texts.py" />
+            <source>not answered</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2774,6 +2852,12 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/chat/rows/row_texts.py" />
+            <source>skipped</source>
+            <comment>a question</comment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/rows/row_texts.py" />
             <source>stopped</source>
             <comment>state of a tool call</comment>
             <translation type="unfinished" />
@@ -2812,6 +2896,16 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/questions/question_card.py" />
+            <source>{keys} to answer</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/questions/question_card.py" />
+            <source>{keys} to check, Enter to answer</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/viewport/new_rows_button.py" />
             <source>{label}: go to the end of the conversation</source>
             <translation type="unfinished" />
@@ -2834,7 +2928,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/chat/page.py" />
-            <location filename="../../helix_desktop/ui/chat/presenter.py" />
+            <location filename="../../helix_desktop/ui/chat/questions/ask_rows.py" />
             <source>{place} of {total}</source>
             <translation type="unfinished" />
         </message>
@@ -9887,10 +9981,10 @@
         </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/ui/session/background_jobs.py" />
-            <source>%n waiting for approval</source>
+            <source>%n waiting for you</source>
             <translation>
-                <numerusform>%n waiting for approval</numerusform>
-                <numerusform>%n waiting for approval</numerusform>
+                <numerusform>%n waiting for you</numerusform>
+                <numerusform>%n waiting for you</numerusform>
             </translation>
         </message>
         <message numerus="yes">
@@ -10215,6 +10309,11 @@
         <message>
             <location filename="../../helix_desktop/ui/session/background_jobs.py" />
             <source>Subagent: {title}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/controller.py" />
+            <source>The agent asks: {question}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -16399,7 +16498,7 @@
         <message>
             <location filename="../../helix_desktop/ui/shell/sidebar/rows.py" />
             <location filename="../../helix_desktop/ui/shell/top_bar.py" />
-            <source>Waiting for approval</source>
+            <source>Waiting for you</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -16461,7 +16560,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/shell/sidebar/session_model.py" />
-            <source>waiting for approval</source>
+            <source>waiting for you</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -16925,6 +17024,11 @@
         <message>
             <location filename="../../helix_desktop/ui/workspaces/controller.py" />
             <source>That session isn't in this workspace.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/notifications.py" />
+            <source>The agent has a question</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -14,12 +14,14 @@ from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.ports import Approver, Store
 from helix_desktop.agent.session_services import SessionServices
 from helix_desktop.agent.session_updates import Update
+from helix_desktop.config.paths import resources_dir
 from helix_desktop.config.prompts import load_prompts
 from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.domain.errors import HelixError, StoreWriteFailed, ToolError
 from helix_desktop.domain.events.session import Event
 from helix_desktop.domain.messages import ToolCall, ToolSpec
 from helix_desktop.domain.permissions.rules import suggest_command_rules, suggest_edit_rules
+from helix_desktop.domain.question import ASK_USER, Question
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.tools import (
     ApprovalRequest,
@@ -30,6 +32,8 @@ from helix_desktop.domain.tools import (
 )
 from helix_desktop.domain.user_text import verbatim
 from helix_desktop.store.memory.store import MemoryStore
+from helix_desktop.tools.ask_user import AskUser
+from helix_desktop.tools.registry import ToolRegistry
 from tests.support.conversation_rig import ConversationRig
 from tests.support.memory_files import MemoryFiles
 from tests.support.message_linter import lint
@@ -70,11 +74,14 @@ class ScriptedTools:
     def __init__(self) -> None:
         self.specs: tuple[ToolSpec, ...] = (ToolSpec("say", "Says words.", {"type": "object"}),)
         self.started, self.gate = asyncio.Event(), asyncio.Event()
+        self._real_tools = ToolRegistry([AskUser()], resources_dir() / "prompts" / "tools")
         self.executed_calls: list[str] = []
         self.cancelled_calls: list[str] = []
 
-    async def approval(self, call: ToolCall) -> ApprovalRequest | None:
-        """Return the approval: `ask` needs a yes, `forbidden` is always denied, `broken` fails."""
+    async def approval(self, call: ToolCall) -> ApprovalRequest | Question | None:
+        """Return what is asked: `ask` needs a yes, `forbidden` is always denied, `broken` fails."""
+        if call.name == ASK_USER:
+            return await self._real_tools.approval(call)
         if call.name == "forbidden":
             raise ToolError("That is outside the workspace.")
         if call.name == "broken":
@@ -103,6 +110,8 @@ class ScriptedTools:
         arguments: dict[str, Any] = json.loads(call.arguments)
         self.executed_calls.append(call.id)
         match call.name:
+            case "ask_user":
+                return await self._real_tools.run(call)
             case "wait":
                 on_output("waiting ")
                 on_output("for the gate")

@@ -177,6 +177,7 @@ class Intake:
             outcome="stopped" if result.stopped else "ran",
             files=result.files,
             excerpt=result.excerpt,
+            reply=result.reply,
             about=about,
             handle_digits=digits,
             identifiers=identifiers,

@@ -12,6 +12,7 @@ from helix_desktop.agent.subagents.runner import SubagentRunner
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.events.session import ModelRole
 from helix_desktop.domain.messages import ToolCall, ToolSpec
+from helix_desktop.domain.question import Question
 from helix_desktop.domain.tools import SHOW_OUTPUT, ApprovalRequest, OutputCallback, ToolResult, ignore_output
 
 DELEGATE = "delegate"
@@ -62,8 +63,8 @@ class DelegatingTools:
         """The tool specs sent to the model, in a stable order."""
         return (*self._tools.specs, self._spec)
 
-    async def approval(self, call: ToolCall) -> ApprovalRequest | None:
-        """Return the approval request of a call; None if it needs none. Raises ToolError."""
+    async def approval(self, call: ToolCall) -> ApprovalRequest | Question | None:
+        """Return what the user is asked before a call; None if that is nothing. Raises ToolError."""
         return None if call.name == DELEGATE else await self._tools.approval(call)
 
     async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
@@ -102,8 +103,8 @@ class SubagentTools:
         """The tool specs sent to the model, in a stable order."""
         return tuple(spec for spec in self._tools.specs if spec.name not in _REFUSALS)
 
-    async def approval(self, call: ToolCall) -> ApprovalRequest | None:
-        """Return the approval request of a call; None if it needs none. Raises ToolError."""
+    async def approval(self, call: ToolCall) -> ApprovalRequest | Question | None:
+        """Return what the user is asked before a call; None if that is nothing. Raises ToolError."""
         _refuse(call)
         return await self._tools.approval(call)
 

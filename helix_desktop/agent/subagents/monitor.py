@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Protocol, get_args
+from typing import Protocol, TypeVar, get_args
 
 import msgspec
 
@@ -13,17 +13,19 @@ from helix_desktop.agent.session_updates import (
     CallStarted,
     ErrorRaised,
     EventRecorded,
+    QuestionAsked,
     SubagentActivity,
     SubagentProgress,
     TurnChanged,
     Update,
 )
 from helix_desktop.agent.session_window import SessionWindow
+from helix_desktop.agent.tool_calls.approvals import UserAsk, UserReply
 from helix_desktop.domain.events.session import NEW_TITLE, RecordedEvent, SessionStarted, TurnEnded, UserSpoke
 from helix_desktop.domain.messages import ModelInfo, TurnOutcome
 from helix_desktop.domain.tool_call_target import call_target
-from helix_desktop.domain.tools import ApprovalReply, ApprovalRequest
 
+Ask = TypeVar("Ask", bound=UserAsk)
 _ENDED_PHASES = get_args(TurnOutcome)
 
 
@@ -34,8 +36,8 @@ class SubagentConversation(Protocol):
     window: SessionWindow
 
     @property
-    def asks(self) -> list[ApprovalRequest]:
-        """The open approval requests of its calls."""
+    def asks(self) -> list[UserAsk]:
+        """The open approval requests and questions of its calls."""
         ...
 
     @property
@@ -47,8 +49,8 @@ class SubagentConversation(Protocol):
         """Send it its task; return once that is recorded."""
         ...
 
-    def decide(self, call_id: str, answer: ApprovalReply) -> bool:
-        """Answer an approval request. Return False if it is no longer open."""
+    def answer(self, call_id: str, reply: UserReply) -> bool:
+        """Answer an approval request or a question. Return False if no such one is open."""
         ...
 
     async def stop(self) -> None:
@@ -80,7 +82,10 @@ class SubagentMonitor:
         match update:
             case ApprovalRequested(ask=ask):
                 self.report("waiting")
-                self._parent.publish(ApprovalRequested(as_parent_request(self.subagent, ask)))
+                self._parent.publish(ApprovalRequested(as_parent_ask(self.subagent, ask)))
+            case QuestionAsked(ask=question):
+                self.report("waiting")
+                self._parent.publish(QuestionAsked(as_parent_ask(self.subagent, question)))
             case EventRecorded(recorded=RecordedEvent(event=TurnEnded(how=how))):
                 self.report(how)
             case EventRecorded(recorded=RecordedEvent(at=at, event=UserSpoke())):
@@ -136,8 +141,8 @@ class SubagentMonitor:
             self._parent.publish(progress)
 
 
-def as_parent_request(subagent: SubagentConversation, ask: ApprovalRequest) -> ApprovalRequest:
-    """Return a subagent's approval request as its parent's, with a unique id.
+def as_parent_ask(subagent: SubagentConversation, ask: Ask) -> Ask:
+    """Return a subagent's approval request or question as its parent's, with a unique id.
 
     Two models may give two calls the same id, so the session id is part of it.
     """

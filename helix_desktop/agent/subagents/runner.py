@@ -12,7 +12,8 @@ import msgspec
 from helix_desktop.agent.ports import Model
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.session_updates import ErrorRaised, SubagentProgress
-from helix_desktop.agent.subagents.monitor import SubagentConversation, SubagentMonitor, as_parent_request
+from helix_desktop.agent.subagents.monitor import SubagentConversation, SubagentMonitor, as_parent_ask
+from helix_desktop.agent.tool_calls.approvals import UserAsk, UserReply
 from helix_desktop.context.policy import ContextPolicy, policy_fields
 from helix_desktop.domain.errors import SubagentFailed, ToolError
 from helix_desktop.domain.events.session import (
@@ -27,7 +28,7 @@ from helix_desktop.domain.events.session import (
 )
 from helix_desktop.domain.messages import TurnOutcome
 from helix_desktop.domain.text_format import title_line
-from helix_desktop.domain.tools import ApprovalReply, ApprovalRequest, SubagentUsage, ToolResult
+from helix_desktop.domain.tools import SubagentUsage, ToolResult
 from helix_desktop.system.task_scope import TaskScope
 
 MAX_PARALLEL_SUBAGENTS = 4
@@ -196,21 +197,21 @@ class SubagentRunner:
         ]
 
     @property
-    def asks(self) -> list[ApprovalRequest]:
-        """The open approval requests of subagents' calls, under unique ids."""
+    def asks(self) -> list[UserAsk]:
+        """The open approval requests and questions of subagents' calls, under unique ids."""
         return [request for request, _, _ in self._open_requests()]
 
-    def decide(self, call_id: str, reply: ApprovalReply) -> bool:
+    def answer(self, call_id: str, reply: UserReply) -> bool:
         """Answer one of `asks`. Return False if it is no longer open."""
         for request, subagent, ask in self._open_requests():
             if request.call_id == call_id:
-                return subagent.decide(ask.call_id, reply)
+                return subagent.answer(ask.call_id, reply)
         return False
 
-    def _open_requests(self) -> Iterator[tuple[ApprovalRequest, SubagentConversation, ApprovalRequest]]:
+    def _open_requests(self) -> Iterator[tuple[UserAsk, SubagentConversation, UserAsk]]:
         for monitor in self._running.values():
             for ask in monitor.subagent.asks:
-                yield as_parent_request(monitor.subagent, ask), monitor.subagent, ask
+                yield as_parent_ask(monitor.subagent, ask), monitor.subagent, ask
 
 
 def _outcome(subagent: SubagentConversation, error: ErrorRaised | None) -> SubagentResult:

@@ -1,16 +1,17 @@
-"""Approvals: the strictest rule or the mode decides, else the user is asked."""
+"""What the user is asked: approvals that no rule or mode decides, and the agent's questions."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
 from helix_desktop.agent.ports import Approver, WorkspacePermissions
 from helix_desktop.context.log.mode_notes import REFUSED_IN_PLAN
 from helix_desktop.domain.permissions.rules import PermissionDecision, evaluate, rule_applies
+from helix_desktop.domain.question import Question, QuestionReply
 from helix_desktop.domain.tools import (
     ApprovalDecision,
     ApprovalReply,
@@ -24,6 +25,11 @@ DENIED = "The user did not allow this call. Do not repeat it; ask what to do ins
 
 QuestionFilter = Callable[[str, ApprovalRequest], bool]
 """Returns True for the open approval requests of a session to evaluate again."""
+
+
+UserAsk = ApprovalRequest | Question
+"""What a call waits for the user with."""
+UserReply = ApprovalReply | QuestionReply
 
 
 class SessionPermissions:
@@ -50,15 +56,24 @@ class ApprovalOutcome(msgspec.Struct, frozen=True):
 
 
 class InteractiveApprover:
-    """An approver whose requests stay open in the conversation until the user answers them."""
+    """An approver whose requests and questions stay open in the conversation until the user answers them."""
 
     def __init__(self) -> None:
-        self._futures: dict[tuple[str, str], asyncio.Future[ApprovalReply | None]] = {}
-        self._asks: dict[tuple[str, str], ApprovalRequest] = {}
+        self._futures: dict[tuple[str, str], asyncio.Future[Any]] = {}
+        self._asks: dict[tuple[str, str], UserAsk] = {}
 
     async def decide(self, session: str, ask: ApprovalRequest) -> ApprovalReply | None:
         """Wait for `answer`; None if a rule or the mode may decide now. Cancelling removes the request."""
-        future: asyncio.Future[ApprovalReply | None] = asyncio.get_running_loop().create_future()
+        reply: ApprovalReply | None = await self._wait(session, ask)
+        return reply
+
+    async def reply(self, session: str, question: Question) -> QuestionReply | None:
+        """Wait for `answer`. Cancelling removes the question."""
+        reply: QuestionReply = await self._wait(session, question)
+        return reply
+
+    async def _wait(self, session: str, ask: UserAsk) -> Any:
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         key = (session, ask.call_id)
         self._futures[key], self._asks[key] = future, ask
         try:
@@ -67,10 +82,11 @@ class InteractiveApprover:
             self._futures.pop(key, None)
             self._asks.pop(key, None)
 
-    def answer(self, session: str, call_id: str, reply: ApprovalReply) -> bool:
-        """Answer an approval request. Return False if it is no longer open."""
-        future = self._futures.get((session, call_id))
-        if future is None or future.done():
+    def answer(self, session: str, call_id: str, reply: UserReply) -> bool:
+        """Answer an approval request or a question. Return False if no such one is open."""
+        key = (session, call_id)
+        future, ask = self._futures.get(key), self._asks.get(key)
+        if future is None or future.done() or isinstance(ask, Question) != isinstance(reply, QuestionReply):
             return False
         future.set_result(reply)
         return True
@@ -78,11 +94,12 @@ class InteractiveApprover:
     def reevaluate(self, should_reevaluate: QuestionFilter) -> None:
         """Have open requests evaluated again: a rule or the mode may decide them now."""
         for key, future in self._futures.items():
-            if not future.done() and should_reevaluate(key[0], self._asks[key]):
+            ask = self._asks[key]
+            if isinstance(ask, ApprovalRequest) and not future.done() and should_reevaluate(key[0], ask):
                 future.set_result(None)
 
-    def asks(self, session: str) -> list[ApprovalRequest]:
-        """Return the open approval requests of a session, oldest first."""
+    def asks(self, session: str) -> list[UserAsk]:
+        """Return the open approval requests and questions of a session, oldest first."""
         return [ask for (session_id, _), ask in self._asks.items() if session_id == session]
 
 
@@ -126,6 +143,10 @@ class ApprovalService:
                     self._reevaluate(lambda _session, _ask: True)
                 return _user_outcome(reply, ask)
 
+    async def reply(self, session: str, question: Question) -> QuestionReply | None:
+        """Return the user's reply to a question; None if no user is there. No rule or mode answers it."""
+        return await self._approver.reply(session, question)
+
     async def save_rule(self, rule: PermissionRule) -> None:
         """Apply a rule from now on, to open requests too. Raises HelixError if it could not be saved."""
         if rule.scope == "session":
@@ -166,3 +187,7 @@ class FixedApprover:
     async def decide(self, session: str, ask: ApprovalRequest) -> ApprovalReply:
         """Return the fixed reply."""
         return self._reply
+
+    async def reply(self, session: str, question: Question) -> QuestionReply | None:
+        """Return None: no user is there."""
+        return None

@@ -13,13 +13,20 @@ from helix_desktop.agent.intake.output_form_prompt import HeldOutput
 from helix_desktop.agent.intake.output_gate import IntakeGate
 from helix_desktop.agent.ports import Tools
 from helix_desktop.agent.session_runtime import SessionRuntime
-from helix_desktop.agent.session_updates import ApprovalRequested, CallOutput, CallStarted, ErrorRaised
-from helix_desktop.agent.tool_calls.approvals import ApprovalOutcome, ApprovalService
+from helix_desktop.agent.session_updates import (
+    ApprovalRequested,
+    CallOutput,
+    CallStarted,
+    ErrorRaised,
+    QuestionAsked,
+)
+from helix_desktop.agent.tool_calls.approvals import ApprovalOutcome, ApprovalService, UserAsk
 from helix_desktop.agent.tool_calls.file_changes import FileChanges
 from helix_desktop.agent.tool_calls.running_calls import RunningCalls
 from helix_desktop.domain.errors import HelixError, SubagentFailed, ToolError
 from helix_desktop.domain.events.session import ApprovalGiven, ToolAnswered
 from helix_desktop.domain.messages import ToolCall
+from helix_desktop.domain.question import Question, reply_text
 from helix_desktop.domain.redaction.redaction import redaction_mark
 from helix_desktop.domain.tools import ApprovalRequest, PermissionRule, ToolResult
 
@@ -33,7 +40,8 @@ log = logging.getLogger(__name__)
 class ToolRunner:
     """Answers every call of a step: approved calls run one by one, calls without approval in parallel.
 
-    All approval requests are shown together, so that the user sees everything that waits.
+    All approval requests and questions are shown together, in the order of the calls, so that the user sees
+    everything that waits.
     """
 
     def __init__(
@@ -69,10 +77,10 @@ class ToolRunner:
         """Approve, run and record one call.
 
         `questions_shown` has an event for each earlier call and last for this one, set once the call's
-        approval request is shown or none is needed.
+        approval request or question is shown or none is needed.
         """
-        ask = await self._approval_request(call)
-        if not isinstance(ask, ApprovalRequest):
+        ask = await self._user_ask(call)
+        if ask is None or isinstance(ask, ToolResult):
             questions_shown[-1].set()
         if isinstance(ask, ToolResult):
             await self._record(call, ask, self._runtime.clock(), held_outputs)
@@ -82,6 +90,9 @@ class ToolRunner:
             return
         for earlier in questions_shown[:-1]:
             await earlier.wait()
+        if isinstance(ask, Question):
+            await self._ask_question(call, ask, questions_shown[-1], held_outputs)
+            return
         outcome = await self._ask_approval(ask, questions_shown[-1])
         if outcome.decision == "deny":
             await self._deny(call, outcome.model_text)
@@ -89,8 +100,8 @@ class ToolRunner:
         async with self._approved_lock:
             await self._run(call, ask, held_outputs)
 
-    async def _approval_request(self, call: ToolCall) -> ApprovalRequest | ToolResult | None:
-        """Return the approval request of a call, None if it needs none; the result if it is refused."""
+    async def _user_ask(self, call: ToolCall) -> UserAsk | ToolResult | None:
+        """Return what the user is asked before a call, None if nothing; the result if it is refused."""
         try:
             return await self._tools.approval(call)
         except HelixError as error:
@@ -98,6 +109,25 @@ class ToolRunner:
         except Exception as error:
             log.warning("asking about tool %s failed unexpectedly", call.name, exc_info=True)
             return _unexpected_failure(call, error)
+
+    async def _ask_question(
+        self,
+        call: ToolCall,
+        question: Question,
+        question_shown: asyncio.Event,
+        held_outputs: list[HeldOutput],
+    ) -> None:
+        """Wait for the user's reply and record it as the call's output; where no user is, run the call."""
+        session, started_at_ms = self._runtime.session, self._runtime.clock()
+        session.publish(QuestionAsked(question))
+        question_shown.set()
+        reply = await self._approvals.reply(session.id, question)
+        if reply is None:
+            await self._run(call, None, held_outputs)
+            return
+        target = " ".join(question.text.split())
+        result = ToolResult(reply_text(reply).encode("utf-8", "surrogatepass"), target=target, reply=reply)
+        await self._record(call, result, started_at_ms, held_outputs)
 
     async def _ask_approval(self, ask: ApprovalRequest, question_shown: asyncio.Event) -> ApprovalOutcome:
         def on_ask(question: ApprovalRequest) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from helix_desktop.agent.ports import Tools
 from helix_desktop.domain.messages import ToolCall, ToolSpec
+from helix_desktop.domain.question import Question
 from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResult, ignore_output
 
 
@@ -23,8 +24,8 @@ class SessionTools:
         """The tool specs sent to the model."""
         return self._tools.specs
 
-    async def approval(self, call: ToolCall) -> ApprovalRequest | None:
-        """Return the approval request of a call; None if it needs none. Raises ToolError."""
+    async def approval(self, call: ToolCall) -> ApprovalRequest | Question | None:
+        """Return what the user is asked before a call; None if that is nothing. Raises ToolError."""
         return await self._tools.approval(call)
 
     async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:

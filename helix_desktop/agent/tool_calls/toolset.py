@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from helix_desktop.agent.ports import Tools
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.messages import ToolCall, ToolSpec
+from helix_desktop.domain.question import Question
 from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResult, ignore_output
 
 Listener = Callable[[], Awaitable[None]]
@@ -36,8 +37,8 @@ class Toolset:
         """The tool specs sent to the model, in a stable order."""
         return self._specs
 
-    async def approval(self, call: ToolCall) -> ApprovalRequest | None:
-        """Return the approval request of a call; None if it needs no approval.
+    async def approval(self, call: ToolCall) -> ApprovalRequest | Question | None:
+        """Return what the user is asked before a call, for approval or a reply; None if that is nothing.
 
         Raises ToolError if the call is refused whatever the user would answer.
         """

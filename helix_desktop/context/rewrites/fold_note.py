@@ -12,6 +12,7 @@ from helix_desktop.context.summaries.artifact_ledger import LEGEND, build_ledger
 from helix_desktop.domain.digest import HEX_DIGITS, bare_marker
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.identifiers import identifiers_in
+from helix_desktop.domain.question import QuestionReply
 from helix_desktop.domain.tool_call_target import tool_kind
 
 TITLE = "[Folded steps]"
@@ -54,7 +55,7 @@ def render_condensed_note(
     cap = min(max(chars_left // max(1, count), _MIN_CHARS), _MAX_CHARS)
     lines: list[str] = []
     for item in reversed(items):
-        if chars_left <= 0 and not isinstance(item.event, UserSpoke):
+        if chars_left <= 0 and isinstance(item.event, AssistantSpoke):
             continue
         match item.event:
             case UserSpoke(text=text, tokens=tokens) if user_tokens_left > -user_tokens // 2:
@@ -65,6 +66,8 @@ def render_condensed_note(
                 line = _telling_part(text, cap)
                 chars_left -= len(line)
                 lines.append(line)
+            case ToolAnswered(reply=QuestionReply() as reply) as answer:
+                lines.append(_reply_line(answer, reply))
             case _:
                 pass
     ledger = build_ledger(items[-_LEDGER_MESSAGES:]).text(policy.ledger_tokens)
@@ -93,6 +96,8 @@ def _lines(items: Iterable[LogItem]) -> list[str]:
                 text_line = f"user: {_quote_lookalikes(text)}"
             case AssistantSpoke(text=text) if text.strip():
                 text_line = _quote_lookalikes(text)
+            case ToolAnswered(reply=QuestionReply() as reply) as answer:
+                text_line = _reply_line(answer, reply)
             case ToolAnswered() as answer:
                 done.append((" ".join(answer.name.split()), _call_phrase(answer, paths)))
             case _:
@@ -102,6 +107,12 @@ def _lines(items: Iterable[LogItem]) -> list[str]:
             done = []
             lines.append(text_line)
     return lines + _call_lines(done)
+
+
+def _reply_line(answer: ToolAnswered, reply: QuestionReply) -> str:
+    """Return a question and the user's reply: what the user decided stays, as their messages do."""
+    question = _quote_lookalikes(_truncate(answer.target, _TARGET_CAP))
+    return f"user: ({question}) {_quote_lookalikes(reply.words or 'skipped')}"
 
 
 def _call_lines(calls: Sequence[tuple[str, str]]) -> list[str]:

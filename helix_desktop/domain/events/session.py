@@ -38,6 +38,7 @@ from helix_desktop.domain.messages import (
     Usage,
 )
 from helix_desktop.domain.prompt_file import PromptSource
+from helix_desktop.domain.question import QuestionReply
 from helix_desktop.domain.tools import ApprovalDecision, Excerpt, PermissionMode, SubagentUsage
 
 NEW_TITLE = "New session"
@@ -260,7 +261,8 @@ class ToolAnswered(EventBase, frozen=True, tag="tool-answered"):
     says in a few words what the output holds, for its marker; the marker names its digest by the first
     `handle_digits` of its hex digits.
     `identifiers` are the names of paths, symbols, errors and the like in it; `files` are those that the call
-    read or wrote, as they were then. `excerpt` is what the user sees in place of the output.
+    read or wrote, as they were then. `excerpt` is what the user sees in place of the output, `reply` the
+    user's reply where the call asked a question.
     """
 
     call_id: str
@@ -297,6 +299,7 @@ class ToolAnswered(EventBase, frozen=True, tag="tool-answered"):
     files: tuple[FileVersion, ...] = ()
     intake_extended_s: int = 0
     excerpt: Excerpt | None = None
+    reply: QuestionReply | None = None
 
 
 class OutputHeld(EventBase, frozen=True, tag="output-held"):

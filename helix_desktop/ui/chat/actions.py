@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 
 from helix_desktop.domain.error_remedies import Remedy
 from helix_desktop.domain.events.rewrite import Form
+from helix_desktop.domain.question import QuestionReply
 from helix_desktop.domain.tools import Excerpt
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.words.action_labels import ActionName
@@ -48,6 +49,21 @@ class Decide:
     call_id: str
     answer: Answer
     offer: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerQuestion:
+    """Answer the question of a call, or skip it."""
+
+    call_id: str
+    reply: QuestionReply
+
+
+@dataclass(frozen=True, slots=True)
+class FocusField:
+    """Give the keyboard to a widget in the row, by its object name."""
+
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,10 +235,18 @@ MenuAction: TypeAlias = Pin | Unpin | ChooseForm | Recall | OpenCacheEntry | Ope
 BranchAction: TypeAlias = EditMessage | RetryAnswer | BranchSession | OpenVersion
 """What makes branches of the session, or leads to them."""
 SessionAction: TypeAlias = (
-    ButtonAction | MenuAction | BranchAction | Decide | ReadOriginal | ReadExcerpt | StopCall | ShowGuide
+    ButtonAction
+    | MenuAction
+    | BranchAction
+    | Decide
+    | AnswerQuestion
+    | ReadOriginal
+    | ReadExcerpt
+    | StopCall
+    | ShowGuide
 )
 """What the session does, not the view."""
-RowAction: TypeAlias = SessionAction | ToggleFold | ChooseOffer | OpenMenu | CopyCode
+RowAction: TypeAlias = SessionAction | ToggleFold | ChooseOffer | OpenMenu | CopyCode | FocusField
 
 
 _NAMES: dict[type[ButtonAction], ActionName] = {

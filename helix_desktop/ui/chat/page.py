@@ -6,13 +6,14 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QFrame, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QFrame, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
 from helix_desktop.domain.messages import QueuedMessage
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.composer.notice_strip import ComposerStrip, TrustStrip
 from helix_desktop.ui.chat.composer.queue_list import QueueList
 from helix_desktop.ui.chat.composer.todo_panel import TodoPanel
+from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.buttons import IconButton, PushButton
@@ -204,8 +205,10 @@ class ChatPage(QWidget):
         self._update_page()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """F3 goes on finding from anywhere on the page, with Shift back."""
-        if event.key() != Qt.Key.Key_F3:
+        """F3 goes on finding from anywhere on the page, with Shift back; Esc leads to the composer."""
+        if event.key() == Qt.Key.Key_Escape and self.view.isAncestorOf(QApplication.focusWidget() or self):
+            self.composer.editor.setFocus()
+        elif event.key() != Qt.Key.Key_F3:
             super().keyPressEvent(event)
         elif self.find_bar.isVisible() and self.find_bar.field.text():
             self.find_bar.step(-1 if event.modifiers() & Qt.KeyboardModifier.ShiftModifier else 1)
@@ -217,6 +220,12 @@ class ChatPage(QWidget):
         if self.composer.isEnabled():
             self.composer.editor.setFocus(Qt.FocusReason.OtherFocusReason)
             self.composer.editor.type_text(text)
+
+    def offer_question(self, key: RowKey) -> None:
+        """Give the keyboard to a question that came, unless the user is doing something else."""
+        card = self.view.chat_viewport.item_cache.question_cards.find(key)
+        if card is not None and self.composer.editor.hasFocus() and not self.composer.text():
+            card.focus_first()
 
     def _update_page(self) -> None:
         self._pages.setCurrentWidget(self.view if len(self.model) else self.empty_state)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from PySide6.QtCore import QTimer
@@ -15,21 +15,29 @@ from helix_desktop.agent.session_updates import (
     CallStarted,
     ErrorRaised,
     EventRecorded,
+    QuestionAsked,
     ResponseDelta,
     ResponseReset,
     SubagentProgress,
     TurnChanged,
     Update,
 )
-from helix_desktop.domain.events.session import ApprovalGiven, AssistantSpoke, RecordedEvent
+from helix_desktop.domain.events.session import (
+    ApprovalGiven,
+    AssistantSpoke,
+    RecordedEvent,
+    ToolAnswered,
+    UserSpoke,
+)
+from helix_desktop.domain.question import Question
 from helix_desktop.domain.tools import ApprovalRequest
 from helix_desktop.ui.chat.actions import ApplyRemedy, ControlTurn
 from helix_desktop.ui.chat.countdown import Countdown
+from helix_desktop.ui.chat.questions.ask_rows import AskRows
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.from_events import ChatRows, rows_from_log
 from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_types import (
-    ApprovalRow,
     AssistantRow,
     DividerRow,
     ExcerptContent,
@@ -54,17 +62,22 @@ _RUNNING_DELAY_MS = 1_000
 
 
 class ChatPresenter:
-    """Shows one conversation at a time; notifies through `on_finished` and `on_approval_requested`."""
+    """Shows one conversation at a time.
+
+    Calls `on_finished`, `on_approval_requested` with what is to be approved, and `on_question` with each
+    question that comes.
+    """
 
     def __init__(
-        self, model: ChatModel, on_finished: Callable[[], None], on_approval_requested: Callable[[str], None]
+        self,
+        model: ChatModel,
+        on_finished: Callable[[], None],
+        on_approval_requested: Callable[[str], None],
+        on_question: Callable[[Question], None] = lambda _: None,
     ) -> None:
-        self._model, self._on_finished, self._on_approval_requested = (
-            model,
-            on_finished,
-            on_approval_requested,
-        )
-        self._rows = ChatRows()
+        self._model, self._on_finished = model, on_finished
+        self._on_approval_requested, self._on_question = on_approval_requested, on_question
+        self._rows, self._asks = ChatRows(), AskRows(model)
         self._versions: Mapping[RowKey, Versions] = {}
         self._conversation: Conversation | None = None
         self._unsubscribe: Callable[[], None] = lambda: None
@@ -84,7 +97,7 @@ class ChatPresenter:
         self._countdown.stop()
         self._conversation, self._versions = conversation, {}
         if conversation is None:
-            self._model.reset([])
+            self._reset([])
             return
         log = list(conversation.session.log)
         if len(log) > _MAX_INLINE_EVENTS:
@@ -94,11 +107,15 @@ class ChatPresenter:
         if self._conversation is not conversation:
             return  # the user went on to another session meanwhile
         self._rows = rows
-        self._model.reset(folded)
+        self._reset(folded)
         for recorded in conversation.session.log[len(log) :]:
             self._on_recorded(recorded)
         self._catch_up(conversation)
         self._unsubscribe = conversation.session.listen(self._update)
+
+    def _reset(self, rows: Sequence[Row]) -> None:
+        self._asks.forget()
+        self._model.reset(rows)
 
     def show_original(self, key: RowKey, original: OriginalOutput) -> None:
         """Let a tool's card show what the cache holds of its output."""
@@ -127,7 +144,8 @@ class ChatPresenter:
             for moved in conversation.subagents.progress:
                 self._on_subagent_progress(moved)
         for ask in asks:
-            self._show_approval(ask)
+            self._show_ask(ask)
+        self._show_missed_questions()
         if conversation.partial:
             self._on_text(conversation.partial)
         if conversation.retry_state:
@@ -141,8 +159,8 @@ class ChatPresenter:
                 self._on_text("" if reasoning else text)
             case ResponseReset() as voided:
                 self._on_arrival_voided(voided)
-            case ApprovalRequested(ask=ask):
-                self._show_approval(ask)
+            case ApprovalRequested(ask=ask) | QuestionAsked(ask=ask):
+                self._show_ask(ask)
             case CallStarted(call=call):
                 self._set_tool_state(call.id, "running")
                 self._running_timer.start()
@@ -165,9 +183,8 @@ class ChatPresenter:
         conversation = self._conversation
         if conversation is None:
             return
-        if isinstance(recorded.event, ApprovalGiven):
-            self._drop_row(_approval_key(recorded.event.call_id))
-            _number_approvals(self._model)
+        if isinstance(recorded.event, ApprovalGiven | ToolAnswered | UserSpoke):
+            self._drop_answered_asks()
         rows = self._rows.apply(recorded, conversation.session.transcript)
         if isinstance(recorded.event, AssistantSpoke):
             rows = self._settle_answer(rows)
@@ -229,29 +246,27 @@ class ChatPresenter:
         self._countdown.stop()
         self._drop_row(_RETRY_KEY)
 
-    def _show_approval(self, request: ApprovalRequest) -> None:
-        self._set_tool_state(request.call_id, "approval")
-        key = _approval_key(request.call_id)
-        news = self._model.index_of(key) is None
-        offers = tuple(rule.text for rule in request.suggested_rules or (request.rule,))
-        self._put_row(
-            ApprovalRow(
-                key,
-                request.tool,
-                translate(request.summary),
-                translate(request.detail),
-                offers,
-                request.kind,
-                request.confined,
-                request.asking_rule,
-                requester=request.subagent_title,
-            )
-        )
-        _number_approvals(self._model)
-        if news:
-            self._on_approval_requested(translate(request.summary))
+    def _show_ask(self, ask: ApprovalRequest | Question) -> None:
+        self._set_tool_state(ask.call_id, "question" if isinstance(ask, Question) else "approval")
+        if not self._asks.show(ask):
+            return
+        if isinstance(ask, Question):
+            self._on_question(ask)
+        else:
+            self._on_approval_requested(translate(ask.summary))
+
+    def _drop_answered_asks(self) -> None:
+        """Take the cards away that have their answer, also those of subagents."""
+        if self._conversation is not None:
+            self._asks.drop_others(ask.call_id for ask in self._conversation.asks)
+
+    def _show_missed_questions(self) -> None:
+        """Show the questions that the newest turn ended without: they can still be answered."""
+        for question in self._conversation.missed_questions if self._conversation is not None else ():
+            self._asks.show(question, is_late=True)
 
     def _on_subagent_progress(self, progress: SubagentProgress) -> None:
+        self._drop_answered_asks()
         self._put_row(self._rows.tools.on_subagent_progress(progress))
 
     def _show_running_output(self, call_id: str) -> None:
@@ -274,8 +289,8 @@ class ChatPresenter:
             return
         self._drop_streaming_row()
         self._clear_retry_notice()
-        for row in [candidate for candidate in self._model.raw_rows() if isinstance(candidate, ApprovalRow)]:
-            self._drop_row(row.key)
+        self._asks.drop_others()
+        self._show_missed_questions()
         self._on_finished()
 
     def _put_row(self, row: Row | None) -> None:
@@ -291,19 +306,5 @@ class ChatPresenter:
             self._model.remove(key)
 
 
-def _number_approvals(model: ChatModel) -> None:
-    """Say at each question which of how many it is."""
-    approvals = [candidate for candidate in model.raw_rows() if isinstance(candidate, ApprovalRow)]
-    for number, row in enumerate(approvals, 1):
-        total = len(approvals)
-        place = tr("{place} of {total}", place=number, total=total) if total > 1 else ""
-        if row.position != place:
-            model.replace(row.key, replace(row, position=place))
-
-
 def _streaming_row_key(answer: int) -> RowKey:
     return RowKey(answer, part="arriving")
-
-
-def _approval_key(call_id: str) -> RowKey:
-    return RowKey(0, call_id, "approval")

@@ -40,6 +40,11 @@ def key_label(keys: str) -> QLabel:
     return label(QKeySequence(keys).toString(QKeySequence.SequenceFormat.NativeText) or keys, "key")
 
 
+def breakable(text: str) -> str:
+    """Return a text that may be broken inside words that no line has room for."""
+    return _LONG_WORD.sub(lambda word: _MAY_BREAK.join(word[0]), text)
+
+
 class WrappedLabel(QLabel):
     """A label of several lines that also breaks words no line has room for, such as names of files."""
 
@@ -56,7 +61,7 @@ class WrappedLabel(QLabel):
     def setText(self, text: str) -> None:
         """Show another text."""
         self._full_text = text
-        broken = _LONG_WORD.sub(lambda word: _MAY_BREAK.join(word[0]), text)
+        broken = breakable(text)
         super().setText(keep_units(broken))
         self.setAccessibleName(text if broken != text else "")
 

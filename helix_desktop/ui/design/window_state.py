@@ -62,7 +62,7 @@ class SessionHeader:
     model: str
     demo: bool
     messages: int
-    waiting: bool = False  # for the user's approval
+    waiting: bool = False  # for the user
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from PySide6.QtCore import QObject
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.domain.tools import ApprovalReply, ApprovalRequest, PermissionRule
-from helix_desktop.ui.chat.actions import Answer, Decide, SessionAction
+from helix_desktop.ui.chat.actions import Answer, AnswerQuestion, Decide, SessionAction
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
@@ -23,14 +23,22 @@ class ApprovalController(QObject):
         super().__init__(context.window)
         self._window, self._async_actions = context.window, context.async_actions
         self._session_controller = session_controller
+        self._chat = context.views.chat
         context.views.chat.view.action_triggered.connect(self._on_action)
 
     def _on_action(self, action: SessionAction) -> None:
         conversation = self._session_controller.conversation
-        if conversation is None or not isinstance(action, Decide):
+        if conversation is None:
             return
+        if isinstance(action, AnswerQuestion):
+            self._async_actions.start(_answer_question(conversation, action), "answer a question")
+            self._chat.composer.editor.setFocus()
+        elif isinstance(action, Decide):
+            self._decide(conversation, action)
+
+    def _decide(self, conversation: Conversation, action: Decide) -> None:
         ask = next((pending for pending in conversation.asks if pending.call_id == action.call_id), None)
-        if ask is None:
+        if not isinstance(ask, ApprovalRequest):
             return
         if action.answer == "words":
             self._async_actions.start(self._deny_with_reason(conversation, ask), "deny with a reason")
@@ -52,6 +60,10 @@ class ApprovalController(QObject):
         )
         if words:
             conversation.decide(ask.call_id, ApprovalReply("deny", reason=words))
+
+
+async def _answer_question(conversation: Conversation, action: AnswerQuestion) -> None:
+    await conversation.answer_question(action.call_id, action.reply)
 
 
 def _reply(answer: Answer, rule: PermissionRule) -> ApprovalReply:

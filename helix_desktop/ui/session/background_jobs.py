@@ -114,7 +114,7 @@ def _activity_text(activity: SubagentActivity, count: int) -> str:
     """Return how many subagents do something."""
     match activity:
         case "waiting":
-            return tr.plural(count, "%n waiting for approval", "%n waiting for approval")
+            return tr.plural(count, "%n waiting for you", "%n waiting for you")
         case "working":
             return tr.plural(count, "%n working", "%n working")
         case "thinking":

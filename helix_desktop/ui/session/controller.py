@@ -13,6 +13,7 @@ from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.session_updates import (
     ApprovalRequested,
     EventRecorded,
+    QuestionAsked,
     RequestChanged,
     SubagentProgress,
     TurnChanged,
@@ -20,8 +21,10 @@ from helix_desktop.agent.session_updates import (
 )
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites.forecast import NOTHING_DUE, Forecast, make_forecast
+from helix_desktop.domain.question import Question
 from helix_desktop.ui.cache.presenter import CachePresenter
 from helix_desktop.ui.chat.presenter import ChatPresenter
+from helix_desktop.ui.chat.questions.ask_rows import ask_key
 from helix_desktop.ui.inspector.from_cache_uses import provider_cache_state
 from helix_desktop.ui.inspector.from_window import inspector_state
 from helix_desktop.ui.session.background_jobs import BackgroundJobs
@@ -72,6 +75,7 @@ class SessionController(QObject):
             views.chat.model,
             lambda: announce(tr("Reply finished")),
             lambda summary: announce(tr("Approval needed: {request}", request=summary)),
+            self._on_question,
         )
         self.cache = CachePresenter(views.cache, async_actions, window.banners.show_banner)
         self.timeline = TimelinePresenter(views.timeline)
@@ -130,10 +134,20 @@ class SessionController(QObject):
             case TurnChanged(running=running):
                 self._show_running(running)
                 self.schedule_refresh()
-            case EventRecorded() | ApprovalRequested() | SubagentProgress() | RequestChanged():
+            case (
+                EventRecorded()
+                | ApprovalRequested()
+                | QuestionAsked()
+                | SubagentProgress()
+                | RequestChanged()
+            ):
                 self.schedule_refresh()
             case _:
                 pass
+
+    def _on_question(self, question: Question) -> None:
+        self.views.chat.view.announce(tr("The agent asks: {question}", question=question.text))
+        self.views.chat.offer_question(ask_key(question.call_id))
 
     def _show_running(self, running: bool) -> None:
         self.views.chat.composer.set_running(running)

@@ -273,9 +273,7 @@ class TopBar(QWidget):
         """Return the status as text, the longest first."""
         if header is None:
             return (tr("No session open"),)
-        state = (
-            tr("Waiting for approval") if header.waiting else tr("Running") if header.running else tr("Ready")
-        )
+        state = tr("Waiting for you") if header.waiting else tr("Running") if header.running else tr("Ready")
         model = (header.model,) if header.model and not header.demo else ()
         count = tr.plural(header.messages, "%n message", "%n messages")
         return " · ".join((state, *model, count)), " · ".join((state, *model)), state

@@ -9,7 +9,13 @@ from PySide6.QtCore import QEvent, QObject, Signal
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.agent.session_updates import ApprovalRequested, EventRecorded, TurnChanged, Update
+from helix_desktop.agent.session_updates import (
+    ApprovalRequested,
+    EventRecorded,
+    QuestionAsked,
+    TurnChanged,
+    Update,
+)
 from helix_desktop.domain.events.session import RecordedEvent, TurnEnded
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.services.app_services import AppServices
@@ -53,6 +59,8 @@ class NotificationController(QObject):
                 self._notify(
                     workspace, session, tr("The agent is waiting for your approval"), translate(ask.summary)
                 )
+            case QuestionAsked(ask=question):
+                self._notify(workspace, session, tr("The agent has a question"), question.text)
             case EventRecorded(recorded=RecordedEvent(event=TurnEnded(how=how))):
                 duration_s = self._clock() - self._started_s.pop(session, self._clock())
                 if duration_s > LONG_TURN_S and how in ("done", "failed"):

@@ -15,6 +15,7 @@ from helix_desktop.agent.tool_calls.toolset import Toolset
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.mcp_server import McpServerConfig
 from helix_desktop.domain.messages import ToolCall
+from helix_desktop.domain.tools import ApprovalRequest
 from helix_desktop.mcp.client.process import MAX_MESSAGE_BYTES
 from helix_desktop.mcp.client.server_actor import ServerActor, ServerContext
 from tests.support.mcp.mcp_rig import McpRig, approved_server, raw_server
@@ -243,7 +244,7 @@ async def test_every_call_needs_approval(rig: McpRig) -> None:
     entry = raw_server()
     await rig.start_servers(entry)
     ask = await rig.tools.approval(ToolCall("c1", "mcp__raw__echo", '{"to":"\\u202eevil"}'))
-    assert ask is not None
+    assert isinstance(ask, ApprovalRequest)
     assert (ask.kind, ask.server, ask.definition) == ("mcp", "raw", entry.fingerprint)
     assert ask.detail == '{\n  "to": "\\u202eevil"\n}'
     assert [rule.text for rule in ask.suggested_rules] == ["Use mcp__raw__echo of the MCP server raw"]

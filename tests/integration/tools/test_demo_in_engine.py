@@ -10,6 +10,7 @@ import msgspec
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.session_services import SessionServices
+from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.config.prompts import load_prompts
 from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
@@ -21,7 +22,7 @@ from helix_desktop.domain.events.summary import (
     ObservationsFailed,
     ObservationsPlaced,
 )
-from helix_desktop.domain.tools import ApprovalReply, ApprovalRequest, PermissionRule
+from helix_desktop.domain.tools import PermissionRule
 from helix_desktop.providers.demo.model import DemoModel
 from helix_desktop.providers.demo.script import read_scripts
 from helix_desktop.providers.tiktoken_counter import TiktokenCounter
@@ -48,20 +49,14 @@ class NoRules:
         """Store nothing."""
 
 
-class Willing:
-    """An approver that says yes once, each time."""
-
-    async def decide(self, session: str, ask: ApprovalRequest) -> ApprovalReply:
-        """Yes."""
-        return ApprovalReply("once")
-
-
 async def worked_through(root: Path, policy: ContextPolicy) -> list[Event]:
     """Return the events of a session that sent the demo model its full script."""
     store, counter = MemoryStore(), TiktokenCounter(RESOURCES / "tokenizers" / "o200k_base.tiktoken")
     tools = create_workspace_tools(root, store, ToolSetup(RESOURCES / "prompts" / "tools", counter.count))
     clock = itertools.count(1_750_000_000_000, 1_000)
-    parts = SessionServices(store, tools, counter, NoRules(), lambda: next(clock), load_prompts(), Willing())
+    parts = SessionServices(
+        store, tools, counter, NoRules(), lambda: next(clock), load_prompts(), FixedApprover("once")
+    )
     workspace = OpenWorkspace("w", parts, policy, DemoModel(DEMO_DIR, pause_s=0))
     conversation = await workspace.create_session()
     for ask in read_scripts(DEMO_DIR)[0].user_messages:

@@ -11,7 +11,7 @@ import pytest
 
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.permissions.rules import evaluate
-from helix_desktop.domain.tools import ANY, PermissionRule
+from helix_desktop.domain.tools import ANY, ApprovalRequest, PermissionRule
 from helix_desktop.tools.files.jail import FileStamp
 from helix_desktop.tools.files.jail_posix import PosixJail
 from tests.support.tool_rig import make_call, make_tools
@@ -40,7 +40,7 @@ async def test_several_edits_need_one_approval_and_make_one_change(root: Path) -
     ]
     box, call = make_tools(root), make_call("multi_edit", edits=edits)
     ask = await box.approval(call)
-    assert ask is not None
+    assert isinstance(ask, ApprovalRequest)
     assert (ask.summary, ask.subject, ask.other_paths) == ("Edit 2 files", "src/a.py", ("src/deep/b.ts",))
     assert "-one\n-two\n+1\n+2\n" in ask.detail
     assert "+++ b/src/deep/b.ts" in ask.detail
@@ -89,7 +89,7 @@ async def test_rules_judge_every_file_of_a_change(root: Path) -> None:
     (root / ".github" / "ci.yml").write_text("two\n")
     edits = [edit("src/a.py", "one", "1"), edit(".github/ci.yml", "two", "2")]
     ask = await make_tools(root).approval(make_call("multi_edit", edits=edits))
-    assert ask is not None
+    assert isinstance(ask, ApprovalRequest)
     allow = PermissionRule(ANY, "src", kind="folder")
     assert evaluate((), ask, "auto").effect == "ask"
     assert evaluate((allow,), ask).effect == "ask"
@@ -100,7 +100,7 @@ async def test_rules_judge_every_file_of_a_change(root: Path) -> None:
     )
     edits = [edit("src/a.py", "one", "1"), edit("src/deep/b.ts", "two", "2")]
     ask = await make_tools(root).approval(make_call("multi_edit", edits=edits))
-    assert ask is not None
+    assert isinstance(ask, ApprovalRequest)
     assert ask.suggested_rules == (allow, PermissionRule(ANY, "", kind="folder"))
     assert evaluate((ask.suggested_rules[0],), ask).effect == "allow"
 

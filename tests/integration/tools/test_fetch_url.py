@@ -10,7 +10,7 @@ import pytest
 
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.permissions.rules import evaluate
-from helix_desktop.domain.tools import ANY, PermissionRule, ToolResult
+from helix_desktop.domain.tools import ANY, ApprovalRequest, PermissionRule, ToolResult
 from helix_desktop.services.web_fetcher import WebFetcher, resolve
 from helix_desktop.tools.grants import ToolGrants
 from helix_desktop.tools.registry import ToolRegistry
@@ -180,7 +180,7 @@ async def test_each_host_needs_approval_and_is_displayed_verbatim(tmp_path: Path
     async with serve_site({}) as site:
         box = Web(tmp_path, site, {}).box
     ask = await box.approval(make_call("fetch_url", url="https://EXAMPLE.org/a"))
-    assert ask is not None
+    assert isinstance(ask, ApprovalRequest)
     assert (ask.kind, ask.host, ask.confined, ask.summary) == (
         "fetch", "example.org", False, "Fetch a page from example.org",
     )  # fmt: skip
@@ -188,7 +188,7 @@ async def test_each_host_needs_approval_and_is_displayed_verbatim(tmp_path: Path
     assert ask.suggested_rules[-1] == rule
     assert evaluate((rule,), ask).effect == "allow"
     alike = await box.approval(make_call("fetch_url", url="https://ex\u0430mple.org/a"))
-    assert alike is not None
+    assert isinstance(alike, ApprovalRequest)
     assert alike.host == "xn--exmple-4nf.org"
     assert evaluate((rule,), alike).effect == "ask"
 

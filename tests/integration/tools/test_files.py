@@ -13,7 +13,7 @@ from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.image import MAX_IMAGE_BYTES
 from helix_desktop.domain.messages import ToolCall
-from helix_desktop.domain.tools import ANY, PermissionRule
+from helix_desktop.domain.tools import ANY, ApprovalRequest, PermissionRule
 from tests.support.image_bytes import png
 from tests.support.tool_rig import make_call, make_tools
 
@@ -153,7 +153,7 @@ async def test_a_write_shows_its_diff_for_approval_and_reports_the_result(root: 
     box = make_tools(root)
     call = make_call("write_file", path="src/new.py", content="x = 1\n")
     ask = await box.approval(call)
-    assert ask is not None
+    assert isinstance(ask, ApprovalRequest)
     assert (ask.subject, ask.rule) == ("src/new.py", PermissionRule(ANY, "src/new.py", kind="path"))
     assert ask.detail == "--- /dev/null\n+++ b/src/new.py\n@@ -0,0 +1 @@\n+x = 1\n"
     assert not (root / "src" / "new.py").exists()
@@ -183,7 +183,7 @@ async def test_an_edit_changes_only_its_match(root: Path) -> None:
     box = make_tools(root)
     call = make_call("edit_file", path="crlf.txt", old_text="a\nb\n", new_text="a\nc\n")
     ask = await box.approval(call)
-    assert ask is not None
+    assert isinstance(ask, ApprovalRequest)
     assert "-b␍\n+c␍" in ask.detail
     assert (await box.run(call)).content.startswith(
         b"Edited crlf.txt: 1 replacement at line 1 (9 -> 9 bytes).\nLines: 3 -> 3. SHA-256: "
@@ -278,7 +278,7 @@ async def test_diffs_and_listings_hide_and_forge_nothing(tmp_path: Path) -> None
     box = make_tools(tmp_path)
     call = make_call("write_file", path="a\n+++ b/safe.txt", content="x = '\u202e'\n\x1b[1A\n")
     ask = await box.approval(call)
-    assert ask is not None
+    assert isinstance(ask, ApprovalRequest)
     assert ask.summary == "Write a\\u000a+++ b/safe.txt"
     assert ask.detail.splitlines()[1] == "+++ b/a\\u000a+++ b/safe.txt"
     assert "+x = '\\u202e'\n+\\u001b[1A\n" in ask.detail
@@ -329,7 +329,7 @@ async def test_no_tool_touches_what_the_ignore_file_lists(root: Path) -> None:
         assert "plan.txt" not in answer
         assert answer.endswith("(what .agentignore lists is left out)\n")
     request = await make_tools(root).approval(make_call("run_command", command="cat a.key"))
-    assert request is not None
+    assert isinstance(request, ApprovalRequest)
     assert "It can read what .agentignore excludes: commands can't be held to it." in request.summary
 
     (root / ".agentignore").unlink()

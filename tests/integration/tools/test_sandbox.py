@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from helix_desktop.domain.tools import STOPPED, ToolResult
+from helix_desktop.domain.tools import STOPPED, ApprovalRequest, ToolResult
 from helix_desktop.tools.grants import ToolGrants
 from helix_desktop.tools.registry import ToolRegistry
 from helix_desktop.tools.shell.sandbox import Sandbox, confines
@@ -243,7 +243,7 @@ async def test_only_enforced_limits_count_as_confined(yard: Yard) -> None:
 async def test_the_approval_names_the_limits_of_the_command(walled: Yard, home: Path) -> None:
     async def approval_of(box: ToolRegistry, **more: object) -> tuple[bool, str, str]:
         ask = await box.approval(make_call("run_command", command="make", **more))
-        assert ask is not None
+        assert isinstance(ask, ApprovalRequest)
         assert ask.detail == "make"
         return ask.confined, ask.subject, ask.summary
 

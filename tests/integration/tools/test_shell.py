@@ -11,7 +11,7 @@ import pytest
 
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.permissions.rules import rule_applies
-from helix_desktop.domain.tools import STOPPED, PermissionRule
+from helix_desktop.domain.tools import STOPPED, ApprovalRequest, PermissionRule
 from helix_desktop.tools.process.output import CappedOutput
 from helix_desktop.tools.process.runner import ProcessSpec, run_process
 from helix_desktop.tools.shell.result_text import describe_result
@@ -37,14 +37,14 @@ async def test_silence_is_stated_and_stdin_is_closed(tmp_path: Path) -> None:
 
 async def test_approval_is_for_exactly_this_command(tmp_path: Path) -> None:
     ask = await make_tools(tmp_path).approval(make_call("run_command", command="make  test"))
-    assert ask is not None
+    assert isinstance(ask, ApprovalRequest)
     assert (ask.subject, ask.detail, ask.rule) == (
         "make  test",
         "make  test",
         PermissionRule("run_command", "make  test"),
     )
     other = await make_tools(tmp_path).approval(make_call("run_command", command="make test"))
-    assert other is not None
+    assert isinstance(other, ApprovalRequest)
     assert not rule_applies(ask.rule, other)
 
 

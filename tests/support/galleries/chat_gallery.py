@@ -9,10 +9,12 @@ import sys
 import time
 from pathlib import Path
 
+from msgspec import structs
 from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
 
 from helix_desktop.config.paths import resources_dir
+from helix_desktop.domain.question import Question, QuestionOption, QuestionReply
 from helix_desktop.domain.tools import Excerpt
 from helix_desktop.ui.chat.actions import ApplyRemedy, ControlTurn, Redo, ShowInChat, ShowInTimeline, Undo
 from helix_desktop.ui.chat.composer.attachment_chips import ChipText
@@ -27,6 +29,7 @@ from helix_desktop.ui.chat.rows.row_types import (
     HeadAndTail,
     NoticeRow,
     OriginalOutput,
+    QuestionRow,
     Row,
     ToolRow,
     ToolState,
@@ -344,6 +347,32 @@ def _divider_rows() -> list[Row]:
     ]
 
 
+QUESTION = Question(
+    "q",
+    "Which database should the service use for its orders?",
+    (
+        QuestionOption("Keep the file", "It locks while the nightly report runs."),
+        QuestionOption("A server", "Many writers at once, and one more program to keep up."),
+    ),
+)
+
+
+def _question_rows(at: int) -> list[Row]:
+    return [
+        ToolRow(
+            row_key("q0"),
+            "ask_user",
+            state="ok",
+            answer_seq=at,
+            question=QUESTION,
+            reply=QuestionReply(("Keep the file",), "and measure it before the release"),
+        ),
+        QuestionRow(row_key("q1"), QUESTION, "1 of 2"),
+        QuestionRow(row_key("q2"), structs.replace(QUESTION, multiple=True, subagent_title="Look for locks")),
+        QuestionRow(row_key("q3"), QUESTION, is_late=True),
+    ]
+
+
 def _approval_and_notice_rows(at: int) -> list[Row]:
     return [
         ApprovalRow(
@@ -369,6 +398,7 @@ def _approval_and_notice_rows(at: int) -> list[Row]:
             matched_rule="Always ask before: run commands like: git push *",
             position="2 of 2",
         ),
+        *_question_rows(at),
         *_divider_rows(),
         NoticeRow(
             row_key("n1"),

@@ -318,7 +318,7 @@ def test_job_lines_appear_update_and_disappear(qtbot: QtBot, window: MainWindow)
     [
         (HEADER, "Ready · opus · 412 messages"),
         (SessionHeader("s", "T", True, "demo", demo=True, messages=1), "Running · 1 message"),
-        (replace(HEADER, running=True, waiting=True), "Waiting for approval · opus · 412 messages"),
+        (replace(HEADER, running=True, waiting=True), "Waiting for you · opus · 412 messages"),
         (None, "No session open"),
     ],
 )

@@ -238,7 +238,7 @@ def test_a_square_switches(qtbot: QtBot, rail: Rail) -> None:
 
 
 def test_badges_have_text_labels(rail: Rail) -> None:
-    assert "Waiting for approval" in rail.button("w2").toolTip()
+    assert "Waiting for you" in rail.button("w2").toolTip()
     assert "Folder not found" in rail.button("w3").accessibleName()
 
 

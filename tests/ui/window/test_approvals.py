@@ -43,7 +43,7 @@ async def test_once_runs_the_call_and_asks_again_next_time(qapp: QApplication, t
         rig.type_message("Go")
         await until(lambda: rig.rows(ApprovalRow), "a question")
         status = rig.window.top_bar.status
-        await until(lambda: status().startswith("Waiting for approval"), "the top bar says so")
+        await until(lambda: status().startswith("Waiting for you"), "the top bar says so")
         assert not (tmp_path / "project" / "made.txt").exists()
         assert [row.state for row in rig.rows(ToolRow)] == ["approval"]
         approval = await rig.answer_approval("once")

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QPointF
 from PySide6.QtGui import QPainter
+from PySide6.QtWidgets import QWidget
 
 from helix_desktop.ui.chat.actions import Fold, RowAction
 from helix_desktop.ui.chat.items.painting import HitArea, PaintState, paint_focus_ring
@@ -52,6 +53,8 @@ class RowItem(ABC):
         self.height = 0.0
         self._texts: Sequence[TextLayout] = []
         self.hit_areas: list[HitArea] = []
+        self.widget: QWidget | None = None
+        """A real widget that fills the row, for rows in which something is typed."""
         self.accessible_notes: list[str] = []
         """What is shown next to its texts, for screen readers."""
 

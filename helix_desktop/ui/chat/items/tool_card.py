@@ -49,6 +49,7 @@ _CACHE_CHIP, _CHANGED_CHIP = "cache", "changed"
 _ICONS = (
     ("mcp__", "server"),
     ("show_output", "eye"),
+    ("ask_user", "circle-question-mark"),
     ("recall", "archive-restore"),
     ("search_cached", "text-search"),
     ("bash", "terminal"),
@@ -74,6 +75,7 @@ _ICONS = (
 _STATE_ICONS: dict[ToolState, str] = {
     "waiting": "clock",
     "approval": "shield-alert",
+    "question": "circle-question-mark",
     "running": "loader-circle",
     "ok": "check",
     "failed": "x",
@@ -291,6 +293,7 @@ class ToolCard(RowItem):
             "ok": (theme.ok, theme.ok_soft),
             "running": (theme.warn, theme.warn_soft),
             "approval": (theme.warn, theme.warn_soft),
+            "question": (theme.warn, theme.warn_soft),
             "failed": (theme.error, theme.error_soft),
             "denied": (theme.error, theme.error_soft),
         }

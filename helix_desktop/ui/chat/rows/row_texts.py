@@ -11,10 +11,12 @@ from helix_desktop.domain.tools import Excerpt
 from helix_desktop.domain.user_text import TextContext, UserText
 from helix_desktop.ui.chat.rows.row_types import (
     ApprovalRow,
+    AskRow,
     AssistantRow,
     Badge,
     DividerRow,
     NoticeRow,
+    QuestionRow,
     Row,
     ToolRow,
     ToolState,
@@ -31,6 +33,7 @@ text = TextContext("Chat")
 STATE_TEXTS: dict[ToolState, UserText] = {
     "waiting": text("waiting", "state of a tool call"),
     "approval": text("needs approval"),
+    "question": text("needs your answer"),
     "running": text("running", "state of a tool call"),
     "ok": text("done", "state of a tool call"),
     "failed": text("failed", "state of a tool call"),
@@ -91,8 +94,8 @@ def source_text(row: Row) -> str:
             return row.text
         case ToolRow():
             return _tool_source(row)
-        case ApprovalRow():
-            return _join_lines(row.summary, row.detail, *map(translate, row.offers))
+        case ApprovalRow() | QuestionRow():
+            return _ask_source(row)
         case DividerRow():
             return _join_lines(row.text, *row.details)
         case NoticeRow():
@@ -101,7 +104,23 @@ def source_text(row: Row) -> str:
             return ""
 
 
+def _ask_source(row: AskRow) -> str:
+    if isinstance(row, ApprovalRow):
+        return _join_lines(row.summary, row.detail, *map(translate, row.offers))
+    options = (": ".join(filter(None, (option.label, option.description))) for option in row.question.options)
+    return _join_lines(row.question.text, *options)
+
+
+def reply_state_text(row: ToolRow) -> str:
+    """Return how a question ended, in a word or two."""
+    if row.reply is None:
+        return tr("no user there") if row.state == "ok" else tr("not answered")
+    return tr("skipped", "a question") if row.reply.is_skip else tr("answered", "a question")
+
+
 def _tool_source(row: ToolRow) -> str:
+    if row.question is not None and row.reply is not None:
+        return _join_lines(row.question.text, *row.reply.options, row.reply.text)
     if row.todo:
         return _join_lines(_todo_title(row), *(item.content for item in row.todo))
     if row.excerpt is not None:
@@ -121,8 +140,8 @@ def accessible_name(row: Row) -> str:
             return tr("{model}, writing", model=model) if row.streaming else model
         case ToolRow():
             return _tool_name(row)
-        case ApprovalRow():
-            return _approval_name(row)
+        case ApprovalRow() | QuestionRow():
+            return _ask_name(row)
         case DividerRow():
             return tr("Divider: {text}", text=divider_text(row))
         case NoticeRow() | TurnFooterRow():
@@ -151,6 +170,9 @@ def _tool_name(row: ToolRow) -> str:
     if row.excerpt is not None:
         title, source = excerpt_title(row.excerpt), excerpt_source(row.excerpt)
         return tr("{title}: {output}", "an output that the agent shows", title=title, output=source)
+    if row.question is not None and row.answer_seq:
+        state = reply_state_text(row)
+        return tr("Question, {state}: {question}", state=state, question=row.question.text)
     call = f"{display_name(row.tool)} {row.target}".strip()
     return tr("Tool {call}: {states}", call=call, states=tuple(tool_summary(row)))
 
@@ -159,7 +181,9 @@ def _todo_title(row: ToolRow) -> str:
     return tr("To do: {progress}", progress=todo_progress_text(row.todo))
 
 
-def _approval_name(row: ApprovalRow) -> str:
+def _ask_name(row: AskRow) -> str:
+    if isinstance(row, QuestionRow):
+        return _question_name(row)
     subagent, call = row.requester, row.summary
     if subagent and row.is_sandboxed:
         return tr("Approval needed by subagent {subagent}, sandboxed: {call}", subagent=subagent, call=call)
@@ -168,6 +192,13 @@ def _approval_name(row: ApprovalRow) -> str:
     if row.is_sandboxed:
         return tr("Approval needed, sandboxed: {call}", call=call)
     return tr("Approval needed: {call}", call=call)
+
+
+def _question_name(row: QuestionRow) -> str:
+    subagent, question = row.question.subagent_title, row.question.text
+    if subagent:
+        return tr("Question of subagent {subagent}: {question}", subagent=subagent, question=question)
+    return tr("Question: {question}", question=question)
 
 
 def _notice_name(row: NoticeRow) -> str:

@@ -9,6 +9,7 @@ from PySide6.QtGui import QImage
 
 from helix_desktop.context.window.message_states import MessageState
 from helix_desktop.domain.events.rewrite import Form
+from helix_desktop.domain.question import Question, QuestionReply
 from helix_desktop.domain.todo import TodoItem
 from helix_desktop.domain.tools import ApprovalKind, Excerpt
 from helix_desktop.ui.chat.actions import ButtonAction
@@ -20,7 +21,7 @@ from helix_desktop.words.left_context import changed_since
 MAX_LINES, MAX_BYTES = 1_000, 96 * 1024  # that a card lays out within 16 ms
 
 ToolState: TypeAlias = Literal[
-    "waiting", "approval", "running", "ok", "failed", "denied", "interrupted", "stopped"
+    "waiting", "approval", "question", "running", "ok", "failed", "denied", "interrupted", "stopped"
 ]
 Badge: TypeAlias = MessageState | Literal["recalled", ""]
 FormChooser: TypeAlias = Literal["rule", "agent", "timeout", "user"]
@@ -154,7 +155,7 @@ class ToolRow:
     `changed_since` is the event that changed the file which the output shows (0: none did).
     `running_output` is a running call's output so far; `todo` the list it wrote, `is_newest` if no later
     call wrote one. `excerpt` is what the call puts before the user, `excerpt_content` is read from the cache
-    once its card is in sight.
+    once its card is in sight. `question` is what it asks the user, `reply` the user's reply.
     """
 
     key: RowKey
@@ -188,6 +189,8 @@ class ToolRow:
     changed_since: int = 0
     excerpt: Excerpt | None = None
     excerpt_content: ExcerptContent | None = None
+    question: Question | None = None
+    reply: QuestionReply | None = None
 
     @property
     def shown_lines(self) -> HeadAndTail:
@@ -218,6 +221,19 @@ class ApprovalRow:
     matched_rule: str = ""
     position: str = ""
     requester: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionRow:
+    """A question that waits for the user; `position` says which of several that wait.
+
+    `is_late`: its turn has ended, and the answer is sent as a message.
+    """
+
+    key: RowKey
+    question: Question
+    position: str = ""
+    is_late: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,7 +274,11 @@ class TurnFooterRow:
     versions: Versions | None = None
 
 
-Row: TypeAlias = UserRow | AssistantRow | ToolRow | ApprovalRow | DividerRow | NoticeRow | TurnFooterRow
+Row: TypeAlias = (
+    UserRow | AssistantRow | ToolRow | ApprovalRow | QuestionRow | DividerRow | NoticeRow | TurnFooterRow
+)
+AskRow: TypeAlias = ApprovalRow | QuestionRow
+"""What waits for the user."""
 
 
 def needs_original(row: ToolRow) -> bool:

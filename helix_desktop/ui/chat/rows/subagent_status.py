@@ -21,7 +21,7 @@ RUNNING_PHASE_TEXTS: dict[Phase, UserText] = {
     "queued": text("Queued"),
     "thinking": text("Thinking"),
     "working": text("Working"),
-    "waiting": text("Waiting for approval"),
+    "waiting": text("Waiting for you"),
 }
 _ENDED_PHASE_TEXTS: dict[Phase, UserText] = {
     "done": text("Done", "end of a subagent"),

@@ -12,6 +12,7 @@ from helix_desktop.context.window.message_states import MessageStates
 from helix_desktop.domain.events.rewrite import Form, FormChosen
 from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent, SubagentStarted, ToolAnswered
 from helix_desktop.domain.messages import ToolCall
+from helix_desktop.domain.question import parse_question
 from helix_desktop.domain.todo import TODO, parse_items
 from helix_desktop.domain.tools import Excerpt
 from helix_desktop.domain.user_text import join_sentences
@@ -35,7 +36,7 @@ from helix_desktop.words.translation import Translator, translate
 tr = Translator("Chat")
 
 HEAD_LINES, TAIL_LINES = 14, 6
-_TARGET_NAMES = ("path", "command", "pattern", "hash", "query", "title", "task")
+_TARGET_NAMES = ("path", "command", "pattern", "hash", "query", "title", "task", "question")
 _OUTCOMES: dict[str, ToolState] = {"denied": "denied", "interrupted": "interrupted", "stopped": "stopped"}
 
 
@@ -60,6 +61,7 @@ class ToolRows:
         for call in response.calls:
             digests = short.get(call.id, ())
             row = ToolRow(RowKey(seq, call.id, "call"), call.name, call_target(call), arguments=digests)
+            row = replace(row, question=parse_question(call))
             if call.name == TODO and (todo := parse_items(call.arguments)):
                 row = replace(row, todo=todo, is_newest=True)
                 yield from self._superseded(row.key)
@@ -101,6 +103,7 @@ class ToolRows:
             subagent_session=answer.subagent,
             subagent_status=_subagent_status(answer),
             running_output=None,
+            reply=answer.reply,
         )
         if answer.digest:
             self._keys_by_digest.setdefault(answer.digest, []).append(row.key)

@@ -25,9 +25,10 @@ class FocusOrder(QObject):
         widget = self._chat_viewport.widget_pool.focused_widget()
         if widget is None or widget.item is None:
             return forward and self.enter(forward=True)
-        self._build_next(widget.item, widget.focused_area, forward)
+        stop = widget.stop_name
+        self._build_next(widget.item, stop, forward)
         names = [area.name for area in widget.item.hit_areas]
-        at = names.index(widget.focused_area) if widget.focused_area in names else -1
+        at = names.index(stop) if stop in names else -1
         at += 1 if forward else -1
         if 0 <= at < len(names):
             return self._focus(widget.index, widget.item.hit_areas[at])

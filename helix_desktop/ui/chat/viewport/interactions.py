@@ -6,6 +6,7 @@ from PySide6.QtCore import QObject, QRectF, QTimer, Signal
 from PySide6.QtGui import QGuiApplication
 
 from helix_desktop.ui.chat.actions import (
+    AnswerQuestion,
     ChooseOffer,
     CopyCode,
     Fold,
@@ -65,6 +66,10 @@ class RowInteractions(QObject):
         chat_viewport.layout_changed.connect(self._read_excerpts)
         for clicked in (mouse.clicked, pool.activated):
             clicked.connect(self._activate)
+        cards = chat_viewport.item_cache.question_cards
+        cards.answered.connect(self._answer_question)
+        cards.resized.connect(self._fit_row)
+        chat_viewport.model.row_removed.connect(self._drop_cards)
 
     def _paint_state(self, index: int, item: RowItem) -> PaintState:
         """Return how a row looks at this moment."""
@@ -93,6 +98,22 @@ class RowInteractions(QObject):
                 self.action_triggered.emit(action)
             case _:
                 pass
+
+    def _answer_question(self, key: RowKey, action: AnswerQuestion) -> None:
+        if self._guard.accepts(key, action):
+            self.action_triggered.emit(action)
+
+    def _fit_row(self, key: RowKey) -> None:
+        """Lay a row out again whose widget needs another height."""
+        self._chat_viewport.item_cache.drop(key)
+        self._chat_viewport.refresh()
+
+    def _drop_cards(self) -> None:
+        """Let the widgets of rows go that are gone."""
+        cards = self._chat_viewport.item_cache.question_cards
+        for key in cards.keys:
+            if self._chat_viewport.model.index_of(key) is None:
+                cards.drop(key)
 
     def _toggle(self, index: int, fold: Fold) -> None:
         row, items = self._chat_viewport.model.row(index), self._chat_viewport.item_cache

@@ -16,6 +16,8 @@ from helix_desktop.ui.chat.items.tool_card import ToolCard
 from helix_desktop.ui.chat.items.user_message import UserMessageItem
 from helix_desktop.ui.chat.markdown.document_writer import DocumentWriter
 from helix_desktop.ui.chat.markdown.sections import LazyMarkdown
+from helix_desktop.ui.chat.questions.answered_question import AnsweredQuestion
+from helix_desktop.ui.chat.questions.question_item import QuestionCards, QuestionItem
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_types import (
@@ -23,6 +25,7 @@ from helix_desktop.ui.chat.rows.row_types import (
     AssistantRow,
     DividerRow,
     NoticeRow,
+    QuestionRow,
     Row,
     ToolRow,
     TurnFooterRow,
@@ -40,6 +43,7 @@ HEIGHT_ESTIMATES: dict[type[Row], float] = {
     AssistantRow: 300.0,
     ToolRow: 50.0,
     ApprovalRow: 240.0,
+    QuestionRow: 240.0,
     DividerRow: 46.0,
     NoticeRow: 110.0,
     TurnFooterRow: 26.0,
@@ -56,6 +60,7 @@ class ItemCache:
         self._expanded: dict[RowKey, frozenset[Fold]] = {}
         self._offers: dict[RowKey, int] = {}
         self._markdown_by_key: dict[RowKey, LazyMarkdown] = {}  # of items in a former look
+        self.question_cards = QuestionCards()
 
     def __len__(self) -> int:
         return len(self._items)
@@ -82,6 +87,7 @@ class ItemCache:
         self._expanded.clear()
         self._offers.clear()
         self._markdown_by_key.clear()
+        self.question_cards.clear()
 
     def drop(self, key: RowKey) -> None:
         """Create the item of a key again when it is needed next."""
@@ -104,7 +110,7 @@ class ItemCache:
             self._items.move_to_end(shape.key)
             return item
         reading = self._reusable_markdown(item, shape.key)
-        item = _make_item(self._model.row(index), setting, self._tools, reading)
+        item = self._make_item(self._model.row(index), setting, reading)
         self._items[shape.key] = item
         self._items.move_to_end(shape.key)
         if len(self._items) > MAX_CACHED_ITEMS:
@@ -136,6 +142,22 @@ class ItemCache:
             if isinstance(previous, AssistantMessageItem)
             else self._markdown_by_key.pop(key, None)
         )
+
+    def _make_item(self, row: Row, context: ItemContext, markdown: LazyMarkdown | None) -> RowItem:
+        tools = self._tools
+        match row:
+            case UserRow():
+                return UserMessageItem(row, context, tools)
+            case AssistantRow():
+                return AssistantMessageItem(row, context, tools, markdown)
+            case ToolRow():
+                return _tool_item(row, context, tools)
+            case QuestionRow():
+                return QuestionItem(row, context, tools, self.question_cards)
+            case ApprovalRow():
+                return ApprovalItem(row, context, tools)
+            case DividerRow() | NoticeRow() | TurnFooterRow():
+                return _own_item(row, context, tools)
 
     def _is_current(self, item: RowItem, shape: Row) -> bool:
         """Return a streaming item has taken the arrived text itself; others must show this very row."""
@@ -170,20 +192,6 @@ def _gap(row: Row, previous: Row) -> float:
     return 14.0
 
 
-def _make_item(row: Row, context: ItemContext, tools: ItemTools, markdown: LazyMarkdown | None) -> RowItem:
-    match row:
-        case UserRow():
-            return UserMessageItem(row, context, tools)
-        case AssistantRow():
-            return AssistantMessageItem(row, context, tools, markdown)
-        case ToolRow():
-            return _tool_item(row, context, tools)
-        case ApprovalRow():
-            return ApprovalItem(row, context, tools)
-        case DividerRow() | NoticeRow() | TurnFooterRow():
-            return _own_item(row, context, tools)
-
-
 def _own_item(row: DividerRow | NoticeRow | TurnFooterRow, context: ItemContext, tools: ItemTools) -> RowItem:
     """Return the item of a row of the program itself."""
     match row:
@@ -196,6 +204,8 @@ def _own_item(row: DividerRow | NoticeRow | TurnFooterRow, context: ItemContext,
 
 
 def _tool_item(row: ToolRow, context: ItemContext, tools: ItemTools) -> RowItem:
+    if row.question is not None and row.answer_seq and row.state not in _FAILED:
+        return AnsweredQuestion(row, row.question, context, tools)
     if row.excerpt is not None:
         return ExcerptCard(row, row.excerpt, context, tools)
     kind = TodoCard if row.todo and row.state not in _FAILED else ToolCard

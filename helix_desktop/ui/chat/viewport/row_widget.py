@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QObject, QRect, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import QAccessible, QFocusEvent, QKeyEvent, QPainter, QPaintEvent
-from PySide6.QtWidgets import QAccessibleWidget, QWidget
+from PySide6.QtWidgets import QAccessibleWidget, QApplication, QWidget
 
 from helix_desktop.ui.chat.items.item import RowItem
 from helix_desktop.ui.chat.items.painting import PaintState
@@ -29,6 +29,7 @@ class RowWidget(QWidget):
         self.focused_area = ""
         self._text: RowText | None = None
         self._buttons: dict[str, RowButton] = {}
+        self._hosted: QWidget | None = None  # the item's own widget
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.hide()
@@ -39,9 +40,32 @@ class RowWidget(QWidget):
             same_row = self.item is not None and self.item.row.key == item.row.key
             self.index, self.item = index, item
             self.setAccessibleName(accessible_name(item.row))
+            self._host(item.widget)
             if not same_row or item.hit_area(self.focused_area) is None:
                 self.focused_area = ""
             self.update()
+
+    def _host(self, widget: QWidget | None) -> None:
+        """Have an item's own widget in this row, or none: then the row only paints."""
+        if widget is self._hosted:
+            return
+        if self._hosted is not None and self._hosted.parent() is self:
+            self._hosted.hide()
+        self._hosted = widget
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents, widget is None)
+        if widget is not None:
+            widget.setParent(self)
+            widget.show()
+
+    @property
+    def stop_name(self) -> str:
+        """The name of the place that has the keyboard, or had it last."""
+        here = QApplication.focusWidget()
+        return here.objectName() if here is not None and self._has_hosted_keyboard() else self.focused_area
+
+    def _has_hosted_keyboard(self) -> bool:
+        here = QApplication.focusWidget()
+        return self._hosted is not None and here is not None and self._hosted.isAncestorOf(here)
 
     def place(self, x: float, y: float, item: RowItem) -> None:
         """Place the item's origin at a point of the viewport."""
@@ -49,6 +73,8 @@ class RowWidget(QWidget):
         if rect.size() != self.size():
             self.update()
         self.setGeometry(rect)
+        if self._hosted is not None:
+            self._hosted.setGeometry(_BLEED, 0, round(item.width), round(item.height))
         self.show()
         self._place_children()
 
@@ -57,6 +83,7 @@ class RowWidget(QWidget):
         self.item = None
         self.index = -1
         self.focused_area = ""
+        self._host(None)
         self._place_children()
 
     def make_accessible(self) -> QAccessibleWidget:
@@ -70,10 +97,15 @@ class RowWidget(QWidget):
 
     def has_keyboard(self) -> bool:
         """Return True if the row or one of its places has the keyboard."""
-        return self.hasFocus() or any(button.hasFocus() for button in self._buttons.values())
+        has_button = any(button.hasFocus() for button in self._buttons.values())
+        return self.hasFocus() or has_button or self._has_hosted_keyboard()
 
     def focus_area(self, name: str) -> None:
         """Give a place of this row the keyboard."""
+        hosted = self._hosted.findChild(QWidget, name) if self._hosted is not None else None
+        if hosted is not None:
+            hosted.setFocus(Qt.FocusReason.TabFocusReason)
+            return
         self.focused_area = name
         self._place_children()
         self._buttons.get(name, self).setFocus(Qt.FocusReason.TabFocusReason)
@@ -84,7 +116,8 @@ class RowWidget(QWidget):
         active = QAccessible.isActive()
         if not (active or self.focused_area or self._buttons):
             return
-        areas = {area.name: area for area in self.item.hit_areas} if self.item is not None else {}
+        own = self.item is not None and self.item.widget is None
+        areas = {area.name: area for area in self.item.hit_areas} if self.item is not None and own else {}
         if not active:
             areas = {name: area for name, area in areas.items() if name == self.focused_area}
         elif self._text is None:

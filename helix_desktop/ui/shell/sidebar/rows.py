@@ -59,7 +59,7 @@ class SessionItem:
     used: float | None
     running: bool
     active: bool
-    waiting: bool = False  # for the user's approval
+    waiting: bool = False  # for the user
     parent: str = ""
     created_ms: int = 0
     pressure: Pressure = "calm"
@@ -128,7 +128,7 @@ def badge_label(badge: WorkspaceBadge) -> str:
         case "running":
             return tr("Running")
         case "waiting":
-            return tr("Waiting for approval")
+            return tr("Waiting for you")
         case "missing":
             return tr("Folder not found")
         case "":

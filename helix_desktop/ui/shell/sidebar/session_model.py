@@ -130,7 +130,7 @@ def _accessible_text(item: SessionItem) -> str:
     used = (
         "" if item.used is None else tr("{share} of the context used", share=format_whole_percent(item.used))
     )
-    state = tr("waiting for approval") if item.waiting else tr("running") if item.running else ""
+    state = tr("waiting for you") if item.waiting else tr("running") if item.running else ""
     kind = tr("subagent") if item.parent else tr("branch") if item.branch_of else ""
     parts = (kind, item.title, item.subtitle, used, state)
     return ", ".join(filter(None, parts))

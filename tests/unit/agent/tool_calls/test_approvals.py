@@ -14,6 +14,7 @@ from helix_desktop.context.log.mode_notes import REFUSED_IN_PLAN
 from helix_desktop.domain.errors import InvalidInput, WorkspaceUntrusted
 from helix_desktop.domain.events.session import ApprovalGiven, ModeChanged, ToolAnswered, TurnEnded, UserSpoke
 from helix_desktop.domain.messages import ToolCall
+from helix_desktop.domain.question import Question
 from helix_desktop.domain.tools import ApprovalReply, ApprovalRequest, PermissionRule
 from tests.support.agent_rig import AgentRig, ScriptedTools
 from tests.support.scripted_model import (
@@ -45,6 +46,11 @@ async def wait_for_requests(rig: AgentRig, *ids: str) -> tuple[str, ...]:
     """Run the loop until exactly these calls wait."""
     await rig.wait_until(lambda: tuple(ask.call_id for ask in rig.conversation.asks) == ids)
     return ids
+
+
+def open_requests(rig: AgentRig) -> list[ApprovalRequest]:
+    """Return the open approval requests."""
+    return [ask for ask in rig.conversation.asks if isinstance(ask, ApprovalRequest)]
 
 
 async def test_all_waiting_calls_are_asked_at_once() -> None:
@@ -106,7 +112,7 @@ async def test_a_rule_answers_waiting_calls() -> None:
     conversation = await rig.begin()
     await conversation.send("Go.")
     first, second, third = await wait_for_requests(rig, "s00", "s01", "s02")
-    pattern = conversation.asks[0].suggested_rules[1]
+    pattern = open_requests(rig)[0].suggested_rules[1]
     conversation.decide(first, ApprovalReply("always", pattern))
     await rig.wait_until(lambda: rig.tools.executed_calls == [first, second])
     assert [ask.call_id for ask in conversation.asks] == [third]
@@ -155,7 +161,7 @@ async def test_a_rule_that_asks_is_named_in_the_request() -> None:
     conversation = await rig.begin()
     await conversation.send("Go.")
     (call,) = await wait_for_requests(rig, "s00")
-    assert conversation.asks[0].asking_rule == "Always ask before: change any file in src"
+    assert open_requests(rig)[0].asking_rule == "Always ask before: change any file in src"
     conversation.decide(call, "once")
     await rig.wait_until_idle()
     assert rig.tools.executed_calls == [call]
@@ -301,7 +307,7 @@ async def test_subagents_share_their_parent_s_permissions() -> None:
     await rig.wait_until_idle()
     async with TaskGroup() as group:
         group.create_task(conversation.subagents.run("alpha"))
-        await rig.wait_until(lambda: [ask.subject for ask in conversation.asks] == ["git push"])
+        await rig.wait_until(lambda: [ask.subject for ask in open_requests(rig)] == ["git push"])
         conversation.decide(conversation.asks[0].call_id, "session")
     assert [rule.subject for rule in conversation.permissions.rules] == ["make test", "git push"]
     await conversation.subagents.run("beta")
@@ -366,7 +372,7 @@ async def test_nothing_leaves_an_untrusted_folder() -> None:
 class SlowFirst(ScriptedTools):
     """Tools that take longer to build the approval request of a step's first call."""
 
-    async def approval(self, call: ToolCall) -> ApprovalRequest | None:
+    async def approval(self, call: ToolCall) -> ApprovalRequest | Question | None:
         """Return the same request, the first one later."""
         for _ in range(20 if call.id.endswith("0") else 0):
             await asyncio.sleep(0)

@@ -1,0 +1,1 @@
+"""What the agent asks the user: the cards that wait, and the answered question."""

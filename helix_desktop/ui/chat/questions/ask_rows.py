@@ -1,0 +1,81 @@
+"""The cards that wait for the user: each stands at the end of the chat until it has its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from helix_desktop.domain.question import Question
+from helix_desktop.domain.tools import ApprovalRequest
+from helix_desktop.ui.chat.row_key import RowKey
+from helix_desktop.ui.chat.rows.model import ChatModel
+from helix_desktop.ui.chat.rows.row_types import ApprovalRow, AskRow, QuestionRow
+from helix_desktop.words.translation import Translator, translate
+
+tr = Translator("Chat")
+
+
+class AskRows:
+    """The rows of open approval requests and questions, in the order in which they came."""
+
+    def __init__(self, model: ChatModel) -> None:
+        self._model = model
+        self._rows: dict[RowKey, AskRow] = {}
+
+    def forget(self) -> None:
+        """Forget all rows: the chat shows another conversation."""
+        self._rows.clear()
+
+    def show(self, ask: ApprovalRequest | Question, is_late: bool = False) -> bool:
+        """Show an open request or question; `is_late` if its turn has ended. Return True if it is new."""
+        row = _question_row(ask, is_late) if isinstance(ask, Question) else _approval_row(ask)
+        is_new = row.key not in self._rows
+        self._rows[row.key] = row
+        if is_new:
+            self._model.append(row)
+        else:
+            self._model.replace(row.key, row)
+        self._number()
+        return is_new
+
+    def drop_others(self, call_ids: Iterable[str] = ()) -> None:
+        """Drop the rows of all calls but these, which still wait."""
+        waiting = set(call_ids)
+        gone = [key for key in self._rows if key.call_id not in waiting]
+        for key in gone:
+            del self._rows[key]
+            self._model.remove(key)
+        if gone:
+            self._number()
+
+    def _number(self) -> None:
+        """Say at each card which of how many it is."""
+        total = len(self._rows)
+        for number, (key, row) in enumerate(self._rows.items(), 1):
+            place = tr("{place} of {total}", place=number, total=total) if total > 1 else ""
+            if row.position != place:
+                self._rows[key] = replace(row, position=place)
+                self._model.replace(key, self._rows[key])
+
+
+def ask_key(call_id: str) -> RowKey:
+    """Return the key of the card with which a call waits for the user."""
+    return RowKey(0, call_id, "approval")
+
+
+def _question_row(question: Question, is_late: bool) -> QuestionRow:
+    return QuestionRow(ask_key(question.call_id), question, is_late=is_late)
+
+
+def _approval_row(request: ApprovalRequest) -> ApprovalRow:
+    return ApprovalRow(
+        ask_key(request.call_id),
+        request.tool,
+        translate(request.summary),
+        translate(request.detail),
+        tuple(rule.text for rule in request.suggested_rules or (request.rule,)),
+        request.kind,
+        request.confined,
+        request.asking_rule,
+        requester=request.subagent_title,
+    )

@@ -1,0 +1,237 @@
+"""The card of a question that waits: options by mouse, number or arrows, a field for other words, Skip."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPoint, QRect, QRectF, Qt, Signal
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QPainter, QPaintEvent
+from PySide6.QtWidgets import QApplication, QLayout, QWidget
+
+from helix_desktop.domain.question import QuestionReply
+from helix_desktop.domain.text_format import ellipsize
+from helix_desktop.ui.chat.composer.editor import Editor
+from helix_desktop.ui.chat.items.painting import paint_box, paint_icon
+from helix_desktop.ui.chat.questions.option_button import OptionButton
+from helix_desktop.ui.chat.rows.row_types import QuestionRow
+from helix_desktop.ui.chat.style import BODY, SMALL, UI, ChatStyle
+from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.layout.boxes import LayoutItem, column
+from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.design.safe_text import escape_invisible
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Chat")
+
+_PAD, _ICON = 16, 17  # pixels
+_FIELD_X, _FIELD_Y = 8, 4  # pixels between the field and its frame
+_ASKER = 32  # characters of a subagent's title
+
+
+class _AnswerField(Editor):
+    """Takes other words than the options; the card paints its frame."""
+
+    focus_changed = Signal()
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """Have its frame lit."""
+        super().focusInEvent(event)
+        self.focus_changed.emit()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """Have its frame as before."""
+        super().focusOutEvent(event)
+        self.focus_changed.emit()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Leave Esc, and Up on the first line, to the card."""
+        up = event.key() == Qt.Key.Key_Up and not self.textCursor().block().previous().isValid()
+        if up or event.key() == Qt.Key.Key_Escape:
+            event.ignore()
+        else:
+            super().keyPressEvent(event)
+
+
+class QuestionCard(QWidget):
+    """One question; what is typed and checked stays in it until it is answered."""
+
+    answered = Signal(object)
+    """The user's QuestionReply; an empty one skips the question."""
+    resized = Signal()
+    """It needs another height."""
+
+    def __init__(self, row: QuestionRow, style: ChatStyle) -> None:
+        super().__init__()
+        question, self._row, self._chat_style = row.question, row, style
+        self.setObjectName("question_card")
+        self._title, self._asker = label("", "title", wrap=True), label("", "muted", wrap=True)
+        self._hint = label("", "faint")
+        self._text = label(escape_invisible(question.text), wrap=True)
+        self._text.setObjectName("question_text")
+        self._text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.options = [
+            OptionButton(number, option, style, question.multiple)
+            for number, option in enumerate(question.options, 1)
+        ]
+        self.field = _AnswerField()
+        self.field.setObjectName("answer_field")
+        self.answer = PushButton(tr("Answer"), "primary", name="answer")
+        self.skip = PushButton(tr("Skip"), name="skip")
+        self._buttons = FlowBox((self.answer, self.skip, self._hint))
+        pad = round(style.px(_PAD))
+        head = column(self._title, self._asker, gap=2)
+        head.setContentsMargins(round(style.px(_ICON)) + 9, 0, 0, 0)
+        field = column(self.field, margins=(_FIELD_X, _FIELD_Y, _FIELD_X, _FIELD_Y))
+        parts: list[LayoutItem] = [head, self._text, *self.options, field, self._buttons]
+        stack = column(*parts, margins=(pad,) * 4, gap=9)
+        stack.setSizeConstraint(QLayout.SizeConstraint.SetNoConstraint)  # `fit` sets the size
+        self.setLayout(stack)
+        self._connect()
+        self.show_row(row, style)
+
+    def _connect(self) -> None:
+        for option in self.options:
+            option.clicked.connect(lambda _=False, option=option: self._press(option))
+        self.field.textChanged.connect(self._on_typed)
+        self.field.focus_changed.connect(self.update)
+        self.field.submitted.connect(self._submit)
+        self.answer.clicked.connect(self._submit)
+        self.skip.clicked.connect(lambda: self.answered.emit(QuestionReply()))
+
+    def show_row(self, row: QuestionRow, style: ChatStyle) -> None:
+        """Show the row as it is now, in a look."""
+        self._row, self._chat_style = row, style
+        self._title.setText(_title(row))
+        asker = ellipsize(" ".join(escape_invisible(row.question.subagent_title).split()), _ASKER)
+        self._asker.setText(tr("Subagent: {title}", title=asker) if asker else "")
+        self._asker.setVisible(bool(asker))
+        words = tr("Or answer in your own words…") if self.options else tr("Write your answer…")
+        self.field.setPlaceholderText(words)
+        self.field.setAccessibleName(words)
+        self.skip.setVisible(not row.is_late)
+        self._hint.setText(self._hint_text())
+        for option in self.options:
+            option.set_style(style)
+        self.setStyleSheet(_style(style))
+        self.field.fit_height()
+        self._update()
+
+    def _hint_text(self) -> str:
+        count = len(self.options)
+        if not count:
+            return ""
+        keys = "1" if count == 1 else tr("1–{count}", "number keys", count=count)
+        if self._row.question.multiple:
+            return tr("{keys} to check, Enter to answer", keys=keys)
+        return tr("{keys} to answer", keys=keys)
+
+    def fit(self, width: int) -> int:
+        """Take a width and the height that it needs then; return that, pixels."""
+        layout = self.layout()
+        assert layout is not None  # set when it is made
+        self.resize(width, self._height_for(width))
+        layout.activate()
+        return self.height()
+
+    def _height_for(self, width: int) -> int:
+        layout = self.layout()
+        return layout.totalHeightForWidth(width) if layout is not None else 0
+
+    @property
+    def stops(self) -> list[QWidget]:
+        """Return what can have the keyboard, in order."""
+        stops: list[QWidget] = [*self.options, self.field, self.answer, self.skip]
+        return [stop for stop in stops if stop.isEnabled() and not stop.isHidden()]
+
+    def stop_places(self) -> list[tuple[QWidget, QRectF]]:
+        """Return what can have the keyboard, each with its place in the card."""
+        return [(stop, QRectF(QRect(stop.mapTo(self, QPoint()), stop.size()))) for stop in self.stops]
+
+    def focus_first(self) -> None:
+        """Give the keyboard to the first option, or to the field."""
+        self.stops[0].setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _press(self, option: OptionButton) -> None:
+        if self._row.question.multiple:
+            self._update()
+        else:
+            self.answered.emit(QuestionReply((option.label,), self.field.toPlainText().strip()))
+
+    def _submit(self) -> None:
+        reply = self._reply()
+        if not reply.is_skip:
+            self.answered.emit(reply)
+
+    def _reply(self) -> QuestionReply:
+        checked = tuple(option.label for option in self.options if option.isChecked())
+        return QuestionReply(checked, self.field.toPlainText().strip())
+
+    def _on_typed(self) -> None:
+        self._update()
+        if self._height_for(self.width()) != self.height():
+            self.resized.emit()
+
+    def _update(self) -> None:
+        self.answer.setEnabled(not self._reply().is_skip)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Choose by number, go through the options with arrows; other signs are an answer in other words."""
+        key, text = Qt.Key(event.key()), event.text()
+        if key in (Qt.Key.Key_Up, Qt.Key.Key_Down):
+            self._step(1 if key == Qt.Key.Key_Down else -1)
+        elif text.isdecimal() and text.isascii() and 1 <= int(text) <= len(self.options):
+            option = self.options[int(text) - 1]
+            option.setFocus(Qt.FocusReason.ShortcutFocusReason)
+            option.click()
+        elif text.isprintable() and text.strip():
+            self.field.setFocus(Qt.FocusReason.ShortcutFocusReason)
+            self.field.insertPlainText(text)
+        else:
+            event.ignore()
+
+    def _step(self, by: int) -> None:
+        """Move the keyboard among options and field."""
+        stops: list[QWidget] = [*self.options, self.field]
+        here = QApplication.focusWidget()
+        at = stops.index(here) + by if here in stops else len(stops) - 1
+        if 0 <= at < len(stops):
+            stops[at].setFocus(Qt.FocusReason.TabFocusReason)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint the frame and the sign."""
+        style, theme = self._chat_style, self._chat_style.theme
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        paint_box(painter, QRectF(self.rect()), style.color(theme.surface), style.color(theme.accent), 12)
+        lit = self.field.hasFocus()
+        frame = QRectF(self.field.geometry()).adjusted(-_FIELD_X, -_FIELD_Y, _FIELD_X, _FIELD_Y)
+        border = style.color(theme.accent if lit else theme.border_strong)
+        paint_box(painter, frame, style.color(theme.canvas), border, 8)
+        if lit:
+            paint_box(painter, frame.adjusted(1, 1, -1, -1), None, border, 7)
+        side = style.px(_ICON)
+        line = self._title.geometry()
+        top = line.y() + (style.px(UI + 6) - side) / 2
+        place = QRectF(style.px(_PAD), top, side, side)
+        paint_icon(painter, style, "circle-question-mark", theme.accent_text, place)
+
+
+def _title(row: QuestionRow) -> str:
+    title = tr("The turn ended before you answered") if row.is_late else tr("The agent has a question")
+    return f"{title} · {row.position}" if row.position else title
+
+
+def _style(style: ChatStyle) -> str:
+    theme = style.theme
+    title = f"color: {theme.accent_text}; font-weight: 600; font-size: {style.px(UI):.0f}px;"
+    return (
+        "QuestionCard QLabel { background: transparent; }"
+        f'QLabel[role="title"] {{ {title} }}'
+        f'QLabel[role="muted"] {{ color: {theme.muted}; font-size: {style.px(SMALL):.0f}px; }}'
+        f"QLabel#question_text {{ color: {theme.text}; font-size: {style.px(BODY):.0f}px;"
+        " font-weight: 400; }"
+        f'QLabel[role="faint"] {{ color: {theme.faint}; font-size: {style.px(SMALL):.0f}px;'
+        " font-weight: 400; }"
+        f"QPlainTextEdit {{ background: transparent; color: {theme.text}; border: 0; padding: 0;"
+        f" font-size: {style.px(UI):.0f}px; selection-background-color: {theme.text_selection};"
+        f" selection-color: {theme.text}; }}"
+    )

@@ -1,0 +1,150 @@
+"""Questions of the agent in the chat: answered by keyboard and mouse, also after a restart."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QWidget
+
+from helix_desktop.domain.events.session import ToolAnswered, UserSpoke
+from helix_desktop.domain.question import QuestionReply
+from helix_desktop.ui.chat.questions.question_card import QuestionCard
+from helix_desktop.ui.chat.rows.row_texts import accessible_name, source_text
+from helix_desktop.ui.chat.rows.row_types import ApprovalRow, QuestionRow, ToolRow
+from tests.support.model_servers.chat_server import Call, ChatServer, Reply, StreamedReply, text_reply
+from tests.support.window.window_rig import WindowRig, open_window, until
+
+pytestmark = pytest.mark.qt_loop
+
+OPTIONS = [{"label": "SQLite", "description": "One file"}, {"label": "Postgres"}, {"label": "DuckDB"}]
+COLORS = [{"label": "Red"}, {"label": "Blue"}, {"label": "Green"}]
+SCRIPT: dict[str, list[Call]] = {
+    "one": [Call("ask_user", json.dumps({"question": "Which database?", "options": OPTIONS}), id="q1")],
+    "several": [
+        Call("run_command", '{"command": "echo x"}', id="r1"),
+        Call(
+            "ask_user",
+            json.dumps({"question": "Which colors?", "options": COLORS, "multiple": True}),
+            id="q2",
+        ),
+        Call("ask_user", '{"question": "What name?"}', id="q3"),
+    ],
+}
+
+
+def asks(request: dict[str, Any]) -> Reply:
+    """A model that asks what the user's message names, then is done."""
+    message = request["messages"][-1]
+    calls = SCRIPT.get(str(message["content"])) if message["role"] == "user" else None
+    return StreamedReply(*calls) if calls else text_reply("Ended.")
+
+
+async def begin(rig: WindowRig, server: ChatServer) -> None:
+    """Open a project whose model asks."""
+    await rig.open_folder("project", {"a.txt": "words"})
+    await rig.use_server(server)
+
+
+async def cards(rig: WindowRig, count: int) -> list[QuestionCard]:
+    """Return the cards that wait, once there are so many."""
+    await until(lambda: len(rig.rows(QuestionRow)) == count, "the questions")
+    found = (
+        rig.chat.view.chat_viewport.item_cache.question_cards.find(row.key) for row in rig.rows(QuestionRow)
+    )
+    return [card for card in found if card is not None]
+
+
+def replies(rig: WindowRig) -> list[QuestionReply | None]:
+    """Return what is on record, in order."""
+    return [answer.reply for answer in rig.events(ToolAnswered) if answer.name == "ask_user"]
+
+
+async def insist(rig: WindowRig, press: Callable[[], None], left: int) -> None:
+    """Press until so many questions are left: a card that just came takes no answer yet."""
+
+    def is_answered() -> bool:
+        if len(rig.rows(QuestionRow)) > left:
+            press()
+        return len(rig.rows(QuestionRow)) == left
+
+    await until(is_answered, "the question is answered")
+
+
+def has_keyboard(widget: QWidget) -> bool:
+    """Return True if a widget has the keyboard."""
+    return QApplication.focusWidget() is widget
+
+
+async def test_a_question_takes_the_keyboard_of_an_empty_composer(qapp: QApplication, tmp_path: Path) -> None:
+    """Numbers, arrows and Enter answer it; the composer gets the keyboard back; all is on record."""
+    async with ChatServer(asks) as server, open_window(qapp, tmp_path) as rig:
+        await begin(rig, server)
+        rig.type_message("one")
+        (card,) = await cards(rig, 1)
+        status = rig.window.top_bar.status
+        await until(lambda: status().startswith("Waiting for you"), "the top bar says so")
+        await until(lambda: has_keyboard(card.options[0]), "the first option has the keyboard")
+        QTest.keyClick(card.options[0], Qt.Key.Key_Escape)
+        assert has_keyboard(rig.composer.editor)
+        card.focus_first()
+        QTest.keyClick(card.options[0], Qt.Key.Key_Down)
+        assert has_keyboard(card.options[1])
+        QTest.keyClicks(card.options[1], "with")  # words go to the field, and to the record with the option
+        assert has_keyboard(card.field)
+        QTest.keyClicks(card.field, " pgvector 2")
+        QTest.keyClick(card.field, Qt.Key.Key_Up)
+        assert has_keyboard(card.options[2])
+        await insist(rig, lambda: QTest.keyClick(card.options[2], Qt.Key.Key_2), 0)
+        await rig.wait_for_turn_end()
+        assert replies(rig) == [QuestionReply(("Postgres",), "with pgvector 2")]
+        assert has_keyboard(rig.composer.editor)
+        (row,) = rig.rows(ToolRow)
+        assert accessible_name(row) == "Question, answered: Which database?"
+        assert source_text(row) == "Which database?\nPostgres\nwith pgvector 2"
+        assert rig.rows(QuestionRow) == []
+
+
+async def test_several_questions_stand_in_order_with_approvals(qapp: QApplication, tmp_path: Path) -> None:
+    async with ChatServer(asks) as server, open_window(qapp, tmp_path) as rig:
+        await begin(rig, server)
+        rig.type_message("several")
+        colors, name = await cards(rig, 2)
+        waiting = [row for row in rig.chat.model.raw_rows() if isinstance(row, ApprovalRow | QuestionRow)]
+        assert [row.position for row in waiting] == ["1 of 3", "2 of 3", "3 of 3"]
+        assert isinstance(waiting[0], ApprovalRow)
+        assert not colors.answer.isEnabled()
+        QTest.mouseClick(colors.options[0], Qt.MouseButton.LeftButton)
+        QTest.keyClick(colors.options[0], Qt.Key.Key_3)
+        assert has_keyboard(colors.options[2])
+        await insist(rig, lambda: QTest.mouseClick(colors.answer, Qt.MouseButton.LeftButton), 1)
+        await insist(rig, lambda: QTest.mouseClick(name.skip, Qt.MouseButton.LeftButton), 0)
+        await rig.answer_approval("deny")
+        await rig.wait_for_turn_end()
+        assert replies(rig) == [QuestionReply(("Red", "Green")), QuestionReply()]
+
+
+async def test_a_question_is_answered_after_a_restart(qapp: QApplication, tmp_path: Path) -> None:
+    """It is told as not answered; the answer is a message. What was typed elsewhere stays where it is."""
+    async with ChatServer(asks) as server:
+        async with open_window(qapp, tmp_path) as rig:
+            await begin(rig, server)
+            rig.type_message("one")
+            rig.type_message("my own draft", send=False)
+            (card,) = await cards(rig, 1)
+            assert not has_keyboard(card.options[0]), "whoever types is not interrupted"
+        async with open_window(qapp, tmp_path) as rig:
+            await rig.wiring.workspace_controller.restore_last()
+            (card,) = await cards(rig, 1)
+            assert accessible_name(rig.rows(ToolRow)[0]) == "Question, not answered: Which database?"
+            assert card.skip.isHidden()
+            await insist(rig, lambda: QTest.mouseClick(card.options[1], Qt.MouseButton.LeftButton), 0)
+            await until(lambda: len(rig.events(UserSpoke)) == 2, "the answer begins a turn")
+            await rig.wait_for_turn_end()
+            assert rig.events(UserSpoke)[1].text == "Your question: Which database?\n\nMy answer: Postgres"
+            assert rig.rows(QuestionRow) == []
