@@ -30,7 +30,9 @@ class SessionWindow:
 
     def rows(self) -> tuple[WindowItem, ...]:
         """Return the items of the next request."""
-        return break_down_window(self.measure()[0], self._runtime.transcript, self._runtime.frame)
+        return break_down_window(
+            self.measure()[0], self._runtime.transcript, self._runtime.frame, self._runtime.effort
+        )
 
     @property
     def message_limit(self) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Literal, TypeVar
 
 from helix_desktop.config.keychain import (
@@ -25,6 +26,12 @@ KeyPlace = Literal["keychain", "environment", "run", "none"]
 
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
+
+
+SecretHeaders = Mapping[tuple[str, str], str]
+"""Values of secret headers by model (empty: of the whole provider) and name."""
+
+NO_SECRET_HEADERS: SecretHeaders = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -95,6 +102,14 @@ class SecretStore:
             _log.info("the keychain could not be asked to forget a key")
         return await self.get(provider)
 
+    async def secret_header(self, provider: str, model: str, name: str) -> str:
+        """Return the value of a secret header; empty if there is none."""
+        return (await self.get(_header_key(provider, model, name))).value
+
+    async def set_secret_header(self, provider: str, model: str, name: str, value: str) -> KeyPlace:
+        """Save the value of a secret header and return where it is. An empty one deletes."""
+        return (await self.set(_header_key(provider, model, name), value)).place
+
     def close(self) -> None:
         """Stop the keychain's thread; one that hangs is abandoned and does not delay the exit."""
         self._keychain_thread.close()
@@ -116,3 +131,8 @@ class SecretStore:
         """Return the key in the first of these environment variables that is set; empty if none is."""
         values = ((variable, self._environ.get(variable, "").strip()) for variable in variables)
         return next((ApiKey(value, "environment", variable) for variable, value in values if value), ApiKey())
+
+
+def _header_key(provider: str, model: str, name: str) -> str:
+    """Return the name under which a header's value is kept; no provider's name has a slash."""
+    return "/".join(part for part in (provider, model, name.lower()) if part)

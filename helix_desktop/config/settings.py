@@ -23,6 +23,7 @@ from helix_desktop.domain.model_spec import (
     SourcedSpec,
     resolve_spec,
 )
+from helix_desktop.domain.request_extras import RequestExtras
 from helix_desktop.domain.user_text import TextContext, join_sentences, plain_text, system_reason, verbatim
 
 text = TextContext("Settings")
@@ -54,13 +55,16 @@ class ModelEntry(ModelSpec, frozen=True, kw_only=True, omit_defaults=True):
     """A model that a provider offers, with the user's own figures; missing ones are looked up.
 
     `told` holds the figures that its server reported last, `told_by` which part of the server.
-    `effort` is how much the user wants it to think.
+    `effort` is how much the user wants it to think; `headers`, `secret_headers`, `body` are `RequestExtras`.
     """
 
     name: str
     told: ModelSpec | None = None
     told_by: str = ""
     effort: Effort = ""
+    headers: dict[str, str] = msgspec.field(default_factory=dict)
+    secret_headers: tuple[str, ...] = ()
+    body: dict[str, Any] = msgspec.field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.name.strip():
@@ -72,23 +76,42 @@ class ModelEntry(ModelSpec, frozen=True, kw_only=True, omit_defaults=True):
             raise ValueError(f"the reserve of {self.name} leaves nothing of its window")
 
     @property
+    def extras(self) -> RequestExtras:
+        """Return what goes along with its requests."""
+        return RequestExtras(self.headers, self.secret_headers, self.body)
+
+    @property
     def user_spec(self) -> ModelSpec:
         """Return the user's own figures."""
         return ModelSpec(**{name: getattr(self, name) for name in ModelSpec.__struct_fields__})
 
 
-class Provider(msgspec.Struct, frozen=True, kw_only=True):
-    """A server that offers models, and its dialect. Its key is never stored here: see `config.secrets`."""
+class Provider(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A server that offers models, and its dialect; `headers`, `secret_headers`, `body` are `RequestExtras`.
+
+    Its key and the values of secret headers are never stored here: see `config.secrets`.
+    """
 
     name: str
     base_url: str
     models: tuple[ModelEntry, ...] = ()
     default_model: str = ""
     dialect: DialectName = "openai-chat"
+    headers: dict[str, str] = msgspec.field(default_factory=dict)
+    secret_headers: tuple[str, ...] = ()
+    body: dict[str, Any] = msgspec.field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.name or "/" in self.name or any(sign.isspace() for sign in self.name):
             raise ValueError(f"{self.name!r} is no provider's name: it needs one word without /")
+        for owner, extras in ((self.name, self.extras()), *((m.name, m.extras) for m in self.models)):
+            if fault := extras.fault(self.dialect):
+                raise ValueError(f"{owner}: {fault}")
+
+    def extras(self, model: str = "") -> RequestExtras:
+        """Return what goes along with requests: the provider's own extras, and those of a model."""
+        own = RequestExtras(self.headers, self.secret_headers, self.body)
+        return own.with_narrower(self.entry(model).extras) if model else own
 
     def entry(self, model: str) -> ModelEntry:
         """Return the saved entry of a model; one without figures if there is none."""
@@ -123,8 +146,7 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
         """Return the named model of this provider, else its default. Raises HelixError if there is none."""
         name = self.resolve_model_name(model)
         info = self.resolved_spec(name, catalog).model_info(self.name, name)
-        effort = self.entry(name).effort
-        return msgspec.structs.replace(info, effort=effort) if effort else info
+        return msgspec.structs.replace(info, effort=self.entry(name).effort, extras=self.extras(name))
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,6 +9,7 @@ import msgspec
 
 from helix_desktop.domain.effort import USUAL_LEVELS, Effort, EffortLevel, SentEffort, fit_level
 from helix_desktop.domain.image import Image
+from helix_desktop.domain.request_extras import NO_EXTRAS, RequestExtras
 
 Role = Literal["system", "user", "assistant", "tool"]
 StopReason = Literal["end", "calls", "length", "filter", "stopped"]
@@ -131,6 +132,7 @@ class ModelInfo(msgspec.Struct, frozen=True):
     provider had cached, of input that it stores for minutes and for an hour, and of output. 0: not known.
     `reasoning` says whether it can think (None: not known), `efforts` which levels it takes (none: not
     known), `effort` what is set for it outside a session, `background_effort` for summaries and extracts.
+    `extras` are headers and fields that go along with every request.
     """
 
     provider: str
@@ -149,6 +151,7 @@ class ModelInfo(msgspec.Struct, frozen=True):
     efforts: tuple[EffortLevel, ...] = ()
     effort: Effort = ""
     background_effort: Effort = ""
+    extras: RequestExtras = NO_EXTRAS
 
     @property
     def label(self) -> str:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from http import HTTPStatus
+from types import MappingProxyType
 from urllib.parse import urlsplit
 
 from helix_desktop import __version__
@@ -19,6 +20,7 @@ from helix_desktop.domain.errors import (
     ModelUnreachable,
 )
 from helix_desktop.domain.model_spec import DialectName
+from helix_desktop.domain.request_extras import header_fault
 from helix_desktop.domain.user_text import OptionalText, TextContext, UserText, join_sentences, verbatim
 from helix_desktop.providers.error_classification import (
     extract_error_text,
@@ -55,7 +57,8 @@ class Endpoint:
     """One provider's server with one dialect. `send` raises HttpError.
 
     `base_url` is for display: without the name and password that an address may contain. `key_advice` says
-    where to enter the right key.
+    where to enter the right key. `headers` go along with every request, and so do `secret_headers`, whose
+    values no text contains; one without a value is missing.
     """
 
     def __init__(
@@ -66,6 +69,8 @@ class Endpoint:
         http: HttpClient,
         dialect: DialectName = "openai-chat",
         key_advice: UserText = KEY_ADVICE,
+        headers: Mapping[str, str] = MappingProxyType({}),
+        secret_headers: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self.provider, self._key_advice = provider, key_advice
         self.dialect: DialectName = dialect
@@ -75,6 +80,8 @@ class Endpoint:
         self.base_url = self._url_prefix.replace(self._login + at, "", 1) if at else self._url_prefix
         self._key = key.strip()
         self._http = http
+        self._headers = {name.lower(): value.strip() for name, value in headers.items()}
+        self._secret_headers = {name.lower(): value.strip() for name, value in secret_headers.items()}
 
     @property
     def has_key(self) -> bool:
@@ -84,7 +91,7 @@ class Endpoint:
     def send(
         self, method: str, path: str, body: bytes | None = None
     ) -> AbstractAsyncContextManager[HttpResponse]:
-        """Call a path below the base URL. Raises ModelRequestRejected if the key has invalid characters."""
+        """Call a path below the base URL. Raises ModelRequestRejected for an invalid key or secret header."""
         headers = {"user-agent": f"helix-desktop/{__version__}", "content-type": "application/json"}
         if self._key and not (self._key.isascii() and self._key.isprintable()):
             raise ModelRequestRejected(
@@ -92,7 +99,30 @@ class Endpoint:
                 _text("It contains characters that API keys don't have."),
                 self._key_advice,
             )
-        return self._http.send(method, self._url_prefix + path, {**headers, **self._credentials()}, body)
+        for name, value in self._secret_headers.items():
+            self._require_header(name, value)
+        headers |= self._headers | self._secret_headers | self._credentials()
+        return self._http.send(method, self._url_prefix + path, headers, body)
+
+    def _require_header(self, name: str, value: str) -> None:
+        if not value:
+            raise ModelRequestRejected(
+                _text(
+                    "The secret header {name} of {provider} has no value.", name=name, provider=self.provider
+                ),
+                _text("No value is stored for this address."),
+                _text("Enter it in Settings → Providers, under Extra headers."),
+                remedies=_ADDRESS_REMEDIES,
+            )
+        if header_fault(name, value):
+            raise ModelRequestRejected(
+                _text(
+                    "The secret header {name} of {provider} is invalid.", name=name, provider=self.provider
+                ),
+                _text("Its value has characters that headers can't have."),
+                _text("Enter it in Settings → Providers, under Extra headers."),
+                remedies=_ADDRESS_REMEDIES,
+            )
 
     def _credentials(self) -> dict[str, str]:
         """Return the headers with the key, and the version of the dialect if it has one."""
@@ -105,8 +135,9 @@ class Endpoint:
         return {"anthropic-version": ANTHROPIC_VERSION, **keys}
 
     def redact(self, text: str) -> str:
-        """Remove the key, and an address's name and password, from a text."""
-        for secret, mark in ((self._key, "[key]"), (self._login, "[login]")):
+        """Remove the key, secret headers, and an address's name and password, from a text."""
+        headers = [(value, f"[{name}]") for name, value in self._secret_headers.items()]
+        for secret, mark in ((self._key, "[key]"), (self._login, "[login]"), *headers):
             text = text.replace(secret, mark) if secret else text
         return text
 

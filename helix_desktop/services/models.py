@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from urllib.parse import urlsplit
 
@@ -13,7 +13,7 @@ from helix_desktop.agent.models.roles import ModelRoles
 from helix_desktop.agent.ports import Model
 from helix_desktop.config.model_catalog import ModelCatalog
 from helix_desktop.config.paths import resources_dir
-from helix_desktop.config.secrets import ApiKey, SecretStore
+from helix_desktop.config.secrets import NO_SECRET_HEADERS, ApiKey, SecretHeaders, SecretStore
 from helix_desktop.config.settings import (
     Provider,
     Settings,
@@ -26,9 +26,10 @@ from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.local_server import LocalServer
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.domain.model_spec import SourcedSpec
+from helix_desktop.domain.request_extras import NO_EXTRAS
 from helix_desktop.domain.user_text import OptionalText, TextContext, UserText
 from helix_desktop.providers.demo.model import DEMO_LABEL, DemoModel
-from helix_desktop.providers.endpoint import KEY_ADVICE, Endpoint
+from helix_desktop.providers.endpoint import Endpoint
 from helix_desktop.providers.http import HttpClient, Timeouts
 from helix_desktop.providers.local_servers import DEFAULT_PORTS, find_servers, identify
 from helix_desktop.providers.model_factory import create_model
@@ -85,7 +86,7 @@ class ModelService:
         info = msgspec.structs.replace(
             info, effort=effort or info.effort, background_effort=background_effort
         )
-        return self._create_model(provider, info, await self._key_for(provider))
+        return await self._saved_model(provider, info)
 
     def is_configured(self, label: str) -> bool:
         """Return True if a model is set up; the offline demo is not, it is always there."""
@@ -134,8 +135,7 @@ class ModelService:
             if not window or model.info.demo:
                 return model
             provider, _ = self._settings().find_model(label or self._settings().model, self.catalog)
-            info = _with_window(model.info, window)
-            return self._create_model(provider, info, await self._key_for(provider))
+            return await self._saved_model(provider, _with_window(model.info, window))
         if not _is_http_url(base_url):
             raise InvalidInput(
                 text("The base URL must be a web address (got {value}).", value=repr(base_url)),
@@ -158,10 +158,11 @@ class ModelService:
         info = _with_window(provider.model_info(model_name, self.catalog), window)
         info = msgspec.structs.replace(info, effort=effort)
         if self._has_stored_key_for(provider):
-            return self._create_model(provider, info, await self._key_for(provider))
+            return await self._saved_model(provider, info)
         variables = self._key_variables(name)
         advice = text("Set {variables} to a valid key.", variables=_any_of(variables))
-        return self._create_model(provider, info, self._secrets.from_variables(variables).value, advice)
+        endpoint = self._endpoint(provider, self._secrets.from_variables(variables).value, advice)
+        return create_model(endpoint, info, retry_policy=self._retries)
 
     def _require_provider(self, label: str) -> None:
         """Raise InvalidInput for a typed label of a provider that is not set up."""
@@ -205,19 +206,43 @@ class ModelService:
             return (await self._secrets.get(provider.name)).value
         return self._secrets.from_environment(provider.name).value
 
-    def _endpoint(self, provider: Provider, key: str, key_advice: OptionalText = "") -> Endpoint:
-        advice = key_advice or _key_advice(provider.name)
-        return Endpoint(provider.name, provider.base_url, key, self._http, provider.dialect, advice)
+    def _endpoint(
+        self,
+        provider: Provider,
+        key: str,
+        key_advice: OptionalText = "",
+        model: str = "",
+        secret_headers: Mapping[str, str] | None = None,
+    ) -> Endpoint:
+        advice, headers = key_advice or _key_advice(provider.name), provider.extras(model).headers
+        return Endpoint(
+            *(provider.name, provider.base_url, key, self._http, provider.dialect, advice),
+            headers=headers,
+            secret_headers=secret_headers or {},
+        )
 
-    def _create_model(
-        self, provider: Provider, info: ModelInfo, key: str, key_advice: OptionalText = ""
-    ) -> Model:
-        return create_model(self._endpoint(provider, key, key_advice), info, retry_policy=self._retries)
+    async def _saved_endpoint(
+        self, provider: Provider, model: str = "", key: str = "", typed: SecretHeaders = NO_SECRET_HEADERS
+    ) -> Endpoint:
+        """Return a provider's server with what is stored for it; what is `typed` counts instead."""
+        secrets: dict[str, str] = {}
+        is_stored = self._has_stored_key_for(provider)
+        for owner, names in header_owners(provider, model):
+            for name in names:
+                stored = await self._secrets.secret_header(provider.name, owner, name) if is_stored else ""
+                secrets[name] = typed.get((owner, name)) or stored
+        return self._endpoint(provider, key or await self._key_for(provider), "", model, secrets)
 
-    async def list_models(self, provider: Provider, key: str = "") -> dict[str, SourcedSpec]:
+    async def _saved_model(self, provider: Provider, info: ModelInfo) -> Model:
+        endpoint = await self._saved_endpoint(provider, info.name)
+        return create_model(endpoint, info, retry_policy=self._retries)
+
+    async def list_models(
+        self, provider: Provider, key: str = "", secret_headers: SecretHeaders = NO_SECRET_HEADERS
+    ) -> dict[str, SourcedSpec]:
         """Return the models of a server with their specs; without `key`, use the stored one.
 
-        Raises ModelError.
+        `secret_headers` are values that count instead of stored ones. Raises ModelError.
         """
         if _is_http_url(provider.base_url) and provider.base_url.strip().startswith("http:"):
             local_server = await identify(self._local_http, server_root(provider.base_url))
@@ -226,8 +251,7 @@ class ModelService:
                     model.name: SourcedSpec("server", model.source, model.spec)
                     for model in local_server.models
                 }
-        value = key or await self._key_for(provider)
-        specs = await list_models(self._endpoint(provider, value, KEY_ADVICE))
+        specs = await list_models(await self._saved_endpoint(provider, "", key, secret_headers))
         return {name: SourcedSpec("server", "", spec) for name, spec in specs.items()}
 
     async def find_local_servers(self) -> tuple[LocalServer, ...]:
@@ -235,12 +259,16 @@ class ModelService:
         return await find_servers(self._local_http, self.local_ports)
 
     async def test(
-        self, provider: Provider, model: str, key: str, on_step: Callable[[tuple[CheckStep, ...]], None]
+        self,
+        provider: Provider,
+        model: str,
+        key: str,
+        on_step: Callable[[tuple[CheckStep, ...]], None],
+        secret_headers: SecretHeaders = NO_SECRET_HEADERS,
     ) -> bool:
         """Check a server and report each step; return True if no step failed."""
-        value = key or await self._key_for(provider)
         info = provider.model_info(model, self.catalog)
-        endpoint = self._endpoint(provider, value)
+        endpoint = await self._saved_endpoint(provider, model, key, secret_headers)
         tested_model = create_model(endpoint, info, retry_policy=QUICK_RETRY_POLICY) if model else None
         return await ProviderCheck(endpoint, tested_model, on_step).run()
 
@@ -264,6 +292,14 @@ class WorkspaceModels:
     async def roles(self, label: str) -> ModelRoles:
         """Return the roles under a main model. Raises HelixError if it is not set up."""
         return await self._models.roles(self._record(), label)
+
+
+def header_owners(provider: Provider, model: str = "") -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return the secret headers that requests have: of the provider (an empty name), and of the model."""
+    own = provider.entry(model).extras if model else NO_EXTRAS
+    hidden = {name.lower() for name in (*own.headers, *own.secret_headers)}
+    general = tuple(name for name in provider.secret_headers if name.lower() not in hidden)
+    return ("", general), (model, own.secret_headers)
 
 
 def _split_label(label: str) -> tuple[str, str]:

@@ -7,6 +7,7 @@ import re
 import msgspec
 
 from helix_desktop.config.role_suggestions import with_filled_roles
+from helix_desktop.config.secrets import NO_SECRET_HEADERS, SecretHeaders
 from helix_desktop.config.settings import ModelEntry, Provider, Settings
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.local_server import LocalServer
@@ -26,8 +27,16 @@ class ProviderChanges:
     def __init__(self, services: AppServices) -> None:
         self._services = services
 
-    async def save(self, provider: Provider, previous_name: str, key: str) -> None:
+    async def save(
+        self,
+        provider: Provider,
+        previous_name: str,
+        key: str,
+        secret_headers: SecretHeaders = NO_SECRET_HEADERS,
+    ) -> None:
         """Add a provider, or change the one of `previous_name`; an empty `key` leaves the saved one.
+
+        `secret_headers` are new values; those of headers that it no longer has are deleted.
 
         A new one fills the roles that have no model yet, where the catalog knows which of its models fit.
         What named a model of it names the changed provider's. Raises HelixError if the name is taken, or the
@@ -46,11 +55,31 @@ class ProviderChanges:
             self._update_workspaces(previous_name, provider)
             if previous_name != provider.name:
                 settings = settings.with_provider_removed(previous_name)
+        await self._save_secret_headers(
+            provider, self._services.settings.provider(previous_name), secret_headers
+        )
         if key:
             await self._services.save_key(provider.name, key)
         changed = msgspec.structs.replace(settings, **labels, run_keys=self._services.settings.run_keys)
         changed = changed.with_provider(provider)
         await self._services.save_settings(changed if previous_name else self._with_roles(changed, provider))
+
+    async def _save_secret_headers(
+        self, provider: Provider | None, previous: Provider | None, values: SecretHeaders
+    ) -> None:
+        """Save new values, take those of a provider's former name along, and delete what no header has."""
+        secrets, names = self._services.secrets, secret_header_names(provider)
+        for model, name in secret_header_names(previous):
+            assert previous is not None  # it has the names
+            is_renamed = provider is not None and provider.name != previous.name
+            if provider is not None and is_renamed and (model, name) in names:
+                value = values.get((model, name)) or await secrets.secret_header(previous.name, model, name)
+                await secrets.set_secret_header(provider.name, model, name, value)
+            if is_renamed or (model, name) not in names:
+                await secrets.set_secret_header(previous.name, model, name, "")
+        for (model, name), value in values.items():
+            if provider is not None and value and (model, name) in names:
+                await secrets.set_secret_header(provider.name, model, name, value)
 
     def _with_roles(self, settings: Settings, provider: Provider) -> Settings:
         return with_filled_roles(settings, provider, self._services.models.catalog)
@@ -58,6 +87,7 @@ class ProviderChanges:
     async def remove(self, name: str) -> None:
         """Remove a provider and its key; workspaces that used its models use the defaults."""
         self._update_workspaces(name, None)
+        await self._save_secret_headers(None, self._services.settings.provider(name), NO_SECRET_HEADERS)
         await self._services.save_settings(self._services.settings.with_provider_removed(name))
         await self._services.save_key(name, "")
 
@@ -99,6 +129,17 @@ class ProviderChanges:
             updated = {role: updated_label(label, previous_name, provider) for role, label in labels.items()}
             if updated != labels:
                 self._services.registry.change(record.id, **updated)
+
+
+def secret_header_names(provider: Provider | None) -> tuple[tuple[str, str], ...]:
+    """Return the secret headers of a provider and its models: the model (empty: all), and the name."""
+    if provider is None:
+        return ()
+    owners = (
+        ("", provider.secret_headers),
+        *((entry.name, entry.secret_headers) for entry in provider.models),
+    )
+    return tuple((model, name) for model, names in owners for name in names)
 
 
 def updated_label(label: str, previous_name: str, provider: Provider | None) -> str:

@@ -6985,6 +6985,12 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/context/window/window_breakdown.py" />
+            <location filename="../../helix_desktop/ui/inspector/from_window.py" />
+            <source>Also sent</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/inspector/rows.py" />
             <source>Always sent</source>
             <translation type="unfinished" />
@@ -7338,6 +7344,16 @@
         <message>
             <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
             <source>Ready to be cached: {tokens} tokens.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/context/window/window_breakdown.py" />
+            <source>Reasoning effort {effort}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/context/window/window_breakdown.py" />
+            <source>Reasoning effort {effort}, {names}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -8622,6 +8638,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/providers/endpoint.py" />
+            <source>Enter it in Settings → Providers, under Extra headers.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/providers/endpoint.py" />
             <source>Enter the base URL as https://host/v1 in Settings → Providers.</source>
             <translation type="unfinished" />
         </message>
@@ -8672,6 +8693,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/providers/endpoint.py" />
+            <source>Its value has characters that headers can't have.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/providers/endpoint.py" />
             <source>Model {model} not found on {provider}.</source>
             <translation type="unfinished" />
         </message>
@@ -8688,6 +8714,11 @@
         <message>
             <location filename="../../helix_desktop/providers/endpoint.py" />
             <source>No tools ran. Try again, or choose another model.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/providers/endpoint.py" />
+            <source>No value is stored for this address.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -8761,6 +8792,36 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/domain/request_extras.py" />
+            <source>The field {name} can't be added: Helix makes the request of it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/request_extras.py" />
+            <source>The field {name} can't be added: enter it as the model's max output.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/request_extras.py" />
+            <source>The field {name} can't be null: leave it out instead.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/request_extras.py" />
+            <source>The header {name} can't be added: Helix sets it for every request.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/request_extras.py" />
+            <source>The header {name} can't be added: it carries the API key. Enter the key instead.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/request_extras.py" />
+            <source>The header {name} is listed twice.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/providers/tiktoken_counter.py" />
             <source>The known ones are {names}.</source>
             <translation type="unfinished" />
@@ -8811,6 +8872,16 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/providers/endpoint.py" />
+            <source>The secret header {name} of {provider} has no value.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/providers/endpoint.py" />
+            <source>The secret header {name} of {provider} is invalid.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/providers/retry.py" />
             <source>The server asks to wait {duration}.</source>
             <translation type="unfinished" />
@@ -8838,6 +8909,11 @@
         <message>
             <location filename="../../helix_desktop/providers/endpoint.py" />
             <source>The server stopped responding</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/request_extras.py" />
+            <source>The value of {name} has characters that headers can't have.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -8901,6 +8977,11 @@
         <message>
             <location filename="../../helix_desktop/providers/tiktoken_counter.py" />
             <source>{file} has the digest {actual}, not {expected}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/request_extras.py" />
+            <source>{name} isn't a header name: use letters, digits and hyphens.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11375,6 +11456,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/settings/providers/extras_form.py" />
+            <source>Add header</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/settings/providers/model_checklist.py" />
             <source>Add models</source>
             <translation type="unfinished" />
@@ -11500,6 +11586,21 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/settings/providers/extras_form.py" />
+            <source>Enter the body fields as a JSON object, such as {example}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/providers/extras_form.py" />
+            <source>Extra body fields</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/providers/extras_form.py" />
+            <source>Extra headers and fields</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/settings/providers/roles_card.py" />
             <source>Extracts details from large outputs. Use a fast model.</source>
             <translation type="unfinished" />
@@ -11507,6 +11608,11 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/providers/check_view.py" />
             <source>Failed: {notice}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/providers/extras_form.py" />
+            <source>Fields added to the body of every request, as a JSON object.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11527,6 +11633,21 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/providers/roles_card.py" />
             <source>From the catalog: {price} per million tokens in and out, {main} costs {highest}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/providers/extras_form.py" />
+            <source>Header name</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/providers/extras_form.py" />
+            <source>Header value</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/providers/extras_form.py" />
+            <source>Headers of every request. Secret values are never written to a file.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11563,6 +11684,11 @@
             <location filename="../../helix_desktop/ui/settings/providers/model_rows.py" />
             <location filename="../../helix_desktop/ui/settings/providers/model_spec_form.py" />
             <source>Input price</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/providers/extras_form.py" />
+            <source>Keep secret: in the system's keychain only</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11732,6 +11858,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/settings/providers/extras_form.py" />
+            <source>Remove header</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/settings/providers/model_spec_form.py" />
             <source>Remove model</source>
             <translation type="unfinished" />
@@ -11758,6 +11889,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/providers/editor.py" />
+            <location filename="../../helix_desktop/ui/settings/providers/extras_form.py" />
             <source>Saved. Type to replace it.</source>
             <translation type="unfinished" />
         </message>
@@ -11842,6 +11974,11 @@
             <location filename="../../helix_desktop/ui/settings/providers/editor.py" />
             <location filename="../../helix_desktop/ui/settings/providers/page.py" />
             <source>Use in this workspace</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/providers/extras_form.py" />
+            <source>Value</source>
             <translation type="unfinished" />
         </message>
         <message>

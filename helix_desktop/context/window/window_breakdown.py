@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Literal
 
 import msgspec
@@ -16,6 +17,7 @@ from helix_desktop.context.log.window_layout import (
     WindowEntry,
 )
 from helix_desktop.context.window.window import PromptFrame, Window
+from helix_desktop.domain.effort import SentEffort
 from helix_desktop.domain.events.instructions import (
     InstructionsAdded,
     StandingKind,
@@ -25,7 +27,8 @@ from helix_desktop.domain.events.instructions import (
 from helix_desktop.domain.events.rewrite import FoldKind, FoldMade, FormChosen
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade
-from helix_desktop.domain.user_text import ByteSize, TextContext, UserText
+from helix_desktop.domain.request_extras import RequestExtras
+from helix_desktop.domain.user_text import ByteSize, TextContext, UserText, verbatim
 
 text = TextContext("Inspector")
 
@@ -33,6 +36,7 @@ WindowItemKind = Literal[
     "system",
     "tools",
     "mcp",
+    "fields",
     "environment",
     "instructions",
     "handover",
@@ -86,20 +90,46 @@ class WindowItem(msgspec.Struct, frozen=True):
     text: str = ""
 
 
-def break_down_window(window: Window, transcript: Transcript, frame: PromptFrame) -> tuple[WindowItem, ...]:
-    """Return the rows of a window in message order; their tokens add up to its estimate."""
+def break_down_window(
+    window: Window, transcript: Transcript, frame: PromptFrame, effort: SentEffort = ""
+) -> tuple[WindowItem, ...]:
+    """Return the rows of a window in message order; their tokens add up to its estimate.
+
+    `effort` is the level of reasoning that the request asks for.
+    """
     rows = []
     if frame.system:
         tokens = frame.system_tokens + FRAMING_TOKENS
         why = text("First in every request")
         rows.append(WindowItem(0, "system", text("System prompt"), tokens, "fixed", why, text=frame.system))
     rows += _tool_items(frame)
+    rows += _field_items(frame.info.extras, effort)
     rows += [_standing_item(standing) for standing in transcript.opening or ()]
     rows += [
         _entry_item(entry, tokens, transcript)
         for entry, tokens in zip(window.entries, window.entry_tokens, strict=True)
     ]
     return tuple(rows)
+
+
+def _field_items(extras: RequestExtras, effort: SentEffort) -> list[WindowItem]:
+    """Return the row of what goes along beside the messages; a secret's value is in no text."""
+    names = ", ".join([*extras.headers, *extras.secret_headers, *extras.body])
+    if effort and names:
+        why = text("Reasoning effort {effort}, {names}", effort=effort, names=names)
+    elif effort:
+        why = text("Reasoning effort {effort}", effort=effort)
+    elif names:
+        why = verbatim(names)
+    else:
+        return []
+    lines = [
+        *([f"effort: {effort}"] if effort else []),
+        *(f"{name}: {value}" for name, value in extras.headers.items()),
+        *(f"{name}: •••" for name in extras.secret_headers),
+        *([json.dumps(extras.body, indent=2, ensure_ascii=False)] if extras.body else []),
+    ]
+    return [WindowItem(0, "fields", text("Also sent"), 0, "fixed", why, text="\n".join(lines))]
 
 
 def _tool_items(frame: PromptFrame) -> list[WindowItem]:

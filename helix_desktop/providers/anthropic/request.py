@@ -12,6 +12,7 @@ import msgspec
 
 from helix_desktop.domain.image import Image
 from helix_desktop.domain.messages import Message, ModelInfo, ModelRequest, ToolCall, ToolSpec
+from helix_desktop.domain.request_extras import merge_fields
 from helix_desktop.providers.json_wire import arguments_object, encode_json, join_text_parts
 from helix_desktop.providers.tool_call_ids import ToolCallIds
 
@@ -81,6 +82,7 @@ def encode_request(
     if tools:
         body["tools"] = tools
     body["messages"] = history.messages
+    body = merge_fields(body, info.extras.body)
     return EncodedRequest(encode_json(body), history.prefix, history.has_thinking)
 
 

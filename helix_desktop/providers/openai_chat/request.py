@@ -9,6 +9,7 @@ from typing import Any
 from helix_desktop.domain.effort import SentEffort
 from helix_desktop.domain.image import Image
 from helix_desktop.domain.messages import Message, ModelInfo, ModelRequest, ToolCall, ToolSpec
+from helix_desktop.domain.request_extras import merge_fields
 from helix_desktop.providers.cache_fields import CacheFields
 from helix_desktop.providers.json_wire import arguments_text, data_url, encode_json
 from helix_desktop.providers.openai_chat.variants import DEFAULT_VARIANT, RequestVariant
@@ -48,7 +49,7 @@ def request_body(
         body |= cache.body_fields()
     if effort:
         body["reasoning_effort"] = effort
-    return encode_json(body)
+    return encode_json(merge_fields(body, info.extras.body))
 
 
 def _tool(tool: ToolSpec) -> dict[str, Any]:

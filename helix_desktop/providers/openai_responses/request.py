@@ -9,6 +9,7 @@ from typing import Any
 from helix_desktop.domain.effort import SentEffort
 from helix_desktop.domain.image import Image
 from helix_desktop.domain.messages import Message, ModelInfo, ModelRequest, ToolCall, ToolSpec
+from helix_desktop.domain.request_extras import merge_fields
 from helix_desktop.providers.cache_fields import BREAKPOINT, CacheFields
 from helix_desktop.providers.json_wire import (
     PART_SEPARATOR,
@@ -64,7 +65,7 @@ def request_body(
     if request.tools:
         body["tools"] = [_tool(tool) for tool in request.tools]
     body["input"] = history.items
-    return encode_json(body)
+    return encode_json(merge_fields(body, info.extras.body))
 
 
 def has_reasoning(request: ModelRequest, info: ModelInfo) -> bool:

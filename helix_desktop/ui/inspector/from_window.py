@@ -42,6 +42,7 @@ _LABELS: dict[RowKind, UserText] = {
     "system": text("System prompt"),
     "tools": text("Tools"),
     "mcp": text("MCP tools"),
+    "fields": text("Also sent"),
     "environment": text("Environment"),
     "instructions": text("Instructions"),
     "handover": text("Handover"),
@@ -55,7 +56,7 @@ _LABELS: dict[RowKind, UserText] = {
     "recalled": text("Recalled"),
     "difference": text("Provider's count differs"),
 }
-_FIXED: frozenset[RowKind] = frozenset({"system", "tools", "mcp", "environment", "instructions"})
+_FIXED: frozenset[RowKind] = frozenset({"system", "tools", "mcp", "fields", "environment", "instructions"})
 
 
 def inspector_state(

@@ -50,6 +50,7 @@ _GLYPHS: dict[RowKind, str] = {
     "system": "settings",
     "tools": "wrench",
     "mcp": "server",
+    "fields": "circle-plus",
     "environment": "monitor",
     "instructions": "book-open",
     "handover": "history",

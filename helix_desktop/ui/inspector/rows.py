@@ -22,6 +22,7 @@ RowKind: TypeAlias = Literal[
     "system",
     "tools",
     "mcp",
+    "fields",
     "environment",
     "instructions",
     "handover",

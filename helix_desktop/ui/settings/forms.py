@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from typing import Literal
 from urllib.parse import urlsplit
 
+from helix_desktop.config.secrets import SecretHeaders
 from helix_desktop.config.settings import ModelEntry
 from helix_desktop.domain.model_spec import DialectName
+from helix_desktop.domain.request_extras import NO_EXTRAS, RequestExtras
 from helix_desktop.domain.tools import RuleEffect
 from helix_desktop.words.numbers import format_integer, format_percent
 from helix_desktop.words.translation import Translator, translate
@@ -27,7 +29,8 @@ PolicyValue = str | int | float | bool
 class ProviderForm:
     """One provider as filled in; `key` is only what was typed now: a kept key is never shown again.
 
-    `default_model` is the model that answers when none is named.
+    So is `secret_headers`. `default_model` is the model that answers when none is named; `extras` go along
+    with the requests to all of its models.
     """
 
     id: str  # empty while it is new
@@ -38,17 +41,23 @@ class ProviderForm:
     default_model: str = ""
     key: str = ""
     demo: bool = False
+    extras: RequestExtras = NO_EXTRAS
+    secret_headers: SecretHeaders = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderStatus:
-    """What is known about a provider: whether it is in use, and where its key is kept."""
+    """What is known about a provider: whether it is in use, and where its key is kept.
+
+    `saved_headers` are the secret headers that have a value: the model (empty: all), and the name.
+    """
 
     id: str
     in_use: bool
     key_place: KeyPlace
     key_note: str = ""  # where its key is, or would be kept
     new_key_note: str = ""  # where a new provider's key would be kept
+    saved_headers: frozenset[tuple[str, str]] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +216,11 @@ def validate_provider(form: ProviderForm) -> dict[str, str]:
             model=small[0],
             tokens=MIN_WINDOW_TOKENS,
         )
+    owners = (("", form.extras), *((model.name, model.extras) for model in form.models))
+    wrong = [(name, fault) for name, extras in owners if (fault := extras.fault(form.dialect))]
+    if wrong:
+        name, fault = wrong[0]
+        faults["extras"] = f"{name}: {translate(fault)}" if name else translate(fault)
     return faults
 
 

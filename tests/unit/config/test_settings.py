@@ -22,6 +22,7 @@ from helix_desktop.config.settings import (
 from helix_desktop.domain.errors import HelixError, SettingsDamaged
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.domain.model_spec import ModelSpec
+from helix_desktop.domain.request_extras import RequestExtras
 from helix_desktop.domain.user_text import TextContext
 
 LOCAL = Provider(
@@ -256,3 +257,44 @@ async def test_a_cancelled_save_is_repeated(tmp_path: Path) -> None:
     await asyncio.gather(*saves, return_exceptions=True)
     await file.flush()
     assert SettingsFile(tmp_path / "settings.toml").load()[0].text_size == 18
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        (
+            'headers = { Authorization = "Bearer x" }',
+            "box: The header Authorization can't be added: it carries",
+        ),
+        ("body = { stream = false }", "box: The field stream can't be added"),
+        ('headers = ["X-Title"]', "Expected `object`, got `array`"),
+        ('[[providers.models]]\nname = "small"\neffort = "huge"', "Invalid enum value 'huge'"),
+        (
+            '[[providers.models]]\nname = "small"\nsecret_headers = ["x-api-key"]',
+            "small: The header x-api-key",
+        ),
+    ],
+)
+def test_a_mistake_in_extras_by_hand_is_named(file: Path, line: str, words: str) -> None:
+    file.write_text(f'[[providers]]\nname = "box"\nbase_url = "http://x/v1"\n{line}\n', encoding="utf-8")
+    _, damaged = SettingsFile(file).load()
+    assert damaged is not None
+    assert words in damaged.why
+
+
+def test_extras_by_hand_are_read_and_written_back(file: Path) -> None:
+    file.write_text(
+        '[[providers]]\nname = "box"\nbase_url = "http://x/v1"\nheaders = { X-Title = "a" }\n'
+        'secret_headers = ["X-Token"]\nbody = { a = { b = [1, 2] } }\n'
+        '[[providers.models]]\nname = "small"\neffort = "high"\nbody = { top_p = 0.5 }\n',
+        encoding="utf-8",
+    )
+    settings, damaged = SettingsFile(file).load()
+    assert damaged is None
+    (box,) = settings.providers
+    assert box.model_info("small").effort == "high"
+    assert box.extras("small") == RequestExtras(
+        {"X-Title": "a"}, ("X-Token",), {"a": {"b": [1, 2]}, "top_p": 0.5}
+    )
+    SettingsFile(file).save_now(settings)
+    assert SettingsFile(file).load() == (settings, None)

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from helix_desktop.config.paths import DataDir
-from helix_desktop.config.settings import ModelEntry, Provider
+from helix_desktop.config.settings import ModelEntry, Provider, SettingsFile
 from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.messages import Message, ModelRequest
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.provider_changes import ProviderChanges, updated_label
+from tests.support.model_contract import final_response
+from tests.support.model_servers.chat_server import ChatServer, api_error
 
 BOX = Provider(
     name="box",
@@ -63,3 +67,42 @@ async def test_a_name_is_given_once(services: AppServices, name: str) -> None:
 def test_labels_of_others_stay() -> None:
     assert updated_label("other/small", "box", SHOP) == "other/small"
     assert updated_label("", "", SHOP) == ""
+
+
+async def test_secret_headers_go_with_their_provider_and_never_to_the_disk(
+    services: AppServices, tmp_path: Path
+) -> None:
+    changes, secrets = ProviderChanges(services), services.secrets
+    async with ChatServer(lambda _: api_error(400, "x-gateway: s3cret-1 is wrong")) as server:
+        gated = Provider(
+            name="box",
+            base_url=server.base_url,
+            models=(ModelEntry(name="small", secret_headers=("X-Own",)),),
+            headers={"X-Title": "Helix"},
+            secret_headers=("X-Gateway",),
+            body={"provider": {"order": ["a"]}},
+        )
+        typed = {("", "X-Gateway"): "s3cret-1", ("small", "X-Own"): "s3cret-2"}
+        await changes.save(gated, "", "", typed)
+        renamed = msgspec.structs.replace(gated, name="shop")
+        await changes.save(renamed, "box", "")
+        model = await services.models.by_label("shop/small")
+        with pytest.raises(HelixError) as refused:
+            await final_response(model, ModelRequest((Message("user", "Hello"),)))
+        assert server.requests[-1].headers["x-gateway"] == "s3cret-1"
+        assert server.requests[-1].headers["x-own"] == "s3cret-2"
+        moved = msgspec.structs.replace(renamed, base_url="http://127.0.0.1:9/v1")
+        with pytest.raises(HelixError, match="x-gateway of shop has no value"):
+            await services.models.list_models(moved)
+        assert "s3cret" not in str(refused.value) + repr(model.info) + repr(services.settings)
+    assert await secrets.secret_header("box", "", "X-Gateway") == ""
+    reloaded = SettingsFile(services.data.settings_file).load()[0]
+    assert reloaded.provider("shop") == renamed
+    await changes.save(msgspec.structs.replace(renamed, secret_headers=()), "shop", "")
+    assert await secrets.secret_header("shop", "", "X-Gateway") == ""
+    assert await secrets.secret_header("shop", "small", "X-Own") == "s3cret-2"
+    await changes.remove("shop")
+    assert await secrets.secret_header("shop", "small", "X-Own") == ""
+    files = [path for path in services.data.root.rglob("*") if path.is_file()]
+    assert files
+    assert not [path for path in files if b"s3cret" in path.read_bytes()]

@@ -18,6 +18,7 @@ from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.settings.forms import CheckNotice, ProviderForm, ProviderStatus, validate_provider
 from helix_desktop.ui.settings.providers.check_view import ProviderCheckView
+from helix_desktop.ui.settings.providers.extras_form import ExtrasForm
 from helix_desktop.ui.settings.providers.models import ProviderModels
 from helix_desktop.words.translation import Translator
 
@@ -51,6 +52,7 @@ class ProviderEditor(QWidget):
         self._is_testing = False
         self._catalog = ModelCatalog()
         self.models = ProviderModels()
+        self.extras_form = ExtrasForm("provider_extras")
         self._name, self._url, self._key = QLineEdit(), QLineEdit(), QLineEdit()
         self._url.setPlaceholderText("http://127.0.0.1:11434/v1")
         self._url.editingFinished.connect(lambda: self.models.set_spec_lookup(self._resolve_spec))
@@ -91,7 +93,7 @@ class ProviderEditor(QWidget):
         self.footer.setObjectName("settings_footer")
         buttons = FlowBox([self._remove, self._use, self._test, self._save], right_from=1)
         self.footer.setLayout(column(self._check_view, row(buttons, margins=(28, 10, 28, 12)), gap=0))
-        self.setLayout(column(*self._fields.values(), 6, self.models, None, gap=8))
+        self.setLayout(column(*self._fields.values(), self.extras_form, 6, self.models, None, gap=8))
         self.show_provider(EMPTY_FORM, ProviderStatus("", False, "none"))
 
     def set_catalog(self, catalog: ModelCatalog) -> None:
@@ -109,7 +111,14 @@ class ProviderEditor(QWidget):
         self._key.setPlaceholderText(
             tr("Optional") if status.key_place == "none" else tr("Saved. Type to replace it.")
         )
-        self.models.show_models(form.models, form.default_model, self._resolve_spec)
+        self.extras_form.clear()
+        self.extras_form.show_extras(
+            form.id,
+            form.extras,
+            {name for model, name in status.saved_headers if not model},
+            {name: value for (model, name), value in form.secret_headers.items() if not model},
+        )
+        self.models.show_models(form.models, form.default_model, self._resolve_spec, status.saved_headers)
         self._suggest()
         self._check_view.clear()
         for field in self._fields.values():
@@ -164,12 +173,18 @@ class ProviderEditor(QWidget):
             self.models.entries,
             self.models.default_model,
             self._key.text().strip(),
+            extras=self.extras_form.extras(),
+            secret_headers={
+                **{("", name): value for name, value in self.extras_form.secret_values().items()},
+                **self.models.secret_headers,
+            },
         )
 
     def errors(self) -> dict[str, str]:
         """Return what is marked as wrong: field name and words."""
         texts = {name: field.error_text() for name, field in self._fields.items()}
-        return {name: words for name, words in {**texts, "models": self.models.error_text()}.items() if words}
+        texts |= {"models": self.models.error_text(), "extras": self.extras_form.error_text()}
+        return {name: words for name, words in texts.items() if words}
 
     def _suggest(self) -> None:
         """Offer the names that are published for this server, until it lists its own."""
@@ -194,7 +209,16 @@ class ProviderEditor(QWidget):
         for name, field in self._fields.items():
             field.show_error(faults.get(name, ""))
         self.models.show_error(faults.get("models", ""))
-        if not faults:
+        wrong = [
+            part
+            for part in (self.extras_form, self.models.spec_form.extras_form)
+            if part.validate(form.dialect)
+        ]
+        for part in wrong:
+            part.head.setChecked(True)
+        if faults.keys() <= {"extras"} and not wrong and faults:
+            self.models.show_error(faults["extras"])
+        if not faults and not wrong:
             self.saved.emit(form)
 
     def _show_key(self, visible: bool) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from helix_desktop.domain.effort import Effort
 from helix_desktop.domain.model_spec import ResolvedModelSpec, SourcedValue, SpecOrigin
 from helix_desktop.domain.user_text import TextContext
+from helix_desktop.words.efforts import effort_name
 from helix_desktop.words.numbers import format_integer
 from helix_desktop.words.translation import Translator, translate
 
@@ -53,18 +55,19 @@ UNKNOWN = "?"
 
 @dataclass(frozen=True, slots=True)
 class ModelRow:
-    """One model of a provider; `is_default`: it answers when no model is named."""
+    """One model of a provider; `is_default`: it answers when no model is named. `effort` is what is set."""
 
     name: str
     is_default: bool
     spec: ResolvedModelSpec
+    effort: Effort = ""
 
 
 def cell_text(row: ModelRow, column: int) -> str:
     """Return the text of a cell."""
     match column:
         case 0:
-            return row.name
+            return f"{row.name} · {effort_name(row.effort)}" if row.effort else row.name
         case 1:
             window = row.spec.values["window"]
             tokens = format_integer(int(window.value))

@@ -17,6 +17,7 @@ from helix_desktop.ui.design.fields import Combo
 from helix_desktop.ui.design.labels import ElidedLabel, label
 from helix_desktop.ui.design.layout.boxes import card, column, row
 from helix_desktop.ui.design.themed import restyle
+from helix_desktop.ui.settings.providers.extras_form import ExtrasForm
 from helix_desktop.ui.settings.providers.model_rows import UNKNOWN, parse_number, source_text
 from helix_desktop.words.efforts import effort_name
 from helix_desktop.words.translation import Translator, translate
@@ -61,7 +62,9 @@ class ModelSpecForm(QWidget):
         self._sources: dict[str, ElidedLabel] = {}
         head = row(self._name, self._default_button, self._reset_button, self._remove, gap=4)
         head.setStretch(0, 1)
-        framed = card(column(head, self._grid(), margins=(14, 10, 14, 12), gap=6), "well")
+        self.extras_form = ExtrasForm("model_extras")
+        self.extras_form.changed.connect(self._on_extras_changed)
+        framed = card(column(head, self._grid(), self.extras_form, margins=(14, 10, 14, 12), gap=6), "well")
         self.setLayout(column(framed))
         self._default_button.clicked.connect(lambda: self.default_requested.emit(self._entry.name))
         self._reset_button.clicked.connect(self._reset)
@@ -182,6 +185,17 @@ class ModelSpecForm(QWidget):
 
     def _on_effort_selected(self) -> None:
         entry = msgspec.structs.replace(self._entry, effort=self._effort.currentData())
+        if entry != self._entry:
+            self.changed.emit(entry)
+
+    def _on_extras_changed(self) -> None:
+        extras = self.extras_form.extras()
+        entry = msgspec.structs.replace(
+            self._entry,
+            headers=extras.headers,
+            secret_headers=extras.secret_headers,
+            body=extras.body,
+        )
         if entry != self._entry:
             self.changed.emit(entry)
 

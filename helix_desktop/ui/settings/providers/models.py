@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 
 import msgspec
 from PySide6.QtCore import Qt, QTimer, Signal
@@ -38,6 +38,9 @@ class ProviderModels(QWidget):
         self._default_model = ""
         self._offered: dict[str, SourcedSpec] = {}
         self._spec_lookup: SpecLookup = lambda _: resolve_spec()
+        self._saved_headers: Set[tuple[str, str]] = frozenset()
+        self.secret_headers: dict[tuple[str, str], str] = {}
+        """Values of secret headers that were typed, by model and name."""
         self.table, self.spec_form = ModelTable(), ModelSpecForm()
         no_model = tr("No models yet. List the server's models, or enter a name.")
         self._no_model, self._error = label(no_model, "muted", wrap=True), label("", "error", wrap=True)
@@ -83,6 +86,7 @@ class ProviderModels(QWidget):
         self.spec_form.default_requested.connect(self._set_default)
         self.spec_form.changed.connect(self._change)
         self.spec_form.removed.connect(self._remove)
+        self.spec_form.extras_form.changed.connect(self._keep_secrets)
         self._refresh()
 
     @property
@@ -100,8 +104,19 @@ class ProviderModels(QWidget):
         """Return the model whose figures are shown."""
         return self.table.current_name()
 
-    def show_models(self, entries: Sequence[ModelEntry], default_model: str, spec_lookup: SpecLookup) -> None:
-        """Show these models; `spec_lookup` says what is known of one."""
+    def show_models(
+        self,
+        entries: Sequence[ModelEntry],
+        default_model: str,
+        spec_lookup: SpecLookup,
+        saved_headers: Set[tuple[str, str]] = frozenset(),
+    ) -> None:
+        """Show these models; `spec_lookup` says what is known of one.
+
+        `saved_headers` are the secret headers that have a value, by model and name.
+        """
+        self._saved_headers, self.secret_headers = saved_headers, {}
+        self.spec_form.extras_form.clear()
         self._entries = {entry.name: entry for entry in entries}
         self._default_model, self._spec_lookup, self._offered = default_model, spec_lookup, {}
         self.checklist.hide()
@@ -187,7 +202,7 @@ class ProviderModels(QWidget):
     def _refresh(self) -> None:
         self.table.show_rows(
             [
-                ModelRow(entry.name, entry.name == self.default_model, self._spec_lookup(entry))
+                ModelRow(entry.name, entry.name == self.default_model, self._spec_lookup(entry), entry.effort)
                 for entry in self.entries
             ]
         )
@@ -202,6 +217,17 @@ class ProviderModels(QWidget):
             self.spec_form.show_model(
                 entry, self._spec_lookup(entry), self._spec_lookup(bare), entry.name == self.default_model
             )
+            self.spec_form.extras_form.show_extras(
+                entry.name,
+                entry.extras,
+                {name for model, name in self._saved_headers if model == entry.name},
+                {name: value for (model, name), value in self.secret_headers.items() if model == entry.name},
+            )
+
+    def _keep_secrets(self) -> None:
+        model = self.table.current_name()
+        for name, value in self.spec_form.extras_form.secret_values().items():
+            self.secret_headers[model, name] = value
 
     def _change(self, entry: ModelEntry) -> None:
         self._entries[entry.name] = entry

@@ -11,7 +11,7 @@ from helix_desktop.config.settings import ModelEntry, Provider
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.local_server import LocalServer
 from helix_desktop.domain.user_text import TextContext, join_sentences
-from helix_desktop.services.provider_changes import DEMO, ProviderChanges
+from helix_desktop.services.provider_changes import DEMO, ProviderChanges, secret_header_names
 from helix_desktop.services.provider_check_result import CheckStep
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.onboarding.found_servers import FoundServerList
@@ -92,8 +92,19 @@ class ProvidersPresenter:
             place = _PLACES.get(state.place, "none")
             forms.append(form_from_provider(provider))
             in_use = self._in_use(provider.name)
-            states.append(ProviderStatus(provider.name, in_use, place, state.text, state.new_key_text))
+            headers = await self._saved_headers(provider)
+            states.append(
+                ProviderStatus(provider.name, in_use, place, state.text, state.new_key_text, headers)
+            )
         self._page.show_providers(forms, states)
+
+    async def _saved_headers(self, provider: Provider) -> frozenset[tuple[str, str]]:
+        """Return the secret headers of a provider that have a value."""
+        secrets, saved = self._services.secrets, set()
+        for model, name in secret_header_names(provider):
+            if await secrets.secret_header(provider.name, model, name):
+                saved.add((model, name))
+        return frozenset(saved)
 
     def _in_use(self, name: str) -> bool:
         workspace = self._active_workspace.opened
@@ -104,7 +115,7 @@ class ProvidersPresenter:
     async def _save(self, form: ProviderForm) -> None:
         provider = provider_from_form(form)
         used, roles_before = self._in_use(form.id or provider.name), self._services.settings.catalog_roles
-        await self._changes.save(provider, form.id, form.key)
+        await self._changes.save(provider, form.id, form.key, form.secret_headers)
         if used:
             await self.use(self._model_in_use(provider))
         else:
@@ -163,7 +174,9 @@ class ProvidersPresenter:
 
     async def _list_models(self, form: ProviderForm) -> None:
         self._editor.show_notices([CheckNotice(tr("Models"), "running", tr("Asking the server…"))])
-        offered = await self._services.models.list_models(provider_from_form(form), form.key)
+        offered = await self._services.models.list_models(
+            provider_from_form(form), form.key, form.secret_headers
+        )
         self._editor.show_offered(offered)
         found = (
             tr.plural(
@@ -193,8 +206,9 @@ class ProvidersPresenter:
         provider = provider_from_form(form)
         self._editor.show_testing(True)
         try:
-            await self._services.models.test(provider, model, form.key, self._show_steps)
-            self._editor.models.set_offered(await self._services.models.list_models(provider, form.key))
+            models, secrets = self._services.models, form.secret_headers
+            await models.test(provider, model, form.key, self._show_steps, secrets)
+            self._editor.models.set_offered(await models.list_models(provider, form.key, secrets))
         except asyncio.CancelledError:
             self._show_steps(tuple(_as_stopped(tick) for tick in self._steps))
             raise
@@ -234,7 +248,15 @@ def form_from_provider(provider: Provider) -> ProviderForm:
     entries = provider.models
     if default and default not in {entry.name for entry in entries}:
         entries = (ModelEntry(name=default), *entries)
-    return ProviderForm(provider.name, provider.name, provider.base_url, provider.dialect, entries, default)
+    return ProviderForm(
+        provider.name,
+        provider.name,
+        provider.base_url,
+        provider.dialect,
+        entries,
+        default,
+        extras=provider.extras(),
+    )
 
 
 def provider_from_form(form: ProviderForm) -> Provider:
@@ -250,6 +272,9 @@ def provider_from_form(form: ProviderForm) -> Provider:
         models=form.models,
         default_model=form.default_model,
         dialect=form.dialect,
+        headers=form.extras.headers,
+        secret_headers=form.extras.secret_headers,
+        body=form.extras.body,
     )
 
 

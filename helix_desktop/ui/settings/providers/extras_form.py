@@ -1,0 +1,232 @@
+"""Extra headers and body fields of a provider, or of one of its models."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from PySide6.QtCore import QEvent, QObject, QSignalBlocker, Signal
+from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
+
+from helix_desktop.domain.request_extras import NO_EXTRAS, RequestExtras
+from helix_desktop.ui.design.buttons import IconButton, PushButton
+from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.layout.boxes import clear_layout, column, row
+from helix_desktop.ui.design.layout.disclosure import DisclosureHead
+from helix_desktop.ui.design.themed import Themed, restyle, retint
+from helix_desktop.words.translation import Translator, translate
+
+tr = Translator("Settings: Models")
+
+_BODY_PX = 84
+
+
+class _HeaderRow(Themed, QWidget):
+    """One header: its name, its value, whether that is secret, and a button that removes it."""
+
+    changed = Signal()
+    removed = Signal()
+
+    def __init__(self, name: str, value: str, is_secret: bool) -> None:
+        super().__init__()
+        self.name, self.value = QLineEdit(name), QLineEdit(value)
+        self.name.setObjectName("header_name")
+        self.value.setObjectName("header_value")
+        self.name.setPlaceholderText(tr("Header name"))
+        self.name.setAccessibleName(tr("Header name"))
+        self.value.setAccessibleName(tr("Header value"))
+        self.secret = IconButton("lock", tr("Keep secret: in the system's keychain only"))
+        self.secret.setObjectName("header_secret")
+        self.secret.setCheckable(True)
+        remove = IconButton("trash-2", tr("Remove header"))
+        remove.setObjectName("remove_header")
+        fields = row(self.name, self.value, self.secret, remove, gap=6)
+        fields.setStretch(0, 2)
+        fields.setStretch(1, 3)
+        self.setLayout(fields)
+        self.is_saved = False
+        self.secret.setChecked(is_secret)
+        self.refresh()
+        for field in (self.name, self.value):
+            field.editingFinished.connect(self.changed)
+        self.secret.toggled.connect(lambda _: self.refresh())
+        self.secret.toggled.connect(lambda _: self.changed.emit())
+        remove.clicked.connect(self.removed)
+
+    def refresh(self) -> None:
+        """Show dots for a secret value, and whether one is kept."""
+        is_secret = self.secret.isChecked()
+        self.secret.set_icon("lock" if is_secret else "lock-open")
+        self.value.setEchoMode(QLineEdit.EchoMode.Password if is_secret else QLineEdit.EchoMode.Normal)
+        self.value.setPlaceholderText(
+            tr("Saved. Type to replace it.") if is_secret and self.is_saved else tr("Value")
+        )
+
+
+class ExtrasForm(Themed, QWidget):
+    """A heading that opens the headers and the body fields; `changed` when the user changed something."""
+
+    changed = Signal()
+
+    def __init__(self, name: str) -> None:
+        """`name` finds its parts."""
+        super().__init__()
+        self.setObjectName(name)
+        self._owner: str | None = None
+        self._rows: list[_HeaderRow] = []
+        self.head = DisclosureHead(tr("Extra headers and fields"))
+        self.head.setObjectName(f"{name}_head")
+        self._column = QVBoxLayout()
+        self._column.setSpacing(5)
+        self._add_button = PushButton(tr("Add header"), "", "plus", name=f"{name}_add_header")
+        self.body_field = QPlainTextEdit()
+        self.body_field.setObjectName(f"{name}_body")
+        self.body_field.setTabChangesFocus(True)
+        self.body_field.setFixedHeight(_BODY_PX)
+        self.body_field.setPlaceholderText('{"service_tier": "flex"}')
+        self.body_field.setAccessibleName(tr("Extra body fields"))
+        self._error = label("", "error", wrap=True)
+        self._content = QWidget()
+        self._content.setLayout(
+            column(
+                label(
+                    tr("Headers of every request. Secret values are never written to a file."),
+                    "faint",
+                    wrap=True,
+                ),
+                self._column,
+                row(self._add_button, None),
+                label(tr("Fields added to the body of every request, as a JSON object."), "faint", wrap=True),
+                self.body_field,
+                self._error,
+                margins=(20, 0, 0, 4),
+                gap=6,
+            )
+        )
+        self.setLayout(column(self.head, self._content, gap=2))
+        self._content.hide()
+        self._error.hide()
+        self.head.toggled.connect(self._content.setVisible)
+        self._add_button.clicked.connect(self._add_empty)
+        self.body_field.textChanged.connect(self._on_body_changed)
+        self.body_field.installEventFilter(self)
+
+    def show_extras(
+        self, owner: str, extras: RequestExtras, saved: Collection[str], typed: Mapping[str, str]
+    ) -> None:
+        """Fill the fields for an owner, and leave them alone if they hold the same: the user may be typing.
+
+        `saved` names secrets that are kept, `typed` has values of others.
+        """
+        if owner != self._owner or extras != self.extras():
+            self._owner = owner
+            clear_layout(self._column)
+            self._rows = []
+            for name, value in extras.headers.items():
+                self._add(name, value, is_secret=False)
+            for name in extras.secret_headers:
+                self._add(name, typed.get(name, ""), is_secret=True)
+            with QSignalBlocker(self.body_field):
+                text = json.dumps(extras.body, indent=2, ensure_ascii=False) if extras.body else ""
+                self.body_field.setPlainText(text)
+            self._show_error("")
+            self.head.setChecked(bool(extras))
+        for header in self._rows:
+            header.is_saved = header.name.text().strip() in saved
+            header.refresh()
+        self._show_count()
+
+    def clear(self) -> None:
+        """Forget what is filled in, typed secrets too."""
+        self.show_extras("", NO_EXTRAS, (), {})
+        self._owner = None
+
+    def extras(self) -> RequestExtras:
+        """Return what is filled in; without the body while that is no JSON object."""
+        entered = [
+            (header, header.name.text().strip()) for header in self._rows if header.name.text().strip()
+        ]
+        return RequestExtras(
+            {name: header.value.text().strip() for header, name in entered if not header.secret.isChecked()},
+            tuple(name for header, name in entered if header.secret.isChecked()),
+            self._body() or {},
+        )
+
+    def secret_values(self) -> dict[str, str]:
+        """Return the secret values that were typed, by the name of their header."""
+        return {
+            header.name.text().strip(): header.value.text().strip()
+            for header in self._rows
+            if header.secret.isChecked() and header.value.text().strip()
+        }
+
+    def validate(self, dialect: str) -> str:
+        """Return what can't be sent, and show it; empty if everything can."""
+        error = (
+            translate(self.extras().fault(dialect))
+            if self._body() is not None
+            else tr("Enter the body fields as a JSON object, such as {example}.", example='{"top_p": 0.9}')
+        )
+        self._show_error(error)
+        return error
+
+    def error_text(self) -> str:
+        """Return what is shown as wrong."""
+        return self._error.text()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Say what is wrong with the body when it loses the keyboard."""
+        if event.type() == QEvent.Type.FocusOut:
+            self.validate("")
+        return super().eventFilter(watched, event)
+
+    def _body(self) -> dict[str, Any] | None:
+        """Return the fields of the body; None if the text is no JSON object."""
+        text = self.body_field.toPlainText().strip()
+        try:
+            value = json.loads(text) if text else {}
+        except ValueError:
+            return None
+        return value if isinstance(value, dict) else None
+
+    def _on_body_changed(self) -> None:
+        if self._body() is not None:
+            self._show_error("")
+            self._emit_changed()
+
+    def _add(self, name: str, value: str, is_secret: bool) -> _HeaderRow:
+        header = _HeaderRow(name, value, is_secret)
+        header.changed.connect(self._emit_changed)
+        header.removed.connect(lambda: self._remove(header))
+        self._rows.append(header)
+        self._column.addWidget(header)
+        retint(header, self._theme)
+        return header
+
+    def _add_empty(self) -> None:
+        self._add("", "", is_secret=False).name.setFocus()
+
+    def _remove(self, header: _HeaderRow) -> None:
+        self._rows.remove(header)
+        self._column.removeWidget(header)
+        header.hide()
+        header.deleteLater()
+        self._emit_changed()
+
+    def _emit_changed(self) -> None:
+        self._show_count()
+        if not self.validate(""):
+            self.changed.emit()
+
+    def _show_count(self) -> None:
+        extras = self.extras()
+        count = len(extras.headers) + len(extras.secret_headers) + len(extras.body)
+        title = tr("Extra headers and fields")
+        self.head.setText(f"{title} ({count})" if count else title)
+        self.head.setAccessibleName(self.head.text())
+
+    def _show_error(self, error: str) -> None:
+        self._error.setText(error)
+        self._error.setVisible(bool(error))
+        restyle(self.body_field, "invalid", self._body() is None and bool(error))
