@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.app.crash_log import close_log, open_log
 from helix_desktop.app.exit_codes import TERMINATED
 from helix_desktop.cli.cache_repair import report_repairs
 from helix_desktop.cli.output import ProgressPrinter, print_notice
+from helix_desktop.cli.terminal_approver import TerminalApprover
 from helix_desktop.config.paths import DataDir
 from helix_desktop.domain.errors import InvalidInput, WorkspaceMissing, WorkspaceUntrusted
 from helix_desktop.domain.user_text import TextContext, system_reason
@@ -76,7 +76,7 @@ async def _open_services(args: argparse.Namespace) -> AsyncIterator[AppServices]
     data.ensure()
     handler = open_log(data.logs_dir)
     try:
-        approver = FixedApprover("once" if getattr(args, "yes", False) else "deny")
+        approver = TerminalApprover("once" if getattr(args, "yes", False) else "deny")
         patience_s = getattr(args, "patience", None)
         if patience_s is None:
             patience_s = PATIENCE_S

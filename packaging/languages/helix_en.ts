@@ -3358,6 +3358,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/terminal_approver.py" />
+            <source>Enter a number, your own words, or nothing to skip:</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/cache/cleanup.py" />
             <source>Enter more digits.</source>
             <translation type="unfinished" />
@@ -3366,6 +3371,11 @@
             <location filename="../../helix_desktop/cli/cache/list.py" />
             <location filename="../../helix_desktop/cli/sessions.py" />
             <source>Enter more of its ID.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/terminal_approver.py" />
+            <source>Enter numbers (1, 2), your own words, or nothing to skip:</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -3627,8 +3637,18 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/terminal_approver.py" />
+            <source>Subagent: {title}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/parser.py" />
             <source>TOML file, or one of the profiles {profiles}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/terminal_approver.py" />
+            <source>The agent asks: {question}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -3729,6 +3749,11 @@
         <message>
             <location filename="../../helix_desktop/cli/backup.py" />
             <source>Verified.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/terminal_approver.py" />
+            <source>Write your answer, or nothing to skip:</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -1,0 +1,65 @@
+"""Questions of the agent on a terminal."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import os
+import sys
+
+import pytest
+
+from helix_desktop.cli.terminal_approver import TerminalApprover, parse_reply
+from helix_desktop.domain.question import Question, QuestionOption, QuestionReply
+
+DATABASE = Question(
+    "c", "Which database?\u202e", (QuestionOption("SQLite", "One file"), QuestionOption("Postgres"))
+)
+COLORS = Question("c", "Which colors?", (QuestionOption("Red"), QuestionOption("Blue")), multiple=True)
+NAME = Question("c", "What name?")
+
+
+@pytest.mark.parametrize(
+    ("question", "line", "reply"),
+    [
+        (DATABASE, "2\n", QuestionReply(("Postgres",))),
+        (DATABASE, "  1 \n", QuestionReply(("SQLite",))),
+        (DATABASE, "3\n", QuestionReply(text="3")),
+        (DATABASE, "1 2\n", QuestionReply(text="1 2")),
+        (DATABASE, "2 replicas of it\n", QuestionReply(text="2 replicas of it")),
+        (DATABASE, "\n", QuestionReply()),
+        (COLORS, "2, 1 1\n", QuestionReply(("Blue", "Red"))),
+        (NAME, "1\n", QuestionReply(text="1")),
+    ],
+)
+def test_a_line_is_numbers_or_words_or_a_skip(question: Question, line: str, reply: QuestionReply) -> None:
+    assert parse_reply(question, line) == reply
+
+
+class _Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+async def test_questions_are_asked_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    user, terminal = pytest.importorskip("pty").openpty()
+    screen, approver = _Terminal(), TerminalApprover("deny")
+    with os.fdopen(terminal, encoding="utf-8") as stdin:
+        monkeypatch.setattr(sys, "stdin", stdin)
+        monkeypatch.setattr(sys, "stderr", screen)
+        async with asyncio.TaskGroup() as group:
+            first = group.create_task(approver.reply("s", DATABASE))
+            second = group.create_task(approver.reply("s", NAME))
+            await asyncio.sleep(0)
+            assert "Which database?\\u202e\n  1  SQLite – One file\n  2  Postgres\n" in screen.getvalue()
+            assert "What name?" not in screen.getvalue()
+            os.write(user, b"2\n")
+            assert await first == QuestionReply(("Postgres",))
+            os.write(user, b"tide\n")
+        assert second.result() == QuestionReply(text="tide")
+    os.close(user)
+
+
+async def test_without_a_terminal_nobody_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("1\n"))
+    assert await TerminalApprover("once").reply("s", DATABASE) is None
