@@ -9,7 +9,13 @@ from pathlib import Path
 
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.prompt_file import WORKSPACE_FOLDERS, PromptFile, PromptSource, expand_prompt
-from helix_desktop.domain.slash_command import SLASH, SlashInput, command_key, nearest_command
+from helix_desktop.domain.slash_command import (
+    SLASH,
+    SlashInput,
+    command_key,
+    nearest_command,
+    parse_slash_input,
+)
 from helix_desktop.domain.unicode_safety import repair_surrogates
 from helix_desktop.domain.user_text import OptionalText, TextContext
 from helix_desktop.tools.files.jail import Jail
@@ -93,6 +99,18 @@ class PromptFiles:
             )
         source = PromptSource(file.name, file.path, file.sha256, repair_surrogates(typed.arguments))
         return ExpandedPrompt(message, file, source)
+
+    async def preview(self, workspace_id: str, message: str) -> str:
+        """Return what would be sent of a typed message; empty for a built-in command, or what is refused."""
+        typed = parse_slash_input(message)
+        if typed is None:
+            return message
+        if find_slash_command(typed.name) is not None:
+            return ""
+        try:
+            return (await self.expand(workspace_id, typed)).text
+        except InvalidInput:
+            return ""
 
     def _read(self, root: Path | None, is_untrusted: bool) -> PromptCatalog:
         files: dict[str, PromptFile] = {}

@@ -13105,6 +13105,11 @@
     <context>
         <name>Slash commands</name>
         <message>
+            <location filename="../../helix_desktop/ui/session/completion/commands.py" />
+            <source>Can't be used: {reason}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/words/slash_commands.py" />
             <source>Change how freely the agent acts</source>
             <translation type="unfinished" />

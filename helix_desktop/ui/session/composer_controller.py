@@ -419,7 +419,8 @@ class ComposerController(QObject):
         text, workspace, conversation = self.widget.text(), self._workspace, self._conversation
         if workspace is None or conversation is None:
             return
-        tokens = await workspace.contents.count_tokens(text) if text.strip() else 0
+        message = await self._services.prompt_files.preview(workspace.id, text)
+        tokens = await workspace.contents.count_tokens(message) if message.strip() else 0
         total = tokens + sum(attachment.tokens for attachment in self._current_attachments())
         if text == self.widget.text() and conversation is self._conversation:
             now = conversation.window.measure()[1]

@@ -20,6 +20,7 @@ class PromptFileActions(QObject):
         self._window, self._session_controller = context.window, session_controller
         self._prompt_files = context.services.prompt_files
         self._files: tuple[PromptFile, ...] = ()
+        self._actions: list[QAction] = []
         start = context.async_actions.start
         context.window.commands.all_commands.triggered.connect(
             lambda: start(self._read(), "read prompt files")
@@ -31,8 +32,11 @@ class PromptFileActions(QObject):
         if workspace is not None and self._session_controller.conversation is not None:
             files = tuple((await self._prompt_files.read(workspace.id)).files.values())
         if files != self._files:
+            previous, self._actions = self._actions, [self._action(file) for file in files]
             self._files = files
-            self._window.help_windows.offer_prompt_files([self._action(file) for file in files])
+            self._window.help_windows.offer_prompt_files(self._actions)
+            for action in previous:
+                action.deleteLater()
 
     def _action(self, file: PromptFile) -> QAction:
         words = f"{SLASH}{file.name} {file.argument_hint}".rstrip()

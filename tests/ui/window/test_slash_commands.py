@@ -11,6 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.domain.events.session import ModelChosen, UserSpoke
+from helix_desktop.domain.prompt_file import MAX_PROMPT_BYTES
 from helix_desktop.ui.chat.rows.row_types import UserRow
 from tests.support.model_servers.chat_server import ChatServer, text_reply
 from tests.support.window.buttons import press
@@ -41,8 +42,10 @@ async def test_a_prompt_file_is_completed_expanded_and_sent(qapp: QApplication, 
         await rig.open_folder("project")
         await rig.use_server(server)
         _write_prompt(rig, "review.md")
+        _write_prompt(rig, "large.md", "x" * (MAX_PROMPT_BYTES + 1))
         rig.type_message("/", send=False)
         await until(lambda: _titles(rig)[:1] == ["/review"], "prompt files first")
+        assert _titles(rig)[-1] == "/large", "what can't be used comes last, with the reason"
         rig.type_message("rev", send=False)
         await until(lambda: _titles(rig) == ["/review"], "the command that matches")
         QTest.keyClick(rig.composer.editor, Qt.Key.Key_Tab)

@@ -58,6 +58,9 @@ async def test_a_command_is_expanded_from_the_file_as_it_is_now(prompts: Prompts
     source = expanded.source
     assert (source.typed_text, source.path) == ("/web:review a.py", ".agents/commands/web/review.md")
     assert source.sha256 == hashlib.sha256(content).hexdigest()
+    assert await prompts.files.preview(prompts.id, "/web:review a.py") == expanded.text
+    assert await prompts.files.preview(prompts.id, "/usr/bin") == "/usr/bin"
+    assert [await prompts.files.preview(prompts.id, typed) for typed in ("/undo", "/nope")] == ["", ""]
     prompts.write(".agents/commands/web/review.md", b"Look at $1.")
     assert (await prompts.files.expand(prompts.id, SlashInput("web:review", "b"))).text == "Look at b."
 

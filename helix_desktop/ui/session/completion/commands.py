@@ -8,7 +8,7 @@ from time import monotonic
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.files.fuzzy_search import FuzzyPaths
-from helix_desktop.domain.slash_command import FOLDER_MARK, SLASH, is_command_name
+from helix_desktop.domain.slash_command import FOLDER_MARK, SLASH, command_key, is_command_name
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.services.prompt_files import PromptCatalog, PromptFiles
 from helix_desktop.ui.chat.composer.completion import Completion
@@ -62,18 +62,15 @@ class CommandCompletions:
         """Return the commands that match, best first; a name that is typed out is one of them."""
         catalog = await self._read()
         rows = {
-            file.name: Completion(
-                SLASH + file.name,
-                SLASH + file.name,
-                escape_hidden_name(
-                    " · ".join(filter(None, (file.argument_hint, file.description, file.path)))
-                ),
-                "file-text",
-            )
+            file.name: _row(file.name, "file-text", file.argument_hint, file.description, file.path)
             for file in catalog.files.values()
         }
         for command in filter(self._slash_commands.is_available, SLASH_COMMANDS):
             rows |= {row.text.removeprefix(SLASH): row for row in _built_in_rows(command, query)}
+        for unusable in catalog.unusable:
+            if unusable.name and unusable.name not in map(command_key, rows):
+                reason = tr("Can't be used: {reason}", reason=unusable.why)
+                rows[unusable.name] = _row(unusable.name, "triangle-alert", reason, unusable.path)
         if not query:
             return tuple(rows.values())[:_MAX_ROWS]
         paths = {name.replace(FOLDER_MARK, "/"): name for name in rows}
@@ -98,7 +95,12 @@ class CommandCompletions:
 
 def _built_in_rows(command: SlashCommand, query: str) -> Iterator[Completion]:
     """Yield a command by its name, and by another one that is being typed."""
-    detail = " · ".join(filter(None, (command.arguments, translate(command.summary))))
     others = (name for name in command.also if query and name.startswith(query.casefold()))
     for name in (command.name, *others):
-        yield Completion(SLASH + name, SLASH + name, detail, "square-terminal")
+        yield _row(name, "square-terminal", command.arguments, translate(command.summary))
+
+
+def _row(name: str, icon: str, *details: str) -> Completion:
+    """Return the row of a command; `details` are what files say, too."""
+    detail = escape_hidden_name(" · ".join(filter(None, details)))
+    return Completion(SLASH + name, SLASH + name, detail, icon)
