@@ -19,6 +19,7 @@ from helix_desktop.words.translation import Translator, translate
 tr = Translator("Slash commands")
 
 _MAX_ROWS = 50
+_UNUSABLE_ICON = "triangle-alert"
 _FRESH_S = 2.0  # prompt files read this long ago are read again
 
 
@@ -70,15 +71,16 @@ class CommandCompletions:
         for unusable in catalog.unusable:
             if unusable.name and unusable.name not in map(command_key, rows):
                 reason = tr("Can't be used: {reason}", reason=unusable.why)
-                rows[unusable.name] = _row(unusable.name, "triangle-alert", reason, unusable.path)
+                rows[unusable.name] = _row(unusable.name, _UNUSABLE_ICON, reason, unusable.path)
         if not query:
             return tuple(rows.values())[:_MAX_ROWS]
         paths = {name.replace(FOLDER_MARK, "/"): name for name in rows}
         matches = FuzzyPaths(paths).search(query.replace(FOLDER_MARK, "/"), _MAX_ROWS)
-        return [
+        found = [
             replace(rows[paths[match.path]], title_matches=tuple(at + len(SLASH) for at in match.positions))
             for match in matches
         ]
+        return sorted(found, key=lambda row: row.icon == _UNUSABLE_ICON)
 
     async def _read(self) -> PromptCatalog:
         """Return the prompt files, as they were a moment ago while the user types on."""
