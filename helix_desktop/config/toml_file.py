@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import tempfile
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,7 +10,7 @@ from typing import Any
 
 from helix_desktop.domain.errors import SettingsDamaged
 from helix_desktop.domain.user_text import TextContext, join_sentences, verbatim
-from helix_desktop.system.files import replace
+from helix_desktop.system.files import replace_text
 
 _text = TextContext("Settings")
 
@@ -44,7 +42,7 @@ class TomlFiles:
         """Replace the file, durably. Raises OSError; then the previous file is unchanged."""
         import tomlkit  # not needed to read, and too slow to import before the first frame
 
-        self._write_text(path, tomlkit.dumps(fields))
+        replace_text(path, tomlkit.dumps(fields))
 
     def update(self, path: Path, fields: Mapping[str, Any]) -> None:
         """Replace the file's content as `write` does; comments stay."""
@@ -60,19 +58,7 @@ class TomlFiles:
         for name, value in fields.items():
             if name not in document or document[name] != value:
                 document[name] = value
-        self._write_text(path, tomlkit.dumps(document))
-
-    def _write_text(self, path: Path, text: str) -> None:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".new")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            replace(Path(name), path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+        replace_text(path, tomlkit.dumps(document))
 
 
 def _damaged_error(path: Path, reason: str, back_up: bool) -> SettingsDamaged:

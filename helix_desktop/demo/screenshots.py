@@ -22,6 +22,7 @@ _SETTINGS_PAGES: tuple[SettingsPage, ...] = (
     "providers",
     "roles",
     "appearance",
+    "instructions",
     "policy",
     "permissions",
     "mcp",

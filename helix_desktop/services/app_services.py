@@ -33,13 +33,13 @@ from helix_desktop.services.build_info import BuildInfoService
 from helix_desktop.services.cache_server.http_endpoints import CacheEndpoints
 from helix_desktop.services.instructions import (
     ALL_INSTRUCTIONS,
-    INSTRUCTIONS_FILE,
     RunInstructions,
     WorkspaceInstructions,
 )
 from helix_desktop.services.key_status import KeyStatus
 from helix_desktop.services.mcp.servers import McpServerService
 from helix_desktop.services.models import DEMO_PAUSE_S, ModelService, WorkspaceModels
+from helix_desktop.services.own_instructions import OwnInstructions
 from helix_desktop.services.prompt_files import PromptFiles
 from helix_desktop.services.redaction import WorkspaceRedaction
 from helix_desktop.services.sample_workspaces import SAMPLES, add_sample
@@ -97,6 +97,7 @@ class AppServices:
             data.root, self.registry, self.secrets, self.borrow_store, self.counter.count
         )
         self._approver, self._run_instructions = approver, run_instructions
+        self.own_instructions = OwnInstructions(data)
         self._workspaces: dict[str, OpenWorkspace] = {}
         self._stores: dict[str, SharedStore | RemoteStore] = {}
         self._locks: dict[str, asyncio.Lock] = {}
@@ -186,8 +187,8 @@ class AppServices:
         return WorkspaceInstructions(
             self.tools.surroundings(workspace_id, root),
             {
-                "personal": self.data.root / INSTRUCTIONS_FILE,
-                "workspace": self.registry.data_folder(workspace_id) / INSTRUCTIONS_FILE,
+                "personal": self.own_instructions.path(),
+                "workspace": self.own_instructions.path(workspace_id),
                 **({"run": run.file} if run.file is not None else {}),
             },
             lambda: self.registry.get(workspace_id).trusted,

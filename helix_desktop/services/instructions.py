@@ -17,7 +17,6 @@ from helix_desktop.tools.surroundings.instruction_files import (
     read_own,
 )
 
-INSTRUCTIONS_FILE = "AGENTS.md"  # the user's own, in the data directory and in a workspace's folder there
 _LEAST_SHARE = 4  # bytes of a file are at most a quarter of the tokens of the window: about a sixteenth of it
 
 Key = tuple[str, str]

@@ -14,6 +14,7 @@ from helix_desktop.domain.store.content_reader import ContentReader
 from helix_desktop.domain.tools import CountTokens
 from helix_desktop.domain.user_text import TextContext, join_sentences
 from helix_desktop.services.file_index import FileIndex
+from helix_desktop.services.own_instructions import INSTRUCTIONS_FILE
 from helix_desktop.services.sample_python import with_sample_python
 from helix_desktop.services.web_fetcher import WebFetcher, resolve
 from helix_desktop.tools.cache.origins import CallingSession
@@ -51,7 +52,10 @@ class ToolService:
 
     def __init__(self, data: DataDir, registry: WorkspaceRegistry, count: CountTokens) -> None:
         self._registry, self._count = registry, count
-        self._protected = (data.settings_file, data.workspaces_dir, data.logs_dir)
+        self._protected = (
+            *(data.settings_file, data.workspaces_dir, data.logs_dir),
+            data.root / INSTRUCTIONS_FILE,  # an agent does not write what every agent is told
+        )
         self.sandboxes = SandboxProvider(hidden=(data.root, temporary_base()))
         self._toolsets: dict[str, Toolset] = {}
         self._file_indexes: dict[str, FileIndex] = {}

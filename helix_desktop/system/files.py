@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -38,6 +39,20 @@ def replace(
         else:
             return
     move(source, target)
+
+
+def replace_text(path: Path, text: str) -> None:
+    """Replace a text file durably; a crash leaves the former or the new one. Raises OSError."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".new")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        replace(Path(name), path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
 
 
 def ansi_path(path: Path) -> str:

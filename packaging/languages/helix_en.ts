@@ -7164,6 +7164,21 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/context/window/window_breakdown.py" />
+            <source>For all workspaces</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/context/window/window_breakdown.py" />
+            <source>For this run</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/context/window/window_breakdown.py" />
+            <source>For this workspace</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/inspector/from_window.py" />
             <source>Free</source>
             <comment>of the context window</comment>
@@ -7211,11 +7226,6 @@
         <message>
             <location filename="../../helix_desktop/ui/inspector/from_window.py" />
             <source>Instructions</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/context/window/window_breakdown.py" />
-            <source>Instructions of this run</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -7563,16 +7573,6 @@
         <message>
             <location filename="../../helix_desktop/context/window/window_breakdown.py" />
             <source>You asked for: {instructions}</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/context/window/window_breakdown.py" />
-            <source>Your instructions for all workspaces</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/context/window/window_breakdown.py" />
-            <source>Your instructions for this workspace</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -9940,6 +9940,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/services/own_instructions.py" />
+            <source>Check the file's permissions and the free space.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/services/backup.py" />
             <source>Choose another folder.</source>
             <translation type="unfinished" />
@@ -9957,6 +9962,11 @@
         <message>
             <location filename="../../helix_desktop/services/file_index.py" />
             <source>Couldn't list the files of this workspace.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/services/own_instructions.py" />
+            <source>Edit it in another program; the first {limit} are sent.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -10005,13 +10015,33 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/services/own_instructions.py" />
+            <source>Shorten them, or move parts to files that the agent can read.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/services/own_instructions.py" />
+            <source>The instructions in {file} couldn't be read or saved.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/services/sample_workspaces.py" />
             <source>The sample project couldn't be copied.</source>
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/services/own_instructions.py" />
+            <source>These instructions are too long.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/services/links.py" />
             <source>They could make it open something other than it shows.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/services/own_instructions.py" />
+            <source>They have {size}; {limit} are sent.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -10032,6 +10062,11 @@
         <message>
             <location filename="../../helix_desktop/services/redaction.py" />
             <source>This workspace is open in another Helix Desktop, which would write the text again.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/services/own_instructions.py" />
+            <source>{file} is too large to edit here.</source>
             <translation type="unfinished" />
         </message>
     </context>
@@ -10952,6 +10987,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/settings/dialog.py" />
+            <source>Instructions</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/settings/appearance_page.py" />
             <source>Light</source>
             <comment>theme</comment>
@@ -11030,6 +11070,60 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/appearance_page.py" />
             <source>{size} px</source>
+            <translation type="unfinished" />
+        </message>
+    </context>
+    <context>
+        <name>Settings: Instructions</name>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/instructions_page.py" />
+            <source>AGENTS.md and CLAUDE.md of the workspace are sent too, those of other folders when the agent first works there. What tools must not read stands in {file}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/instructions_page.py" />
+            <location filename="../../helix_desktop/ui/workspaces/settings/instructions_presenter.py" />
+            <source>For all workspaces</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/instructions_page.py" />
+            <source>For example: answer in short sentences.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/instructions_page.py" />
+            <source>For example: run the tests after each change.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/settings/instructions_presenter.py" />
+            <source>For the workspace {name}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/instructions_page.py" />
+            <source>For this workspace</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/instructions_page.py" />
+            <source>Instructions</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/instructions_page.py" />
+            <source>Save</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/instructions_page.py" />
+            <source>Sent to every new session with its first message. Running sessions learn of a change with your next message. The inspector shows each text with its tokens.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/instructions_page.py" />
+            <source>Stored in {file}</source>
             <translation type="unfinished" />
         </message>
     </context>

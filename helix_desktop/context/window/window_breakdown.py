@@ -151,9 +151,9 @@ def _tool_items(frame: PromptFrame) -> list[WindowItem]:
 
 _STANDING_NAMES: dict[StandingKind, UserText] = {
     "environment": text("Environment"),
-    "personal": text("Your instructions for all workspaces"),
-    "workspace": text("Your instructions for this workspace"),
-    "run": text("Instructions of this run"),
+    "personal": text("For all workspaces"),
+    "workspace": text("For this workspace"),
+    "run": text("For this run"),
 }
 _STANDING_STATES: dict[StandingProblem, WindowItemState] = {"": "fixed", "cut": "cut", "gone": "fixed"}
 _PROBLEMS: dict[StandingProblem, UserText] = {

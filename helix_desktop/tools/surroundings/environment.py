@@ -6,7 +6,7 @@ import asyncio
 import os
 import platform
 import shutil
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -17,7 +17,7 @@ from helix_desktop.tools.files.jail import Jail
 from helix_desktop.tools.grants import CurrentGrants
 from helix_desktop.tools.shell.run_command import shell_path
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider
-from helix_desktop.tools.surroundings.git_state import git_state
+from helix_desktop.tools.surroundings.git_state import GIT_TIMEOUT_S, git_state
 from helix_desktop.tools.surroundings.project import python_environment, test_commands
 
 _Found = TypeVar("_Found")
@@ -41,14 +41,16 @@ class Surroundings:
     current_grants: CurrentGrants
 
 
-async def describe_environment(surroundings: Surroundings, now: Callable[[], datetime] = datetime.now) -> str:
+async def describe_environment(surroundings: Surroundings, git_timeout_s: float = GIT_TIMEOUT_S) -> str:
     """Return the text on the environment; what is not found in time is left out."""
     there = surroundings
     git, project = await asyncio.gather(
-        _bounded(git_state(there.root, there.environment, there.sandboxes, there.current_grants)),
+        _bounded(
+            git_state(there.root, there.environment, there.sandboxes, there.current_grants, git_timeout_s)
+        ),
         _bounded(asyncio.to_thread(_project_lines, there)),
     )
-    moment = now().astimezone()
+    moment = datetime.now().astimezone()
     lines = [
         _HEADING,
         f"Date: {moment:%Y-%m-%d (%A)}, time zone {moment:%z}",

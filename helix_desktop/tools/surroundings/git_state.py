@@ -32,7 +32,11 @@ _COMMAND = (
 
 
 async def git_state(
-    root: Path, environment: Mapping[str, str], sandboxes: SandboxProvider, grants: CurrentGrants
+    root: Path,
+    environment: Mapping[str, str],
+    sandboxes: SandboxProvider,
+    grants: CurrentGrants,
+    timeout_s: float = GIT_TIMEOUT_S,
 ) -> str:
     """Return branch and state of the checkout that `root` is in, in a few words; empty if it is in none."""
     git = await asyncio.to_thread(_find_git, root, environment)
@@ -46,11 +50,11 @@ async def git_state(
     wrapped = sandbox.wrap(replace(spec, is_guarded=True), scope, False)
     confined = await asyncio.to_thread(wrapped.__enter__)
     try:
-        result = await run_process(confined, GIT_TIMEOUT_S, _CAP)
+        result = await run_process(confined, timeout_s, _CAP)
     finally:
         await asyncio.to_thread(wrapped.__exit__, None, None, None)
     if result.exit_code is None:
-        return f"a checkout; its state is not known, git did not answer in {GIT_TIMEOUT_S:g} s"
+        return f"a checkout; its state is not known, git did not answer in {timeout_s:g} s"
     if result.exit_code:
         return "a checkout; its state is not known, git failed"
     return describe_status(result.output.decode(errors="replace").splitlines())

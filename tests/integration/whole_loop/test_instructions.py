@@ -85,7 +85,7 @@ async def test_a_session_is_told_of_its_workspace_once(project: Path) -> None:
             before = conversation.window.measure()[0].estimate
             await conversation.run("hello")
             environment, personal, instructions = rows_of(conversation, "environment", "instructions")
-            assert (personal.name, instructions.name) == ("Your instructions for all workspaces", "AGENTS.md")
+            assert (personal.name, instructions.name) == ("For all workspaces", "AGENTS.md")
             window, gauge = conversation.window.measure()
             tokens = conversation.session.transcript.opening_tokens
             assert tokens == environment.tokens + personal.tokens + instructions.tokens > 100

@@ -45,7 +45,7 @@ from tests.support.window.chat_geometry import action_names, row_key
 from tests.support.window.window_rig import WindowRig, until
 
 _PAGES: tuple[SettingsPage, ...] = (
-    "providers", "roles", "appearance", "policy", "permissions", "mcp", "data", "about",
+    "providers", "roles", "appearance", "instructions", "policy", "permissions", "mcp", "data", "about",
 )  # fmt: skip
 
 Scene = Callable[[WindowRig], AbstractAsyncContextManager[QWidget]]

@@ -49,7 +49,7 @@ _LEAST: tuple[tuple[int, int], ...] = ((0, 0), (1, 1))
 _SETTINGS_SIZES = ((980, 760), (1, 1))
 _DAY_MS = 86_400_000
 _SETTINGS_PAGES: tuple[SettingsPage, ...] = (
-    "providers", "roles", "appearance", "policy", "permissions", "mcp", "data", "about",
+    "providers", "roles", "appearance", "instructions", "policy", "permissions", "mcp", "data", "about",
 )  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from helix_desktop.ui.settings.about.presenter import AboutPresenter
 from helix_desktop.ui.settings.dialog import SettingsDialog, SettingsPage
 from helix_desktop.ui.workspaces.mcp_consent_banner import McpConsentBanner
 from helix_desktop.ui.workspaces.settings.data_presenter import DataPresenter
+from helix_desktop.ui.workspaces.settings.instructions_presenter import InstructionsPresenter
 from helix_desktop.ui.workspaces.settings.mcp_presenter import McpPresenter
 from helix_desktop.ui.workspaces.settings.move_data import MoveDataPresenter
 from helix_desktop.ui.workspaces.settings.permissions_presenter import PermissionsPresenter
@@ -42,6 +43,7 @@ class _Pages:
         self.mcp = McpPresenter(dialog, context)
         self.permissions = PermissionsPresenter(dialog.permissions, context, session_controller, trust)
         self.move_data = MoveDataPresenter(dialog, context)
+        self.instructions = InstructionsPresenter(dialog.instructions, context)
 
 
 class SettingsPresenter(QObject):
@@ -204,6 +206,7 @@ class SettingsPresenter(QObject):
         await pages.mcp.show()
         await pages.permissions.show()
         await pages.about.show()
+        await pages.instructions.show()
 
     async def _enter_key(self, provider: str) -> None:
         await self.show("providers")

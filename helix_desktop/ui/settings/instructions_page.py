@@ -1,0 +1,101 @@
+"""The page of the settings for the user's own instructions, which every agent is told."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QPlainTextEdit, QWidget
+
+from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.layout.boxes import column, row
+from helix_desktop.ui.settings.page_layout import scrolling_page
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Settings: Instructions")
+
+_EDITOR_PX = 150
+
+
+class InstructionsEditor(QWidget):
+    """One text: a heading, the text, where it is stored, and a button that saves it."""
+
+    save_requested = Signal(str)
+
+    def __init__(self, name: str, title: str, placeholder: str) -> None:
+        """`name` names the widgets for tests."""
+        super().__init__()
+        self._saved = ""
+        self.title = label(title, "strong", wrap=True)
+        self.text = QPlainTextEdit()
+        self.text.setObjectName(f"instructions:{name}")
+        self.text.setPlaceholderText(placeholder)
+        self.text.setTabChangesFocus(True)
+        self.text.setMinimumHeight(_EDITOR_PX)
+        self.text.textChanged.connect(self._show_state)
+        self.file = label("", "faint", wrap=True)
+        self.save_button = PushButton(tr("Save"), name=f"save:{name}")
+        self.save_button.clicked.connect(lambda: self.save_requested.emit(self.text.toPlainText()))
+        below = row(self.file, self.save_button, gap=10)
+        below.setStretch(0, 1)
+        self.setLayout(column(self.title, self.text, below, gap=6))
+        self.show_text(title, "", "")
+
+    def show_text(self, title: str, words: str, file: str) -> None:
+        """Show what is stored in a file; what the user is writing stays."""
+        self.title.setText(title)
+        self.text.setAccessibleName(title)
+        self.file.setText(tr("Stored in {file}", file=file) if file else "")
+        if not self.has_changes:
+            self._saved = words.strip()
+            self.text.setPlainText(self._saved)
+        self._show_state()
+
+    def show_saved(self, words: str) -> None:
+        """Note that this text is stored now."""
+        self._saved = words.strip()
+        self._show_state()
+
+    @property
+    def has_changes(self) -> bool:
+        """True while the text is not the stored one."""
+        return self.text.toPlainText().strip() != self._saved
+
+    def discard(self) -> None:
+        """Forget what was not saved: another workspace is on screen."""
+        self._saved = ""
+        self.text.setPlainText("")
+
+    def _show_state(self) -> None:
+        self.save_button.setEnabled(self.has_changes)
+
+
+class InstructionsPage(QWidget):
+    """The user's instructions for all workspaces, and for the one on screen."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.personal = InstructionsEditor(
+            "personal", tr("For all workspaces"), tr("For example: answer in short sentences.")
+        )
+        self.workspace = InstructionsEditor(
+            "workspace",
+            tr("For this workspace"),
+            tr("For example: run the tests after each change."),
+        )
+        files = label(
+            tr(
+                "AGENTS.md and CLAUDE.md of the workspace are sent too, those of other folders when the "
+                "agent first works there. What tools must not read stands in {file}.",
+                file=".agentignore",
+            ),
+            "faint",
+            wrap=True,
+        )
+        lead = tr(
+            "Sent to every new session with its first message. Running sessions learn of a change with your "
+            "next message. The inspector shows each text with its tokens."
+        )
+        page, _ = scrolling_page(
+            tr("Instructions"), lead, column(self.personal, self.workspace, files, gap=18)
+        )
+        self.setLayout(column(page))

@@ -1,0 +1,43 @@
+"""Fills the page of the user's instructions and saves them."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject
+
+from helix_desktop.ui.session.context import ControllerContext
+from helix_desktop.ui.settings.instructions_page import InstructionsPage
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Settings: Instructions")
+
+
+class InstructionsPresenter(QObject):
+    """Binds the page to the user's files."""
+
+    def __init__(self, page: InstructionsPage, context: ControllerContext) -> None:
+        super().__init__(page)
+        self._page, self._services = page, context.services
+        self._active_workspace, start = context.active_workspace, context.async_actions.start
+        self._workspace_id = ""
+        page.personal.save_requested.connect(lambda words: start(self._save(words, ""), "save instructions"))
+        page.workspace.save_requested.connect(
+            lambda words: start(self._save(words, self._workspace_id), "save instructions")
+        )
+
+    async def show(self) -> None:
+        """Show the texts as they are stored now. Raises HelixError."""
+        own, page = self._services.own_instructions, self._page
+        page.personal.show_text(tr("For all workspaces"), await own.read(), str(own.path()))
+        workspace = self._active_workspace.opened
+        page.workspace.setVisible(workspace is not None)
+        if workspace is None:
+            return
+        if workspace.id != self._workspace_id:
+            page.workspace.discard()
+            self._workspace_id = workspace.id
+        title = tr("For the workspace {name}", name=self._services.registry.get(workspace.id).name)
+        page.workspace.show_text(title, await own.read(workspace.id), str(own.path(workspace.id)))
+
+    async def _save(self, words: str, workspace_id: str) -> None:
+        await self._services.own_instructions.save(words, workspace_id)
+        (self._page.workspace if workspace_id else self._page.personal).show_saved(words)

@@ -1,0 +1,40 @@
+"""The user's own instructions, written in the settings, seen in the inspector, in the real window."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QPlainTextEdit
+
+from helix_desktop.ui.inspector.request_list import ROW_ROLE
+from tests.support.model_servers.chat_server import ChatServer, text_reply
+from tests.support.window.buttons import press
+from tests.support.window.window_rig import open_window, until
+
+pytestmark = pytest.mark.qt_loop
+
+
+async def test_what_the_settings_hold_is_sent_and_listed(qapp: QApplication, tmp_path: Path) -> None:
+    """For all workspaces and for this one, in this order; each a row of the request."""
+    async with ChatServer(lambda _: text_reply("Yes.")) as server, open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        await rig.wiring.settings.show("instructions")
+        page = rig.wiring.settings.dialog.instructions
+        for name, words in (("personal", "Be brief."), ("workspace", "Test with make.")):
+            field = page.findChild(QPlainTextEdit, f"instructions:{name}")
+            assert field is not None
+            QTest.keyClicks(field, words)
+            press(page, f"save:{name}")
+        await until(lambda: not (page.personal.has_changes or page.workspace.has_changes), "saved")
+        await rig.run_turn("Hello")
+        system = str(server.bodies[-1]["messages"][0]["content"])
+        assert system.index("Be brief.") < system.index("Test with make.")
+
+        model = rig.views.inspector.requests.entries
+        rows = [model.index(n).data(ROW_ROLE) for n in range(model.rowCount())]
+        assert [row.name for row in rows if row.kind == "instructions"] == [
+            "For all workspaces", "For this workspace",
+        ]  # fmt: skip
