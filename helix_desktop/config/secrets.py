@@ -104,7 +104,8 @@ class SecretStore:
 
     async def secret_header(self, provider: str, model: str, name: str) -> str:
         """Return the value of a secret header; empty if there is none."""
-        return (await self.get(_header_key(provider, model, name))).value
+        stored = await self.get(_header_key(provider, model, name))
+        return stored.value or self.from_environment(_header_key(provider, "", name)).value
 
     async def set_secret_header(self, provider: str, model: str, name: str, value: str) -> KeyPlace:
         """Save the value of a secret header and return where it is. An empty one deletes."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from http import HTTPStatus
 from types import MappingProxyType
@@ -47,6 +47,9 @@ _BROKEN_OFF_TEXTS: Mapping[HttpErrorKind, UserText] = {
 KEY_ADVICE = _text("Enter a valid API key in Settings → Providers.")
 """Default advice for a key that is rejected or missing."""
 
+HEADER_ADVICE = _text("Enter its value in Settings → Providers, under Extra headers and fields.")
+"""Default advice for a secret header whose value is missing or invalid."""
+
 _ADDRESS_REMEDIES: tuple[Remedy, ...] = ("provider_settings",)
 
 _PATHS = ("/chat/completions", "/responses", "/messages")
@@ -58,7 +61,8 @@ class Endpoint:
 
     `base_url` is for display: without the name and password that an address may contain. `key_advice` says
     where to enter the right key. `headers` go along with every request, and so do `secret_headers`, whose
-    values no text contains; one without a value is missing.
+    values no text contains; one without a value is missing, and `header_advice` says of a name where to enter
+    it.
     """
 
     def __init__(
@@ -71,6 +75,7 @@ class Endpoint:
         key_advice: UserText = KEY_ADVICE,
         headers: Mapping[str, str] = MappingProxyType({}),
         secret_headers: Mapping[str, str] = MappingProxyType({}),
+        header_advice: Callable[[str], UserText] = lambda _: HEADER_ADVICE,
     ) -> None:
         self.provider, self._key_advice = provider, key_advice
         self.dialect: DialectName = dialect
@@ -81,7 +86,8 @@ class Endpoint:
         self._key = key.strip()
         self._http = http
         self._headers = {name.lower(): value.strip() for name, value in headers.items()}
-        self._secret_headers = {name.lower(): value.strip() for name, value in secret_headers.items()}
+        self._secret_headers = {name: value.strip() for name, value in secret_headers.items()}
+        self._header_advice = header_advice
 
     @property
     def has_key(self) -> bool:
@@ -101,7 +107,8 @@ class Endpoint:
             )
         for name, value in self._secret_headers.items():
             self._require_header(name, value)
-        headers |= self._headers | self._secret_headers | self._credentials()
+        secrets = {name.lower(): value for name, value in self._secret_headers.items()}
+        headers |= self._headers | secrets | self._credentials()
         return self._http.send(method, self._url_prefix + path, headers, body)
 
     def _require_header(self, name: str, value: str) -> None:
@@ -111,7 +118,7 @@ class Endpoint:
                     "The secret header {name} of {provider} has no value.", name=name, provider=self.provider
                 ),
                 _text("No value is stored for this address."),
-                _text("Enter it in Settings → Providers, under Extra headers."),
+                self._header_advice(name),
                 remedies=_ADDRESS_REMEDIES,
             )
         if header_fault(name, value):
@@ -120,7 +127,7 @@ class Endpoint:
                     "The secret header {name} of {provider} is invalid.", name=name, provider=self.provider
                 ),
                 _text("Its value has characters that headers can't have."),
-                _text("Enter it in Settings → Providers, under Extra headers."),
+                self._header_advice(name),
                 remedies=_ADDRESS_REMEDIES,
             )
 

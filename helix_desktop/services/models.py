@@ -219,6 +219,7 @@ class ModelService:
             *(provider.name, provider.base_url, key, self._http, provider.dialect, advice),
             headers=headers,
             secret_headers=secret_headers or {},
+            header_advice=lambda name: _header_advice(provider.name, name),
         )
 
     async def _saved_endpoint(
@@ -309,6 +310,13 @@ def _split_label(label: str) -> tuple[str, str]:
 
 def _key_advice(provider: str) -> UserText:
     return text("Enter the key in Settings → Providers, or set {variable}.", variable=key_variable(provider))
+
+
+def _header_advice(provider: str, name: str) -> UserText:
+    return text(
+        "Enter its value in Settings → Providers, under Extra headers and fields, or set {variable}.",
+        variable=key_variable(f"{provider}/{name}"),
+    )
 
 
 def _any_of(variables: tuple[str, ...]) -> str:

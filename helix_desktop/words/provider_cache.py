@@ -17,6 +17,7 @@ _CAUSES: dict[MissKind, UserText] = {
     "unreported": text("The provider doesn't report its cache."),
     "tools": text("The tools changed."),
     "system": text("The system prompt changed."),
+    "effort": text("The reasoning effort changed."),
     "notes": text("The text of notes or summaries changed."),
     "small": text("The request before was below the provider's minimum size."),
     "unexplained": text("The provider reported a miss although nothing changed."),

@@ -7138,6 +7138,16 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/context/window/window_breakdown.py" />
+            <source>Effort {effort}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/context/window/window_breakdown.py" />
+            <source>Effort {effort}, {names}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/inspector/view.py" />
             <source>Entries</source>
             <translation type="unfinished" />
@@ -7379,16 +7389,6 @@
         <message>
             <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
             <source>Ready to be cached: {tokens} tokens.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/context/window/window_breakdown.py" />
-            <source>Reasoning effort {effort}</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/context/window/window_breakdown.py" />
-            <source>Reasoning effort {effort}, {names}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -8047,6 +8047,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/services/models.py" />
+            <source>Enter its value in Settings → Providers, under Extra headers and fields, or set {variable}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/services/models.py" />
             <source>Enter the key in Settings → Providers, or set {variable}.</source>
             <translation type="unfinished" />
         </message>
@@ -8500,6 +8505,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/provider_cache.py" />
+            <source>The reasoning effort changed.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/provider_cache.py" />
             <source>The request before was below the provider's minimum size.</source>
             <translation type="unfinished" />
         </message>
@@ -8663,7 +8673,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/providers/endpoint.py" />
-            <source>Enter it in Settings → Providers, under Extra headers.</source>
+            <source>Enter its value in Settings → Providers, under Extra headers and fields.</source>
             <translation type="unfinished" />
         </message>
         <message>

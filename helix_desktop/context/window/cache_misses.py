@@ -42,7 +42,8 @@ _REWRITES: dict[type[Event], _RewriteKind] = {
     Redone: "redo",
 }
 MissKind = (
-    Literal["first", "unreported", "model", "idle", "tools", "system", "notes", "small", "unexplained"]
+    Literal["first", "unreported", "model", "effort", "idle", "tools", "system", "notes", "small"]
+    | Literal["unexplained"]
     | _RewriteKind
 )
 
@@ -136,6 +137,7 @@ def _causes(
         return (MissCause("unreported"),)
     gone = _causes_of_all(previous, answer, usual_lifetime_s)
     changed = [] if gone else [*_changed_layers(before.layers, spoke.layers, bool(rewrites))]
+    changed += [MissCause("effort")] if not gone and before.effort != spoke.effort else []
     changed += [] if gone else [MissCause(_REWRITES[type(event.event)], event.seq) for event in rewrites]
     if gone or changed:
         return (*gone, *changed)

@@ -116,9 +116,9 @@ def _field_items(extras: RequestExtras, effort: SentEffort) -> list[WindowItem]:
     """Return the row of what goes along beside the messages; a secret's value is in no text."""
     names = ", ".join([*extras.headers, *extras.secret_headers, *extras.body])
     if effort and names:
-        why = text("Reasoning effort {effort}, {names}", effort=effort, names=names)
+        why = text("Effort {effort}, {names}", effort=effort, names=names)
     elif effort:
-        why = text("Reasoning effort {effort}", effort=effort)
+        why = text("Effort {effort}", effort=effort)
     elif names:
         why = verbatim(names)
     else:

@@ -5,7 +5,13 @@ from __future__ import annotations
 import re
 
 from helix_desktop.domain.messages import ModelInfo, ModelRequest
-from helix_desktop.providers.anthropic.effort import BLOCK_REQUIRED, EFFORT_REFUSED, EffortForm, effort_fields
+from helix_desktop.providers.anthropic.effort import (
+    BLOCK_REQUIRED,
+    EFFORT_REFUSED,
+    OLDER_FORM,
+    EffortForm,
+    effort_fields,
+)
 from helix_desktop.providers.anthropic.request import ThinkingScope, encode_request, has_bound_thinking
 from helix_desktop.providers.anthropic.response import MessagesAssembler
 from helix_desktop.providers.dialect import VARIANT_ERROR_STATUSES, NewId
@@ -122,7 +128,8 @@ class MessagesExchange:
         if BLOCK_REQUIRED.search(low):
             self.effort.leave_out()
             return True
-        if "adaptive" in low and self._dialect.effort_form == "adaptive" and self.effort.level != "none":
+        is_adaptive = self._dialect.effort_form == "adaptive" and self.effort.level != "none"
+        if is_adaptive and OLDER_FORM.search(low):
             self._dialect.effort_form = "budget"
             return True
         return self.effort.learn(error_text, EFFORT_REFUSED)

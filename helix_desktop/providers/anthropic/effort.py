@@ -16,6 +16,9 @@ EFFORT_REFUSED = re.compile(
 )
 """How errors name these fields, in lower case."""
 
+OLDER_FORM = re.compile(r"adaptive|not support\w*[^.]*\beffort|\beffort[^.]*not support")
+"""How models from before adaptive thinking refuse it: "adaptive thinking is not supported on this model"."""
+
 BLOCK_REQUIRED = re.compile(r"must start with a thinking block|expected .?thinking.? or")
 """What older models answer when thinking is switched on between a call and its result."""
 

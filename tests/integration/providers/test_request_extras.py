@@ -72,11 +72,11 @@ async def test_a_secret_stands_in_no_error(http: HttpClient) -> None:
     async with ChatServer(script) as server:
         with pytest.raises(ModelError) as refused:
             await ask(server, DIALECTS[0], http, EXTRAS)
-        with pytest.raises(ModelError, match="x-gateway of local has no value"):
+        with pytest.raises(ModelError, match="X-Gateway of local has no value"):
             await ask(server, DIALECTS[0], http, EXTRAS, secret="")
         with pytest.raises(ModelError, match="is invalid") as invalid:
             await ask(server, DIALECTS[0], http, EXTRAS, secret="one\ntwo-secret")
     assert SECRET not in str(refused.value) + repr(refused.value)
-    assert "[x-gateway]" in str(refused.value)
+    assert "[X-Gateway]" in str(refused.value)
     assert "two-secret" not in str(invalid.value)
     assert len(server.requests) == 1, "without its secret a request is not sent"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from helix_desktop.config.settings import ModelEntry
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.events.rewrite import SweepMade
 from helix_desktop.domain.events.session import AssistantSpoke, TurnEnded
+from helix_desktop.domain.request_extras import RequestExtras
 from helix_desktop.ui.settings.forms import ProviderForm
 from helix_desktop.words.numbers import format_tokens
 from tests.support.model_servers.chat_server import (
@@ -86,8 +88,14 @@ async def test_a_provider_is_listed_tested_saved_and_used(qapp: QApplication, tm
         assert requests
         assert {request.headers["authorization"] for request in requests} == {"Bearer sesame"}
 
-        page.editor.saved.emit(_form(server))
+        extras = RequestExtras({"X-Title": "Helix"}, ("X-Token",), {"service_tier": "flex"})
+        page.editor.saved.emit(
+            replace(_form(server), extras=extras, secret_headers={("", "X-Token"): "open-up"})
+        )
         await until(lambda: "Saved: my-box" in _checks(rig), "saved")
+        assert page.editor.form().extras == extras
+        token = page.editor.extras_form.findChildren(QLineEdit, "header_value")[-1]
+        assert (token.text(), token.placeholderText()) == ("", "Saved. Type to replace it.")
         assert rig.wiring.services.settings.provider("my-box") is not None
         saved = (tmp_path / "data" / "settings.toml").read_text()
         assert "my-box" in saved
@@ -98,6 +106,13 @@ async def test_a_provider_is_listed_tested_saved_and_used(qapp: QApplication, tm
         rig.wiring.settings.dialog.close()
         await rig.run_turn("Hello")
         assert rig.events(AssistantSpoke)[0].model == "my-box/small"
+        assert server.bodies[-1]["service_tier"] == "flex"
+        headers = server.requests[-1].headers
+        assert (headers["x-title"], headers["x-token"]) == ("Helix", "open-up")
+        (row,) = (row for row in rig.conversation.window.rows() if row.kind == "fields")
+        assert (row.why, "open-up" in row.text) == ("X-Title, X-Token, service_tier", False)
+        files = [path for path in (tmp_path / "data").rglob("*") if path.is_file()]
+        assert not [path for path in files if b"open-up" in path.read_bytes()]
 
 
 async def test_a_removed_provider_leaves_no_workspace_without_a_model(

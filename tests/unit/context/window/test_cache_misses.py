@@ -44,6 +44,7 @@ BEFORE = answer(usage(20_000))
         ([BEFORE, answer(usage(21_000))], [MissCause("unexplained")]),
         ([BEFORE, answer(Usage(21_000, 10))], [MissCause("unreported")]),
         ([BEFORE, answer(usage(21_000), model="vendor/n")], [MissCause("model", previous_model="vendor/m")]),
+        ([BEFORE, answer(usage(21_000), effort="high")], [MissCause("effort")]),
         ([BEFORE, SWEEP, answer(usage(16_000, 4_000))], [MissCause("sweep", 2)]),
         ([BEFORE, SWEEP, answer(usage(16_000, 15_900))], []),
         (

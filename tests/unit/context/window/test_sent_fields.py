@@ -24,7 +24,7 @@ def rows(extras: RequestExtras, effort: SentEffort) -> list[WindowItem]:
 def test_everything_that_is_sent_has_a_name_and_no_secret_has_a_value() -> None:
     assert rows(NO_EXTRAS, "") == []
     (effort,) = rows(NO_EXTRAS, "high")
-    assert (effort.name, effort.why, effort.tokens) == ("Also sent", "Reasoning effort high", 0)
+    assert (effort.name, effort.why, effort.tokens) == ("Also sent", "Effort high", 0)
     (all_of_it,) = rows(EXTRAS, "low")
-    assert all_of_it.why == "Reasoning effort low, X-Title, X-Gateway, service_tier"
+    assert all_of_it.why == "Effort low, X-Title, X-Gateway, service_tier"
     assert all_of_it.text == 'effort: low\nX-Title: Helix\nX-Gateway: •••\n{\n  "service_tier": "flex"\n}'
