@@ -11,7 +11,7 @@ _CANDIDATES = 160  # paths, best by a quick look, that are scored letter by lett
 MAX_QUERY = 200  # characters that are looked for
 _SEPARATORS = frozenset("/_-. ")
 _NEXT, _WORD, _NAME, _NAME_START, _WHOLE_NAME = 8, 8, 4, 10, 40
-_RECENT = 24  # points for the path used last, less for those before it
+_RECENT = 12  # points for the path used last, one less for each before it: less than for a name's start
 _FOLDER = 3  # points taken from a folder: a file of the same name is meant more often
 _GAP, _MAX_GAP = 1, 6  # points taken for each letter between two of the query
 
@@ -126,7 +126,7 @@ def is_whole_name(query: str, name: str) -> bool:
 
 def recency(rank: int | None) -> int:
     """Return the points for having been used lately."""
-    return 0 if rank is None else max(4, _RECENT - 2 * rank)
+    return 0 if rank is None else max(2, _RECENT - rank)
 
 
 def score(path: str, positions: Sequence[int]) -> int:

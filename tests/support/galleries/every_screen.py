@@ -18,6 +18,10 @@ from helix_desktop.domain.user_text import verbatim
 from helix_desktop.services.cache_server.config_snippets import SharingState
 from helix_desktop.services.mcp.status import McpServerStatus, McpToolStatus
 from helix_desktop.ui.budget.dialog import BudgetDialog
+from helix_desktop.ui.chat.composer.completion import Completion
+from helix_desktop.ui.chat.composer.completion_popup import CompletionPopup
+from helix_desktop.ui.chat.composer.composer import Composer
+from helix_desktop.ui.chat.style import ChatStyle
 from helix_desktop.ui.cleanup.dialog import CleanupDialog
 from helix_desktop.ui.cleanup.trash_dialog import TrashDialog
 from helix_desktop.ui.design.dialogs import Choice, ErrorDialog, QuestionDialog, TextInputDialog
@@ -126,7 +130,24 @@ def chat_screens() -> Iterator[Screen]:
     """Yield the conversation with its composer."""
     for name, rows in (("chat", chat_gallery.turn_rows()), ("subagents", chat_gallery.rows_of_subagents())):
         scene, _ = chat_gallery.build_scene(rows, LIGHT, (776, 700))
+        composer = scene.findChild(Composer)
+        assert composer is not None
+        composer.set_note(half_longer("File not found: src/gone.py (sent as text)"), is_warning=True)
         yield Screen(name, scene, ((776, 700), (460, 600)))
+    window = QWidget()
+    window.resize(800, 600)
+    yield Screen("completions", _completion_popup(window), ((760, 270), (290, 150)))
+
+
+def _completion_popup(window: QWidget) -> CompletionPopup:
+    popup = CompletionPopup(window)
+    popup.set_style(ChatStyle(LIGHT))
+    rows = [Completion("", f"module_{number}.py", "src/a/long/way/down") for number in range(12)]
+    popup.show_rows(half_longer("Files"), rows)
+    popup.show_note(half_longer("Add :10-40 for lines"), is_busy=True)
+    popup.show()
+    window.show()
+    return popup
 
 
 def provider_screens() -> Iterator[Screen]:

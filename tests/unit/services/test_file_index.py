@@ -34,6 +34,11 @@ async def test_it_lists_what_the_tools_may_read_and_follows_the_disk(tmp_path: P
     await asyncio.gather(*(index.refresh() for _ in range(3)))
     assert [match.path for match in await index.search("app", 5)] == ["src/new_app.py"]
 
+    (root / ".agentignore").write_text("src/deep/\n")
+    await index.refresh()
+    assert await index.search("größe", 5) == []
+    assert await index.kind("src/deep/größe 表.md") is None
+
     kinds = [
         await index.kind(path) for path in ("src", "src/", "build/out.o", "gone", "secret/key.txt", "../x")
     ]

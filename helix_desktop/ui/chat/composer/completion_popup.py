@@ -20,7 +20,6 @@ from PySide6.QtGui import QColor, QFont, QHideEvent, QPainter, QPaintEvent, QSho
 from PySide6.QtWidgets import (
     QFrame,
     QGraphicsDropShadowEffect,
-    QLabel,
     QListView,
     QStyle,
     QStyledItemDelegate,
@@ -31,6 +30,7 @@ from PySide6.QtWidgets import (
 from helix_desktop.ui.chat.composer.completion import Completion
 from helix_desktop.ui.chat.items.painting import paint_box, paint_icon, paint_line
 from helix_desktop.ui.chat.style import REGULAR, SEMIBOLD, SMALL, UI, ChatStyle
+from helix_desktop.ui.design.labels import ElidedLabel
 from helix_desktop.ui.design.layout.boxes import column, row
 
 _LINE_PX, _MAX_LINES = 30, 8
@@ -180,9 +180,8 @@ class CompletionPopup(QFrame):
         self._delegate = _Delegate(self.list_view)
         self.list_view.setItemDelegate(self._delegate)
         self.list_view.clicked.connect(lambda index: self.accepted.emit(index.row()))
-        self._note = QLabel()
+        self._note = ElidedLabel()
         self._note.setObjectName("completion_note")
-        self._note.setTextFormat(Qt.TextFormat.PlainText)
         self._spinner = _Spinner()
         note = row(self._spinner, self._note, margins=(9, 2, 9, 3), gap=7)
         note.setStretch(1, 1)
@@ -226,7 +225,7 @@ class CompletionPopup(QFrame):
 
     def show_note(self, text: str, is_busy: bool = False) -> None:
         """Show a line below the rows, empty for none; with `is_busy` behind a spinner."""
-        self._note.setText(text)
+        self._note.set_full_text(text)
         self._spinner.setVisible(is_busy)
         self._foot.setVisible(bool(text))
 

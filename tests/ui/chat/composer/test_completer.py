@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Sequence
 import pytest
 import pytest_asyncio
 from PySide6.QtCore import QCoreApplication, QMimeData, Qt
-from PySide6.QtGui import QInputMethodEvent
+from PySide6.QtGui import QAccessible, QInputMethodEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
@@ -123,6 +123,9 @@ async def test_a_click_accepts_and_the_keyboard_stays_in_the_text(rig: Rig) -> N
     await rig.see(*_NAMES)
     popup = rig.composer.completer.popup
     assert popup is not None
+    rows = QAccessible.queryAccessibleInterface(popup.list_view)
+    names = [rows.child(number).text(QAccessible.Text.Name) for number in range(rows.childCount())]
+    assert (rows.text(QAccessible.Text.Name), names) == ("Files", list(_NAMES))
     where = popup.list_view.visualRect(popup.list_view.model().index(2, 0)).center()
     QTest.mouseClick(popup.list_view.viewport(), Qt.MouseButton.LeftButton, pos=where)
     assert rig.composer.text() == "@beta.py "
@@ -221,5 +224,5 @@ async def test_it_stays_in_a_small_window_and_follows_the_theme(rig: Rig) -> Non
     assert rig.composer.rect().contains(popup.geometry())
     rig.press(Qt.Key.Key_Up)
     assert popup.row == len(_NAMES) - 1
-    shown = popup.list_view.visualRect(popup.list_view.currentIndex())
-    assert popup.list_view.viewport().rect().contains(shown.center())
+    place = popup.list_view.visualRect(popup.list_view.currentIndex())
+    assert popup.list_view.viewport().rect().contains(place.center())
