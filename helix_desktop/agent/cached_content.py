@@ -88,13 +88,15 @@ class ContentAccess:
         """
         return await self._attachments.from_workspace(session, path, first_line, last_line)
 
-    async def attach_data(self, session: str, data: bytes, name: str) -> Attachment:
-        """Store a file from outside the workspace and return it as an attachment.
+    async def attach_data(
+        self, session: str, data: bytes, name: str, first_line: int = 0, last_line: int = 0
+    ) -> Attachment:
+        """Store a file from outside the workspace and return it, or its lines, as an attachment.
 
         It is an image, the text of a PDF, or text. Raises InvalidInput for anything else and for what is too
         large, StoreError.
         """
-        return await self._attachments.from_elsewhere(session, data, name)
+        return await self._attachments.from_elsewhere(session, data, name, first_line, last_line)
 
     async def attach_paste(self, session: str, text: str) -> Attachment:
         """Store a long text that was pasted and return it attached. Raises InvalidInput, StoreError."""

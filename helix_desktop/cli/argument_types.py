@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 from helix_desktop.domain.digest import is_digest_prefix
+from helix_desktop.domain.files.mention import parse_lines
 from helix_desktop.domain.store.retention import DAY_MS, HOUR_MS
 from helix_desktop.words.translation import Translator
 
@@ -28,6 +29,14 @@ def path(text: str) -> Path:
     if not text.strip():  # Path("") is the current folder, which an unset variable of a script does not mean
         raise argparse.ArgumentTypeError(tr("must not be empty"))
     return Path(text)
+
+
+def attached_file(text: str) -> tuple[Path, int, int]:
+    """Parse a file and its lines, such as `app.py:10-40`; 0, 0 for the whole one."""
+    if (file := path(text)).exists():
+        return file, 0, 0
+    name, first_line, last_line = parse_lines(text)
+    return path(name), first_line, last_line
 
 
 def non_empty_text(text: str) -> str:

@@ -67,6 +67,19 @@ def _add_run(commands: Commands, common: argparse.ArgumentParser) -> None:
         metavar="TEXT",
         help=tr("message to send"),
     )
+    run.add_argument(
+        "--attach",
+        type=argument_types.attached_file,
+        action="append",
+        default=[],
+        metavar="FILE[:LINES]",
+        help=tr(
+            "file to send with the message: text, code, a PDF or an image; {example} sends lines of it, and "
+            "{mention} in the message does the same for a file of the workspace",
+            example="app.py:10-40",
+            mention="@app.py:10-40",
+        ),
+    )
     _add_model(run)
     session = run.add_mutually_exclusive_group()
     session.add_argument(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+from collections.abc import Sequence
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from helix_desktop.agent.cached_content import ContentAccess
@@ -22,11 +24,13 @@ from helix_desktop.domain.errors import (
     InvalidInput,
     ModelNotChosen,
 )
+from helix_desktop.domain.events.session import Attachment
 from helix_desktop.domain.prompt_file import PromptSource
 from helix_desktop.domain.slash_command import SLASH, parse_slash_input
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.domain.user_text import TextContext
 from helix_desktop.services.app_services import AppServices
+from helix_desktop.services.attached_paths import attach_path
 from helix_desktop.words.prompt_files import prompt_warnings
 from helix_desktop.words.slash_commands import find_slash_command
 from helix_desktop.words.translation import Translator
@@ -60,7 +64,9 @@ def run_turn(args: argparse.Namespace) -> int:
             await _apply_budget(conversation, args)
             await _apply_effort(workspace, conversation, args)
             await conversation.set_mode(args.mode or conversation.mode)
-            return await _turn(workspace.contents, conversation, message, printer)
+            root = Path(services.registry.get(workspace.id).path)
+            attachments = await _attach(workspace.contents, conversation, root, message[0], args.attach)
+            return await _turn(conversation, message, attachments, printer)
         except asyncio.CancelledError:
             if printer.output_error is not None:
                 raise printer.output_error from None
@@ -135,13 +141,27 @@ async def _apply_effort(
         )
 
 
-async def _turn(
+async def _attach(
     contents: ContentAccess,
     conversation: Conversation,
+    root: Path,
+    message: str,
+    files: Sequence[tuple[Path, int, int]],
+) -> tuple[Attachment, ...]:
+    """Return what goes along with a message: `files`, then those that it mentions. Raises HelixError."""
+    session = conversation.session.id
+    attachments = []
+    for path, first_line, last_line in files:
+        attachments.append(await attach_path(contents, session, root, path, first_line, last_line))
+    return await attach_mentioned_files(contents.attach_file, session, message, attachments)
+
+
+async def _turn(
+    conversation: Conversation,
     message: tuple[str, PromptSource | None],
+    attachments: Sequence[Attachment],
     printer: TurnPrinter,
 ) -> int:
-    attachments = await attach_mentioned_files(contents.attach_file, conversation.session.id, message[0], ())
     ended = await conversation.run(message[0], attachments, prompt=message[1])
     await conversation.wait_for_background_work()
     printer.print_end(ended)

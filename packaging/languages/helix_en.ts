@@ -3951,6 +3951,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/cli/parser.py" />
+            <source>file to send with the message: text, code, a PDF or an image; {example} sends lines of it, and {mention} in the message does the same for a file of the workspace</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/parser.py" />
             <source>file to write; {suffix} is added if missing</source>
             <translation type="unfinished" />
         </message>
@@ -9955,6 +9960,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/services/attached_paths.py" />
+            <source>Choose another file.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/services/backup.py" />
             <source>Choose another folder.</source>
             <translation type="unfinished" />
@@ -9972,6 +9982,11 @@
         <message>
             <location filename="../../helix_desktop/services/file_index.py" />
             <source>Couldn't list the files of this workspace.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/services/attached_paths.py" />
+            <source>Couldn't read {file}.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -10077,6 +10092,11 @@
         <message>
             <location filename="../../helix_desktop/services/own_instructions.py" />
             <source>{file} is too large to edit here.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/services/attached_paths.py" />
+            <source>{reason}.</source>
             <translation type="unfinished" />
         </message>
     </context>
@@ -10202,11 +10222,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/session/composer_controller.py" />
-            <source>Choose another file.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/session/navigation.py" />
             <source>Choose another folder.</source>
             <translation type="unfinished" />
@@ -10249,11 +10264,6 @@
         <message>
             <location filename="../../helix_desktop/ui/session/model_change_banner.py" />
             <source>Continue with {model}</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/session/composer_controller.py" />
-            <source>Couldn't read {file}.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -10566,7 +10576,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/session/composer_controller.py" />
             <location filename="../../helix_desktop/ui/session/navigation.py" />
             <source>{reason}.</source>
             <translation type="unfinished" />

@@ -84,6 +84,21 @@ async def test_a_turn_is_reported_as_events_in_order_and_continues_its_session(c
     assert {row["session"] for row in listed.json} == {session, other.lines[0].session}
 
 
+async def test_files_go_along_with_a_message(cli: Cli) -> None:
+    """By --attach, whole or by lines, and by a mention; what cannot be attached says why."""
+    (cli.folder / "notes.txt").write_text("one\ntwo\n")
+    (cli.project / "app.py").write_text("x = 1\ny = 2\n")
+    result = await cli.run("See @app.py", "--attach", "notes.txt:2", "--json")
+    assert result.code == 0, result
+    (sent,) = [line.event.attachments for line in result.lines if isinstance(line.event, UserSpoke)]
+    assert [(attachment.path, attachment.text) for attachment in sent] == [
+        ("", "2:two\n"),
+        ("app.py", "x = 1\ny = 2\n"),
+    ]
+    refused = await cli.run("See this", "--attach", "ws/blob.bin")
+    refused.assert_refused(2, "Couldn't attach blob.bin. It isn't text (binary data")
+
+
 async def test_calls_are_denied_without_yes(cli: Cli) -> None:
     write = StreamedReply(Call("write_file", '{"path": "new.txt", "content": "made"}', id="w"))
     async with ChatServer(

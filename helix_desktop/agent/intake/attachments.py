@@ -51,9 +51,12 @@ class AttachmentIntake:
         attachment = replace(attachment, path=version.path, version=version)
         return await self._from_bytes(session, attachment, data, first_line, last_line)
 
-    async def from_elsewhere(self, session: str, data: bytes, name: str) -> Attachment:
-        """Return a file from outside the workspace attached. Raises InvalidInput."""
-        return await self._from_bytes(session, _unread(escape_hidden_name(name), "file"), data)
+    async def from_elsewhere(
+        self, session: str, data: bytes, name: str, first_line: int, last_line: int
+    ) -> Attachment:
+        """Return a file from outside the workspace, or lines of it, attached. Raises InvalidInput."""
+        attachment = _unread(escape_hidden_name(name), "file")
+        return await self._from_bytes(session, attachment, data, first_line, last_line)
 
     async def from_paste(self, session: str, text: str) -> Attachment:
         """Return a pasted text attached. Raises InvalidInput if it is too large."""

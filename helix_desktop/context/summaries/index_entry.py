@@ -109,7 +109,8 @@ def _argument_lines(seq: int, spoke: AssistantSpoke) -> list[tuple[str, str]]:
 
 def _attachment_line(seq: int, attachment: Attachment) -> str:
     label, size = _one_line(attachment.label), format_bytes(attachment.size)
-    return f"{attachment.digest} e{seq} recalled by the user: {label}, {size}"
+    verb = "recalled" if attachment.kind == "cached" else "attached"
+    return f"{attachment.digest} e{seq} {verb} by the user: {label}, {size}"
 
 
 def _continued_lines(text: str) -> str:

@@ -11,7 +11,7 @@ from helix_desktop.context.log.ended_observations import ended_observations
 from helix_desktop.context.log.window_layout import Cover, LogItem
 from helix_desktop.context.summaries.telling_lines import error_line, last_telling_line, shorten_output
 from helix_desktop.domain.events.rewrite import FoldMade
-from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.session import AssistantSpoke, Attachment, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import Observation, ObservationsMade
 from helix_desktop.domain.text_format import utc_day
 
@@ -22,8 +22,8 @@ _TELLING_CAP = 120  # characters of an output's telling line in a note
 _FURTHER = "\n| "  # begins each further line of a message, so that none can pass for a message of its own
 _MARKS = re.compile(
     r"\[(write a handover|write observations|refine observations|conversation history summary|observations"
-    r"|folded steps|cached)\]|\[(?=pinned output, for reference|recalled from the cache|image(?: left out)?: "
-    r"|image in the answer)",
+    r"|folded steps|cached)\]|\[(?=pinned output, for reference|recalled from the cache"
+    r"|attached (?:file|pdf) |pasted text, |image(?: left out)?: |image in the answer)",
     re.IGNORECASE,
 )
 
@@ -86,10 +86,8 @@ def observation_line(observation: Observation) -> TranscriptLine:
 def _item_line(item: LogItem, max_chars: int) -> TranscriptLine:
     match item.event:
         case UserSpoke(text=text, attachments=attachments):
-            recalled = "".join(
-                f" (recalled: {' '.join(attachment.label.split())})" for attachment in attachments
-            )
-            return TranscriptLine(f"e{item.seq} user: ", text, escape_markers(recalled), max_chars)
+            along = "".join(map(_attached, attachments))
+            return TranscriptLine(f"e{item.seq} user: ", text, escape_markers(along), max_chars)
         case AssistantSpoke(text=text, calls=calls):
             call_text = "; ".join(f"{call.name} {truncate_middle(call.arguments, _CALLS)}" for call in calls)
             return TranscriptLine(
@@ -98,6 +96,11 @@ def _item_line(item: LogItem, max_chars: int) -> TranscriptLine:
         case ToolAnswered() as answer:
             body = shorten_output(answer.text, max_chars)
             return TranscriptLine(_output_opening(item.seq, answer), body, "", max_chars, is_output=True)
+
+
+def _attached(attachment: Attachment) -> str:
+    verb = "recalled" if attachment.kind == "cached" else "attached"
+    return f" ({verb}: {' '.join(attachment.label.split())})"
 
 
 def _folded_line(item: LogItem) -> TranscriptLine:

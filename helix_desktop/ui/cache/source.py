@@ -310,6 +310,7 @@ def _item_states(
                     yield digest, stands, saving if stands == "marker" else 0
         case UserSpoke(attachments=attachments):
             for attachment in attachments:
-                yield attachment.digest, "in_window" if in_window else state, 0
+                is_part = attachment.form == "preview" or attachment.first_line
+                yield attachment.digest, "in_part" if in_window and is_part else state, 0
         case _:
             pass

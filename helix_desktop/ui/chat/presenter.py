@@ -191,7 +191,8 @@ class ChatPresenter:
         for row in rows:
             for key in row.replaces if isinstance(row, DividerRow) else ():
                 self._drop_row(key)
-            self._put_row(row)
+            found = self._versions.get(row.key) if isinstance(row, UserRow) else None
+            self._put_row(replace(row, versions=found) if isinstance(row, UserRow) and found else row)
 
     def _settle_answer(self, rows: list[Row]) -> list[Row]:
         """Let the recorded answer take the place of the one that was arriving."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Coroutine
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,15 +11,15 @@ from typing import Any
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.agent.intake.attachments import MAX_FILE_BYTES
 from helix_desktop.agent.intake.mentioned_files import attach_mentioned_files
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.domain.errors import HelixError, InvalidInput, StoreError
+from helix_desktop.domain.errors import HelixError, StoreError
 from helix_desktop.domain.events.session import Attachment
 from helix_desktop.domain.prompt_file import PromptFile
 from helix_desktop.domain.slash_command import SLASH, SlashInput, parse_slash_input
-from helix_desktop.domain.unicode_safety import escape_hidden, escape_hidden_name
+from helix_desktop.domain.unicode_safety import escape_hidden
 from helix_desktop.domain.user_text import TextContext
+from helix_desktop.services.attached_paths import attach_path
 from helix_desktop.services.prompt_files import ExpandedPrompt
 from helix_desktop.ui.chat.composer.added_files import AddedFile
 from helix_desktop.ui.chat.composer.attachment_chips import ChipText
@@ -343,18 +342,10 @@ class ComposerController(QObject):
         await self._save_changed_draft(workspace, conversation)
 
     async def _attach_file(self, workspace: OpenWorkspace, session: str, file: AddedFile) -> Attachment:
-        """Return a file as an attachment; one of the workspace by its path there. Raises HelixError."""
-        inside = _path_inside(self._root(workspace), file.path) if file.path is not None else ""
-        if inside:
-            return await workspace.contents.attach_file(session, inside)
-        try:
-            data = await asyncio.to_thread(file.read, MAX_FILE_BYTES + 1)
-        except OSError as error:
-            raise InvalidInput(
-                _text("Couldn't read {file}.", file=escape_hidden_name(file.name)),
-                _text("{reason}.", reason=error.strerror or str(error)),
-                _text("Choose another file."),
-            ) from error
+        """Return a file as an attachment. Raises HelixError."""
+        if file.path is not None:
+            return await attach_path(workspace.contents, session, self._root(workspace), file.path)
+        data = await asyncio.to_thread(file.png)
         return await workspace.contents.attach_data(session, data, file.name)
 
     def _paste(self, text: str) -> None:
@@ -425,12 +416,6 @@ class ComposerController(QObject):
         if text == self.widget.text() and conversation is self._conversation:
             now = conversation.window.measure()[1]
             self.widget.set_estimate(_estimate_text(total, max(0, now.window - now.used - now.reserve)))
-
-
-def _path_inside(root: Path, path: Path) -> str:
-    """Return a file's path in the workspace; empty if it lies elsewhere."""
-    absolute = Path(os.path.abspath(path))
-    return absolute.relative_to(root).as_posix() if absolute.is_relative_to(root) else ""
 
 
 def _attachment_key(attachment: Attachment) -> str:

@@ -92,7 +92,9 @@ async def test_a_file_that_changes_after_it_was_attached_is_stale(tmp_path: Path
         await source.ids(CacheFilter())
         rows = await source.rows([attachment.digest for attachment in attached])
         assert [bool(row.changed_since) for row in rows] == stale
-        assert [row.target for row in rows] == ["a.txt", "b.txt", "c.txt"]
+        assert [(row.target, row.state) for row in rows] == [
+            (f"{letter}.txt", "in_window") for letter in "abc"
+        ]
         again = Transcript(await rig.store.events(rig.conversation.session.id))
         assert again.stale_digests == transcript.stale_digests
 
@@ -117,7 +119,10 @@ async def test_what_cannot_be_attached_says_why(tmp_path: Path) -> None:
         (rig.root / "large.txt").write_bytes(b"x" * 10 * 1024 * 1024)
         os.mkfifo(rig.root / "pipe")
         (rig.root / "short.txt").write_text("one\ntwo\n")
+        (rig.root / ".agentignore").write_text("private.txt\n")
+        (rig.root / "private.txt").write_text("hunter2")
         refusals = {
+            "private.txt": ".agentignore",
             "link": "leads out of the workspace",
             "../secret.txt": "'..'",
             str(tmp_path / "secret.txt"): "outside the workspace",

@@ -28,12 +28,9 @@ class AddedFile:
         """The file; None for pixels."""
         return self.source if isinstance(self.source, Path) else None
 
-    def read(self, max_bytes: int) -> bytes:
-        """Return a file's first bytes, or pixels as PNG no larger than models look at. Raises OSError."""
-        if isinstance(self.source, Path):
-            with self.source.open("rb") as file:
-                return file.read(max_bytes)
-        return _png(self.source)
+    def png(self) -> bytes:
+        """Return pixels as PNG, no larger than models look at; nothing for a file."""
+        return b"" if isinstance(self.source, Path) else _png(self.source)
 
 
 def files_from_mime(mime: QMimeData) -> list[AddedFile]:

@@ -5,8 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QPoint, QRectF, QSize, Qt, Signal, SignalInstance
-from PySide6.QtGui import QContextMenuEvent, QFocusEvent, QKeyEvent, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtCore import QEvent, QObject, QPoint, QRectF, QSize, Qt, Signal, SignalInstance
+from PySide6.QtGui import (
+    QContextMenuEvent,
+    QFocusEvent,
+    QKeyEvent,
+    QPainter,
+    QPaintEvent,
+    QResizeEvent,
+    QShowEvent,
+)
 from PySide6.QtWidgets import QAbstractButton, QApplication, QFrame, QMenu, QScrollArea, QToolButton, QWidget
 
 from helix_desktop.ui.chat.items.painting import paint_box, paint_icon, paint_line
@@ -20,7 +28,11 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Composer")
 
 _HEIGHT, _MAX_WIDTH = 26, 340
-_MAX_HEIGHT = 4 * _HEIGHT + 3 * FLOW_GAP
+_LINES, _FEW_LINES, _LOW_WINDOW = (
+    4,
+    2,
+    640,
+)  # lines of chips in sight, and those in a window lower than so many px
 _LEFT, _BUTTON, _EDGE = (
     28,
     18,
@@ -207,7 +219,7 @@ class AttachmentChip(EnterActivates, QAbstractButton):
 
 
 class AttachmentBar(QScrollArea):
-    """Chips side by side, in as many lines as they need, four of them in sight; no height without chips."""
+    """Chips side by side, in as many lines as they need, some of them in sight; no height without chips."""
 
     opened = Signal(str)
     removed = Signal(str)
@@ -284,11 +296,24 @@ class AttachmentBar(QScrollArea):
         super().resizeEvent(event)
         self._arrange()
 
+    def showEvent(self, event: QShowEvent) -> None:
+        """Follow the height of the window."""
+        super().showEvent(event)
+        self.window().installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Take less room in a low window."""
+        if event.type() == QEvent.Type.Resize and watched is self.window():
+            self._arrange()
+        return super().eventFilter(watched, event)
+
     def _arrange(self) -> None:
         room = self.width()
+        lines = _FEW_LINES if self.window().height() < _LOW_WINDOW else _LINES
+        most = lines * (_HEIGHT + FLOW_GAP) - FLOW_GAP
         height = flow_height(self._chips, room)
-        if height > _MAX_HEIGHT:
+        if height > most:
             room -= self.verticalScrollBar().sizeHint().width()
         height = flow_height(self._chips, room, place=True)
         self._board.resize(room, height)
-        self.setFixedHeight(min(height, _MAX_HEIGHT) + FLOW_GAP if height else 0)
+        self.setFixedHeight(min(height, most) + FLOW_GAP if height else 0)

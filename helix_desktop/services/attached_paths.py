@@ -1,0 +1,50 @@
+"""Attaches files by their place on disk: one of the workspace by its path in it, others by their bytes."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+from helix_desktop.agent.cached_content import ContentAccess
+from helix_desktop.agent.intake.attachments import MAX_FILE_BYTES
+from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.events.session import Attachment
+from helix_desktop.domain.unicode_safety import escape_hidden_name
+from helix_desktop.domain.user_text import TextContext
+
+_text = TextContext("Services")
+
+
+async def attach_path(
+    contents: ContentAccess, session: str, root: Path, path: Path, first_line: int = 0, last_line: int = 0
+) -> Attachment:
+    """Return a file, or its lines, attached; in the workspace at `root` its changes are followed.
+
+    Raises InvalidInput, StoreError.
+    """
+    if inside := _path_inside(root, path):
+        return await contents.attach_file(session, inside, first_line, last_line)
+    try:
+        data = await asyncio.to_thread(_read, path)
+    except OSError as error:
+        raise InvalidInput(
+            _text("Couldn't read {file}.", file=escape_hidden_name(path.name)),
+            _text("{reason}.", reason=error.strerror or str(error)),
+            _text("Choose another file."),
+        ) from error
+    return await contents.attach_data(session, data, path.name, first_line, last_line)
+
+
+def _path_inside(root: Path, path: Path) -> str:
+    """Return the path of a file in the workspace, without following links; empty if it lies elsewhere."""
+    absolute = Path(os.path.abspath(path))
+    return absolute.relative_to(root).as_posix() if absolute.is_relative_to(root) else ""
+
+
+def _read(path: Path) -> bytes:
+    if not path.is_file():  # a pipe or a device may never end
+        path.stat()
+        raise IsADirectoryError(None, "It isn't a regular file")
+    with path.open("rb") as file:
+        return file.read(MAX_FILE_BYTES + 1)
