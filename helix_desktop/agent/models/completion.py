@@ -41,10 +41,13 @@ class Completion(msgspec.Struct, frozen=True):
 async def stream_with_retry_limit(model: Model, request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
     """Stream an answer that background work can do without: after a few attempts give up.
 
-    The model thinks as much as is set for such work. Raises ModelError.
+    The model thinks as much as is set for such work; in a request that begins as the conversation does, as
+    much as there, or the provider would not find what it has stored. Raises ModelError.
     """
-    effort = model.info.fit_effort(model.info.background_effort)
-    async with aclosing(model.stream(msgspec.structs.replace(request, effort=effort))) as items:
+    if request.cache is None:
+        effort = model.info.fit_effort(model.info.background_effort)
+        request = msgspec.structs.replace(request, effort=effort)
+    async with aclosing(model.stream(request)) as items:
         async for item in items:
             if isinstance(item, RetryScheduled) and (
                 item.attempt > _MAX_ATTEMPTS or item.wait_s > _MAX_WAIT_S

@@ -17,6 +17,7 @@ from helix_desktop.config.paths import resources_dir
 from helix_desktop.config.settings import ModelEntry
 from helix_desktop.domain.local_server import LocalModel, LocalServer
 from helix_desktop.domain.model_spec import ModelSpec
+from helix_desktop.domain.request_extras import RequestExtras
 from helix_desktop.services.provider_check_result import UNTESTED_STEPS, CheckStep
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.style.theme import DARK, LIGHT
@@ -54,6 +55,7 @@ FORMS = (
         "openai-chat",
         OLLAMA_MODELS,
         OLLAMA_MODELS[0].name,
+        extras=RequestExtras({"X-Title": "Helix"}, ("X-Gateway-Token",), {"service_tier": "flex"}),
     ),
     ProviderForm(
         "anthropic",

@@ -84,3 +84,12 @@ def test_any_report_is_handled_and_no_figure_is_nonsense(reported: dict[str, Any
     figures = parse_model(reported)
     assert 0 <= figures.window <= 100_000_000
     assert bool(figures.price_in) == bool(figures.price_out)
+
+
+def test_the_levels_of_reasoning_are_read_as_anthropic_and_openrouter_list_them() -> None:
+    level = {"supported": True}
+    effort = {"supported": True, "max": level, "low": level, "xhigh": {"supported": False}, "high": level}
+    assert parse_model({"capabilities": {"effort": effort}}).efforts == ("low", "high", "max")
+    listed = {"supported_efforts": ["high", "ultra", "low", None], "mandatory": True}
+    assert parse_model({"reasoning": listed}).efforts == ("low", "high")
+    assert parse_model({"reasoning": {"supported_efforts": None}, "capabilities": []}).efforts == ()

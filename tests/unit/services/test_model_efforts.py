@@ -9,7 +9,7 @@ from helix_desktop.agent.models.completion import complete
 from helix_desktop.config.secrets import SecretStore
 from helix_desktop.config.settings import ModelEntry, Provider, Settings
 from helix_desktop.domain.effort import Effort
-from helix_desktop.domain.messages import Message, ModelInfo, ModelRequest
+from helix_desktop.domain.messages import CacheHints, Message, ModelInfo, ModelRequest
 from helix_desktop.services.models import ModelService
 from helix_desktop.workspaces.record import WorkspaceRecord
 from tests.support.scripted_model import ScriptedModel, WordCounter, text_reply
@@ -46,4 +46,6 @@ async def test_a_summary_asks_for_the_background_effort(background: Effort, sent
     info = ModelInfo("lab", "large", efforts=("low", "high"), effort="high", background_effort=background)
     model = ScriptedModel(lambda _: text_reply("Short."), info)
     await complete(model, ModelRequest((Message("user", "Extract."),)), WordCounter())
-    assert [request.effort for request in model.requests] == [sent]
+    forked = ModelRequest((Message("user", "Which form?"),), cache=CacheHints("key"), effort="high")
+    await complete(model, forked, WordCounter())
+    assert [request.effort for request in model.requests] == [sent, "high"]

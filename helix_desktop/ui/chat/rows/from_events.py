@@ -45,7 +45,7 @@ from helix_desktop.ui.chat.rows.row_types import (
 from helix_desktop.ui.chat.rows.tool_rows import ToolRows
 from helix_desktop.ui.chat.rows.turn_ends import TurnEnds
 from helix_desktop.ui.chat.rows.user_rows import UserRows
-from helix_desktop.words.efforts import effort_refused_text
+from helix_desktop.words.efforts import effort_refused_text, with_effort
 from helix_desktop.words.models import model_name
 from helix_desktop.words.numbers import format_usd
 from helix_desktop.words.translation import Translator, translate
@@ -113,7 +113,7 @@ class ChatRows:
                 RowKey(recorded.seq),
                 event.text,
                 recorded.at,
-                model_name(event.model, event.demo),
+                with_effort(model_name(event.model, event.demo), event.effort),
                 event.demo,
                 reasoning=event.reasoning,
             )
