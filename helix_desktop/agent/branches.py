@@ -5,53 +5,62 @@ from __future__ import annotations
 import uuid
 from collections.abc import Container, Sequence
 
-from helix_desktop.agent.ports import Clock, Store
+import msgspec
+
+from helix_desktop.agent.ports import Store
+from helix_desktop.context.log.branch_points import holder_of
+from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.continued_handover import continued_title
 from helix_desktop.domain.draft import Draft
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.events.session import (
     NEW_TITLE,
-    AssistantSpoke,
     BranchKind,
     RecordedEvent,
     SessionBranched,
-    SessionRenamed,
-    SessionStarted,
-    ToolAnswered,
     UserSpoke,
 )
-from helix_desktop.domain.store.branch_point import BranchPoint
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import SessionSummary
 from helix_desktop.domain.user_text import TextContext
 
 _text = TextContext("Agent")
 
-_MESSAGES = (UserSpoke, AssistantSpoke, ToolAnswered)
-_TITLED = (SessionStarted, SessionRenamed, SessionBranched)
+
+class BranchSource(msgspec.Struct, frozen=True):
+    """A session to branch, as it is now: its log and its reduction.
+
+    `is_open` is True if the transcript belongs to a conversation, which changes it.
+    """
+
+    session: str
+    log: list[RecordedEvent]
+    transcript: Transcript
+    is_open: bool = False
+
+    def own_transcript(self) -> Transcript:
+        """Return the reduction of the whole log, for one's own use."""
+        return self.transcript.fork() if self.is_open else self.transcript
 
 
 async def store_branch(
-    store: Store,
-    clock: Clock,
-    log: Sequence[RecordedEvent],
-    point: BranchPoint,
-    title: str,
-    how: BranchKind,
-    draft: Draft,
+    store: Store, now_ms: int, source: BranchSource, seq: int, title: str, how: BranchKind, draft: Draft
 ) -> tuple[SessionSummary, RecordedEvent]:
-    """Store a branch of a log, with its draft; return it and its first own event. Raise StoreError."""
-    session, now_ms = uuid.uuid4().hex, clock()
-    first = RecordedEvent(point.seq + 1, now_ms, SessionBranched(point.parent, point.seq, title, how))
+    """Store a branch of events up to `seq`, with its draft; return it and its first own event.
+
+    Raise StoreError.
+    """
+    session, parent = uuid.uuid4().hex, holder_of(source.transcript, source.session, seq)
+    first = RecordedEvent(seq + 1, now_ms, SessionBranched(parent, seq, title, how))
     summary = SessionSummary(
         session,
         title,
         now_ms,
         now_ms,
-        messages=sum(isinstance(recorded.event, _MESSAGES) for recorded in log[: point.seq]),
+        messages=source.transcript.position(seq),
         events=first.seq,
-        branch_of=point.parent,
-        branch_seq=point.seq,
+        branch_of=parent,
+        branch_seq=seq,
         branch_how=how,
     )
     await store.commit(Commit(session, [first], summary=summary))
@@ -60,28 +69,26 @@ async def store_branch(
     return summary, first
 
 
-def branch_title(log: Sequence[RecordedEvent], point: BranchPoint, titles: Container[str]) -> str:
-    """Return the title of a branch of a log: that of the log with a number, none of `titles`.
+def branch_title(transcript: Transcript, seq: int, titles: Container[str]) -> str:
+    """Return the title of a branch that leaves a log behind event `seq`: with a number, none of `titles`.
 
     Without a message before the point its first one will title it.
     """
-    if not any(isinstance(recorded.event, UserSpoke) for recorded in log[: point.seq]):
+    users = transcript.user_items
+    if not users or users[0].seq > seq:
         return NEW_TITLE
-    events = (recorded.event for recorded in reversed(log))
-    titled = (event.title for event in events if isinstance(event, _TITLED))
-    return continued_title(next(titled, NEW_TITLE), titles)
+    return continued_title(transcript.title, titles)
 
 
-def require_branchable(log: Sequence[RecordedEvent]) -> None:
+def require_branchable(source: BranchSource) -> None:
     """Raise InvalidInput for a session without a log, and for one of a subagent."""
-    first = log[0].event if log else None
-    if first is None:
+    if not source.log:
         raise InvalidInput(
             _text("The session can't be branched there."),
             _text("It is empty."),
             _text("Start a new session."),
         )
-    if isinstance(first, SessionStarted) and first.parent:
+    if source.transcript.parent:
         raise InvalidInput(
             _text("A subagent's session can't be branched."),
             _text("It belongs to the call that started it."),

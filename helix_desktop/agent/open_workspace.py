@@ -7,7 +7,13 @@ import uuid
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from helix_desktop.agent.branches import branch_title, message_draft, require_branchable, store_branch
+from helix_desktop.agent.branches import (
+    BranchSource,
+    branch_title,
+    message_draft,
+    require_branchable,
+    store_branch,
+)
 from helix_desktop.agent.budget import SessionBudget
 from helix_desktop.agent.cached_content import ContentAccess
 from helix_desktop.agent.conversation import Conversation
@@ -42,7 +48,6 @@ from helix_desktop.domain.events.session import (
     SessionStarted,
 )
 from helix_desktop.domain.events.summary import HandoverMade
-from helix_desktop.domain.store.branch_point import BranchPoint
 from helix_desktop.domain.store.entries import SessionSummary
 from helix_desktop.system.task_scope import TaskScope
 
@@ -183,13 +188,13 @@ class OpenWorkspace:
         It goes on to the end of the step that this event is part of. Raises InvalidInput if there is no such
         event, its step still runs, or the session is a subagent's; StoreError.
         """
-        log = await self._log_of(session)
-        return await self._branch(session, log, point_after(log, session, seq), title=title)
+        source = await self._branch_source(session)
+        return await self._branch(source, point_after(source.log, seq), title)
 
     async def create_branch(self, session: str, seq: int = 0, title: str = "") -> SessionSummary:
         """Create a branch as `branch_session` does, without opening it; return its line in the list."""
-        log = await self._log_of(session)
-        summary, _ = await self._store_branch(log, point_after(log, session, seq), title)
+        source = await self._branch_source(session)
+        summary, _ = await self._store_branch(source, point_after(source.log, seq), title)
         return summary
 
     async def branch_for_edit(
@@ -200,10 +205,9 @@ class OpenWorkspace:
         `Conversation.send` then sends it; without text and attachments the draft is the former message.
         Raises InvalidInput if the event is no message of the user, StoreError.
         """
-        log = await self._log_of(session)
-        draft = Draft(text, tuple(attachments)) or message_draft(log, seq)
-        point = point_before_message(log, session, seq)
-        return await self._branch(session, log, point, how="edit", draft=draft)
+        source = await self._branch_source(session)
+        draft = Draft(text, tuple(attachments)) or message_draft(source.log, seq)
+        return await self._branch(source, point_before_message(source.log, seq), how="edit", draft=draft)
 
     async def branch_for_retry(self, session: str, seq: int) -> Conversation:
         """Create a branch just after the message that began the turn of event `seq`.
@@ -211,47 +215,48 @@ class OpenWorkspace:
         `Conversation.retry` then runs the turn again. Raises InvalidInput if the event is in no turn,
         StoreError.
         """
-        log = await self._log_of(session)
-        return await self._branch(session, log, point_of_retry(log, session, seq), how="retry")
+        source = await self._branch_source(session)
+        return await self._branch(source, point_of_retry(source.log, seq), how="retry")
 
-    async def _log_of(self, session: str) -> list[RecordedEvent]:
-        """Return a session's log, open or not, as it is now. Raises InvalidInput if it has no branches."""
-        open_log = self._open_log(session)
-        log = list(open_log) if open_log is not None else await self.store.events(session)
-        require_branchable(log)
-        return log
+    async def _branch_source(self, session: str) -> BranchSource:
+        """Return a session, open or not, as it is now. Raises InvalidInput if it cannot be branched."""
+        open_session = self.find_open(session)
+        if open_session is not None:
+            log, transcript = list(open_session.session.log), open_session.session.transcript
+        else:
+            log = await self.store.events(session)
+            transcript = await asyncio.to_thread(Transcript, log)
+        source = BranchSource(session, log, transcript, open_session is not None)
+        require_branchable(source)
+        return source
 
     async def _branch(
         self,
-        session: str,
-        log: list[RecordedEvent],
-        point: BranchPoint,
-        *,
+        source: BranchSource,
+        seq: int,
         title: str = "",
         how: BranchKind = "",
         draft: Draft = _NO_DRAFT,
     ) -> Conversation:
-        source = self.find_open(session)
-        at_end = source is not None and source.session.transcript.last_seq == point.seq
-        transcript = source.session.transcript.fork() if source is not None and at_end else None
-        shared = log[: point.seq]
-        branch, first = await self._store_branch(log, point, title, how, draft)
-        if transcript is None:
-            transcript = await asyncio.to_thread(Transcript, shared)
-        transcript.apply(first)
-        return await self._open_log_as(branch.id, [*shared, first], transcript)
+        at_end = seq == len(source.log)
+        state = source.own_transcript() if at_end else None  # at once: an open session goes on meanwhile
+        branch, first = await self._store_branch(source, seq, title, how, draft)
+        if state is None:
+            state = await asyncio.to_thread(Transcript, source.log[:seq])
+        state.apply(first)
+        return await self._open_log_as(branch.id, [*source.log[:seq], first], state)
 
     async def _store_branch(
         self,
-        log: list[RecordedEvent],
-        point: BranchPoint,
+        source: BranchSource,
+        seq: int,
         title: str = "",
         how: BranchKind = "",
         draft: Draft = _NO_DRAFT,
     ) -> tuple[SessionSummary, RecordedEvent]:
         if not title:
-            title = branch_title(log, point, {summary.title for summary in await self.sessions()})
-        return await store_branch(self.store, self.clock, log, point, title, how, draft)
+            title = branch_title(source.transcript, seq, {summary.title for summary in await self.sessions()})
+        return await store_branch(self.store, self.clock(), source, seq, title, how, draft)
 
     async def open_session(self, session: str) -> Conversation:
         """Return a session's conversation, opened once; a turn cut off by a crash is marked interrupted."""

@@ -25,10 +25,10 @@ from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.text_format import first_line
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.ui.chat.rows.from_events import rows_from_log
+from tests.support.store.builders import WORKSPACE
 
 MESSAGES = 100_000
 _BATCH = 500
-_WORKSPACE = "00000000-0000-4000-8000-00000000bea7"
 _OUTPUT = "def tide(level: float) -> str:\n    return 'high' if level > 4.0 else 'low'\n" * 12
 
 
@@ -47,10 +47,11 @@ def events() -> Iterator[Event]:
         yield AssistantSpoke(f"Part {number} is **fine**: it says when the tide is high.", "demo/offline", 14)
 
 
-async def _store(place: Path) -> None:
+async def store_session(place: Path) -> None:
+    """Store the session `long` in a new store."""
     from helix_desktop.domain.store.entries import Content
 
-    store = await LevelDbStore.open(place, _WORKSPACE)
+    store = await LevelDbStore.open(place, WORKSPACE)
     recorded = [RecordedEvent(seq, seq, event) for seq, event in enumerate(events(), 1)]
     for at in range(0, len(recorded), _BATCH):
         batch = recorded[at : at + _BATCH]
@@ -61,7 +62,7 @@ async def _store(place: Path) -> None:
 
 async def _read(place: Path) -> tuple[list[RecordedEvent], float, float]:
     started = time.perf_counter()
-    store = await LevelDbStore.open(place, _WORKSPACE)
+    store = await LevelDbStore.open(place, WORKSPACE)
     opened = time.perf_counter() - started
     started = time.perf_counter()
     log = await store.events("long")
@@ -73,7 +74,7 @@ async def _read(place: Path) -> tuple[list[RecordedEvent], float, float]:
 def main() -> list[tuple[str, float, str]]:
     """Seconds for each part; only the projection is paid again at each request."""
     with tempfile.TemporaryDirectory() as place:
-        asyncio.run(_store(Path(place)))
+        asyncio.run(store_session(Path(place)))
         log, opened, read = asyncio.run(_read(Path(place)))
     started = time.perf_counter()
     transcript = Transcript(log)

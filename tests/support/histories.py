@@ -266,6 +266,7 @@ _ACTIONS: dict[str, Callable[[SessionSimulator, Dice], object]] = {
     "pause": _pause,
     "trouble": _random_trouble,
     "crash": _crash,
+    "branch": lambda simulator, dice: simulator.branch(1 + dice.number(len(simulator.log) - 1)),
     "stop": lambda simulator, dice: simulator.end_turn("stopped", dice.user_text()),
     "fail": lambda simulator, _: simulator.end_turn("failed"),
     "retry": lambda simulator, _: simulator.retry(),

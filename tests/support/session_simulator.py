@@ -18,6 +18,7 @@ from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.window.rewriter import WindowRewriter
 from helix_desktop.context.intake.argument_markers import mask_arguments
 from helix_desktop.context.intake.output_preview import preview_output
+from helix_desktop.context.log.branch_points import point_after
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites import sweep as sweeps
@@ -39,6 +40,7 @@ from helix_desktop.context.summaries.handover_fallback import extractive_handove
 from helix_desktop.context.summaries.index_entry import build_index_entry
 from helix_desktop.context.window.window import PromptFrame, Window, output_marker, project
 from helix_desktop.domain.digest import bare_marker, digest_of
+from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.events.rewrite import Form, Redone, SweepMade, Undone
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, SweepReason
 from helix_desktop.domain.events.session import (
@@ -47,6 +49,7 @@ from helix_desktop.domain.events.session import (
     Event,
     MessageQueued,
     RecordedEvent,
+    SessionBranched,
     SessionStarted,
     ToolAnswered,
     TurnEnded,
@@ -325,6 +328,22 @@ class SessionSimulator:
         """Repeat the last step of a turn that was cut off."""
         if (event := self.transcript.retry_event()) is not None:
             self.record(event)
+
+    def branch(self, seq: int) -> int:
+        """Go on as the branch that ends behind `seq` and its step; return where; 0 if that still runs."""
+        try:
+            end = point_after(self.log, seq)
+        except InvalidInput:
+            return 0
+        self.go_on_behind(end)
+        return end
+
+    def go_on_behind(self, seq: int) -> None:
+        """Go on as the branch that ends with event `seq`; what was sent later is the parent's."""
+        self.sent_requests = [sent for sent in self.sent_requests if sent.seq <= seq]
+        first = RecordedEvent(seq + 1, self.now_ms, SessionBranched("parent", seq, "A branch"))
+        self.log = [*self.log[:seq], first]
+        self.reload()
 
     def record_sweep(self, plan: SweepPlan | None, reason: SweepReason) -> None:
         """Record a sweep that the planner decided."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.events.rewrite import SweepMade
 from helix_desktop.domain.events.rewrite_kinds import ATTACHED_SWEEP_REASONS
@@ -21,7 +22,6 @@ from helix_desktop.domain.events.session import (
     TurnRetried,
     UserSpoke,
 )
-from helix_desktop.domain.store.branch_point import BranchPoint
 from helix_desktop.domain.user_text import OptionalText, TextContext
 
 _text = TextContext("Context")
@@ -34,25 +34,25 @@ _BEGINNINGS = (
 _ENDINGS = (*_BEGINNINGS, TurnEnded, TurnRetried)  # the same for what a turn that is repeated ended with
 
 
-def point_after(log: Log, session: str, seq: int = 0) -> BranchPoint:
-    """Return the point after event `seq` of a session's log (0: its last) and the step that it is part of.
+def point_after(log: Log, seq: int = 0) -> int:
+    """Return the event up to which a log goes with event `seq` (0: its last) and the step it is part of.
 
     Raise InvalidInput if there is no such event, or calls of that step still run.
     """
     _require_event(log, seq or len(log))
-    return _point(log, session, _turn_end(log, _step_end(log, seq or len(log))), ())
+    return _without(log, _turn_end(log, _step_end(log, seq or len(log))), (SessionBranched,))
 
 
-def point_before_message(log: Log, session: str, seq: int) -> BranchPoint:
-    """Return the point just before the user's message `seq`. Raise InvalidInput if that is none."""
+def point_before_message(log: Log, seq: int) -> int:
+    """Return the last event before the user's message `seq`. Raise InvalidInput if that is none."""
     _require_event(log, seq)
     if seq == 1 or not isinstance(_event(log, seq), UserSpoke):
         raise _refusal(_text("Event e{event} isn't a message of the user.", event=str(seq)))
-    return _point(log, session, seq - 1, _BEGINNINGS)
+    return _without(log, seq - 1, _BEGINNINGS)
 
 
-def point_of_retry(log: Log, session: str, seq: int) -> BranchPoint:
-    """Return the point at which the turn of event `seq` asked the model first, its message included.
+def point_of_retry(log: Log, seq: int) -> int:
+    """Return the last event before the turn of event `seq` was first answered, at least its message.
 
     Raise InvalidInput if the event is in no turn.
     """
@@ -62,7 +62,12 @@ def point_of_retry(log: Log, session: str, seq: int) -> BranchPoint:
         raise _refusal(_text("Event e{event} comes before the first message.", event=str(seq)))
     following = range(message + 1, len(log) + 1)
     ends = (number for number in following if _ends_question(_event(log, number)))
-    return _point(log, session, next(ends, len(log) + 1) - 1, _ENDINGS)
+    return _without(log, next(ends, len(log) + 1) - 1, _ENDINGS)
+
+
+def holder_of(transcript: Transcript, session: str, seq: int) -> str:
+    """Return the session that holds event `seq` of a session's log itself: an ancestor, or the session."""
+    return next((ancestor for ancestor, end in transcript.ancestors.items() if seq <= end), session)
 
 
 def _begins_turn(event: Event) -> bool:
@@ -112,12 +117,11 @@ def _turn_end(log: Log, seq: int) -> int:
     return seq
 
 
-def _point(log: Log, session: str, seq: int, omitted: tuple[type[Event], ...]) -> BranchPoint:
-    """Return the point at `seq`, before events of the `omitted` kinds, in the session that holds it."""
-    while seq > 1 and isinstance(_event(log, seq), (SessionBranched, *omitted)):
+def _without(log: Log, seq: int, omitted: tuple[type[Event], ...]) -> int:
+    """Return `seq`, or the event before those of the `omitted` kinds that end there."""
+    while seq > 1 and isinstance(_event(log, seq), omitted):
         seq -= 1
-    branched = (recorded.event for recorded in log[seq:] if isinstance(recorded.event, SessionBranched))
-    return BranchPoint(next((event.parent for event in branched), session), seq)
+    return seq
 
 
 def _require_event(log: Log, seq: int) -> None:
