@@ -33,7 +33,7 @@ from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.attached_paths import attach_path
 from helix_desktop.words.prompt_files import prompt_warnings
 from helix_desktop.words.slash_commands import find_slash_command
-from helix_desktop.words.translation import Translator
+from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Command line")
 text = TextContext("Command line")
@@ -47,6 +47,9 @@ def run_turn(args: argparse.Namespace) -> int:
 
     async def work(services: AppServices, workspace: OpenWorkspace) -> int:
         message = await _expand_message(services, workspace, args.message)
+        found = await services.tools.file_index(workspace.id).look_up(message[0])
+        if found.missing:
+            print_notice(escape_hidden_name(translate(found.missing_text)))
         model = await requested_model(services, args, services.registry.get(workspace.id).effort)
         if model is not None:
             await workspace.set_models(model)

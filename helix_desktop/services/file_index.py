@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from helix_desktop.domain.errors import HelixError, ToolError
 from helix_desktop.domain.files.fuzzy_search import FuzzyPaths, PathMatch
-from helix_desktop.domain.user_text import TextContext, verbatim
+from helix_desktop.domain.files.mention import find_mentions, format_lines
+from helix_desktop.domain.user_text import OptionalText, TextContext, verbatim
 from helix_desktop.tools.files.find import list_files
 from helix_desktop.tools.files.jail import Jail
 from helix_desktop.tools.process.ripgrep import Ripgrep, normalize_path
@@ -17,6 +18,23 @@ _text = TextContext("Services")
 
 MAX_FILES = 200_000
 """Files that are indexed; of larger workspaces any so many, the others can be typed by hand."""
+
+
+class MentionedFiles(NamedTuple):
+    """What a message mentions: files with their lines, as they are written, and paths of nothing."""
+
+    files: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+
+    @property
+    def attached_text(self) -> OptionalText:
+        """Say which files go along with the message; empty for none."""
+        return _text("Attaches {files}", files=self.files) if self.files else ""
+
+    @property
+    def missing_text(self) -> OptionalText:
+        """Say which paths name nothing; empty for none."""
+        return _text("File not found: {files} (sent as text)", files=self.missing) if self.missing else ""
 
 
 class FileIndex:
@@ -59,6 +77,18 @@ class FileIndex:
     async def kind(self, path: str) -> Literal["file", "folder"] | None:
         """Return what a path names inside the workspace, listed or not; None for nothing that may be read."""
         return await asyncio.to_thread(self._kind, path)
+
+    async def look_up(self, text: str) -> MentionedFiles:
+        """Return which files a message mentions, and what looks like a path in it but names nothing."""
+        files: dict[str, None] = {}
+        missing: dict[str, None] = {}
+        for mention in find_mentions(text):
+            kind = await self.kind(mention.path)
+            if kind == "file":
+                files[mention.path + format_lines(mention.first_line, mention.last_line)] = None
+            elif kind is None and mention.looks_like_path:
+                missing[mention.path] = None
+        return MentionedFiles(tuple(files), tuple(missing))
 
     def _kind(self, path: str) -> Literal["file", "folder"] | None:
         try:

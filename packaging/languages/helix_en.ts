@@ -5281,11 +5281,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/session/completion/mentions.py" />
-            <source>Attaches {files}</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/chat/composer/attachment_chips.py" />
             <source>Attachment: {attachment}</source>
             <translation type="unfinished" />
@@ -5320,11 +5315,6 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/composer/attachment_chips.py" />
             <source>Enter opens it, Delete removes it</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/session/completion/mentions.py" />
-            <source>File not found: {files} (sent as text)</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -9955,6 +9945,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/services/file_index.py" />
+            <source>Attaches {files}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/services/own_instructions.py" />
             <source>Check the file's permissions and the free space.</source>
             <translation type="unfinished" />
@@ -9992,6 +9987,11 @@
         <message>
             <location filename="../../helix_desktop/services/own_instructions.py" />
             <source>Edit it in another program; the first {limit} are sent.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/services/file_index.py" />
+            <source>File not found: {files} (sent as text)</source>
             <translation type="unfinished" />
         </message>
         <message>

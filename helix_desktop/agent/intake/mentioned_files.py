@@ -9,9 +9,6 @@ from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.events.session import Attachment
 from helix_desktop.domain.files.mention import find_mentions
 
-MAX_MENTIONS = 30  # files of one message; more is a list of names, not of contents
-
-
 AttachFile: TypeAlias = Callable[[str, str, int, int], Awaitable[Attachment]]
 """Attaches a file of a session's workspace: session, path, first and last line. Raises InvalidInput."""
 
@@ -25,7 +22,7 @@ async def attach_mentioned_files(
     """
     result = list(attachments)
     places = {(attachment.path, attachment.first_line, attachment.last_line) for attachment in attachments}
-    for path, first_line, last_line, *_ in find_mentions(text)[:MAX_MENTIONS]:
+    for path, first_line, last_line, *_ in find_mentions(text):
         try:
             attachment = await attach_file(session, path, first_line, last_line)
         except InvalidInput:

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import islice
 from typing import NamedTuple
 
+MAX_MENTIONS = 30
+"""Mentions of one message that count; more is a list of names, not of files to read."""
 _QUOTED = r'"(?P<quoted>(?:[^"\\\n]|\\.)+)"'
 _FULL_WIDTH = r"\u3000-\u303f\uff00-\uff20\uff3b-\uff40\uff5b-\uff65"  # East Asian punctuation
 _BARE = rf"(?P<bare>[^\s\"'`<>()\[\]{{}}|*@#{_FULL_WIDTH}]+)"
 _LINES = r"(?P<lines>:(?P<first>[1-9]\d{0,8})(?:-(?P<last>[1-9]\d{0,8}))?)"
-_MENTION = re.compile(rf"(?<![\w.+\-/@\\])@(?:{_QUOTED}{_LINES}?|{_BARE})")
+_MENTION = re.compile(rf"@(?<![\w.+\-/@\\]@)(?:{_QUOTED}{_LINES}?|{_BARE})")
 _BARE_LINES = re.compile(rf"{_LINES}$", re.ASCII)
 _UNFINISHED_LINES = re.compile(r":$|(?<=\d)-$")
 _TYPED_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"?(.*)')
 _PUNCTUATION = ".,;:!?…"
 _PLAIN = re.compile(r"[\w./+~%=,&$-]*[\w/+~%=&$-]", re.ASCII)
-_CODE = re.compile(r"^(?P<fence>```+|~~~+).*?(?:^(?P=fence)|\Z)|(?P<ticks>`+)[^\n]*?(?P=ticks)", re.S | re.M)
+_CODE = re.compile(
+    r"^(?P<fence>```+|~~~+).*?(?:^(?P=fence)|\Z)|(?<!`)(?P<ticks>`++)[^\n]{0,999}?(?P=ticks)(?!`)",
+    re.S | re.M,
+)
 
 
 class Mention(NamedTuple):
@@ -35,10 +42,12 @@ class Mention(NamedTuple):
 
 
 def find_mentions(text: str) -> tuple[Mention, ...]:
-    """Return what a message mentions, in order; nothing inside Markdown code, and no mail address."""
+    """Return what a message mentions first, in order; nothing inside Markdown code, and no mail address."""
+    if "@" not in text:
+        return ()
     code = [match.span() for match in _CODE.finditer(text)]
-    found = (_read(match) for match in _MENTION.finditer(text) if not _is_inside(match.start(), code))
-    return tuple(mention for mention in found if mention is not None)
+    outside = (match for match in _MENTION.finditer(text) if not _is_inside(match.start(), code))
+    return tuple(islice(filter(None, map(_read, outside)), MAX_MENTIONS))
 
 
 def parse_lines(text: str) -> tuple[str, int, int]:
@@ -80,8 +89,9 @@ def _unescape(text: str) -> str:
     return re.sub(r"\\(.)", r"\1", text)
 
 
-def _is_inside(at: int, spans: Iterable[tuple[int, int]]) -> bool:
-    return any(start <= at < end for start, end in spans)
+def _is_inside(at: int, spans: Sequence[tuple[int, int]]) -> bool:
+    before = bisect_right(spans, at, key=lambda span: span[0])
+    return before > 0 and at < spans[before - 1][1]
 
 
 def _read(match: re.Match[str]) -> Mention | None:

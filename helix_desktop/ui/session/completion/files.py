@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from time import monotonic
 
 from helix_desktop.agent.conversation import Conversation
+from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.session import Event, ToolAnswered, UserSpoke
 from helix_desktop.domain.files.fuzzy_search import PathMatch, name_start
 from helix_desktop.domain.files.mention import find_mentions, format_mention, parse_typed
@@ -82,7 +84,7 @@ class FileCompletions:
         if index is None or (self._listed and self._listed[0] is index and self._age() < _FRESH_S):
             return None
         self._listed = (index, monotonic())
-        return self._start(index.refresh(), "list files")
+        return self._start(_list_again(index), "list files")
 
     def prepare(self) -> None:
         """List the files for the first time, so that they are there when an `@` is typed."""
@@ -104,6 +106,12 @@ class FileCompletions:
         newest = (log[at].event for at in range(len(log) - 1, max(-1, len(log) - 1 - _RECENT_EVENTS), -1))
         paths = dict.fromkeys(path for event in newest for path in _used_files(event))
         return tuple(paths)[:_RECENT_FILES]
+
+
+async def _list_again(index: FileIndex) -> None:
+    """List the files; if that fails, the search says so, unless there is an earlier list."""
+    with suppress(HelixError):
+        await index.refresh()
 
 
 def _used_files(event: Event) -> Iterator[str]:
