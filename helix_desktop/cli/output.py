@@ -19,6 +19,7 @@ from helix_desktop.agent.session_updates import (
 )
 from helix_desktop.cli.rewrite_lines import rewrite_line
 from helix_desktop.domain.events.files import FilesChanged
+from helix_desktop.domain.events.instructions import InstructionsAdded
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.session import (
     AssistantSpoke,
@@ -37,6 +38,7 @@ from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.domain.user_text import join_sentences, plain_text
 from helix_desktop.words.costs import price_text
 from helix_desktop.words.efforts import effort_refused_text
+from helix_desktop.words.instructions import instructions_text
 from helix_desktop.words.numbers import format_size, format_usd, format_whole_percent
 from helix_desktop.words.rewrites import files_changed_text
 from helix_desktop.words.translation import Translator, translate
@@ -207,6 +209,8 @@ def _print_event(event: Event) -> None:
             print_err(f"[{files_changed_text(changed)}]")
         case EffortRefused(reason=reason) as refused:
             print_err(f"[{effort_refused_text(refused)} {reason}]")
+        case InstructionsAdded() as added:
+            print_err(f"[{instructions_text(added)}]")
         case BudgetNeared() as neared:
             print_err(f"[{_budget_text(neared)}]")
         case _:

@@ -235,7 +235,13 @@ def _row_name(figure: Figure) -> str:
 
 def own_prompt_line(prompt: OwnPrompt) -> str:
     """Return the size of what is sent with every request, as a line below the table."""
-    return translate(
+    environment = translate(
+        text(
+            "environment, told once per session: {tokens} tokens",
+            tokens=format_integer(prompt.environment_tokens),
+        )
+    )
+    own = translate(
         text(
             "System prompt and built-in tools: {tokens} tokens ({system} and {tools})",
             tokens=format_integer(prompt.system_tokens + prompt.tool_tokens),
@@ -243,6 +249,7 @@ def own_prompt_line(prompt: OwnPrompt) -> str:
             tools=format_integer(prompt.tool_tokens),
         )
     )
+    return f"{own}; {environment}" if prompt.environment_tokens else own
 
 
 def warning_lines(measured: Sequence[MeasuredRecording]) -> list[str]:

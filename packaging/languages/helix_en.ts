@@ -2593,6 +2593,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/words/instructions.py" />
+            <source>The beginning of {file} sent to the agent · {tokens} tokens</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/rows/from_events.py" />
             <source>The session budget is almost used up.</source>
             <translation type="unfinished" />
@@ -2703,6 +2708,11 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/rows/row_texts.py" />
             <source>You, steering</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/instructions.py" />
+            <source>Your instructions</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2893,6 +2903,26 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/rows/row_texts.py" />
             <source>{done} of {total} done</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/instructions.py" />
+            <source>{file} changed: sent to the agent · {tokens} tokens</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/instructions.py" />
+            <source>{file} sent to the agent · {tokens} tokens</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/instructions.py" />
+            <source>{file} was deleted: the agent was told</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/instructions.py" />
+            <source>{file} was not sent to the agent</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -6490,6 +6520,11 @@
         <name>Guide</name>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <source>A change is sent with your next message. What stood before it stays as it was.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
             <source>A file that you mention is attached when you send the message, as it is then. A line below the message says which files are attached, and which don't exist.</source>
             <translation type="unfinished" />
         </message>
@@ -6645,12 +6680,22 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <source>Instructions</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
             <source>Keyboard shortcuts</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
             <source>Lines between {fence} at the top can give {fields}. The rest is sent as it is: nothing in a prompt file is run.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <source>List files in {file}, in the syntax of .gitignore. No tool reads, lists, finds, searches or writes them. Commands can't be held to it; their requests for approval say so.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -6735,6 +6780,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <source>The agent is told once where it works, and what you want of it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
             <source>The agent recalls a cached output itself when it needs it, byte for byte.</source>
             <translation type="unfinished" />
         </message>
@@ -6750,6 +6800,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <source>The inspector lists each text with its tokens. None of them leaves the context.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
             <source>The inspector says under “What comes next” what changes when, what it saves and costs.</source>
             <translation type="unfinished" />
         </message>
@@ -6761,6 +6816,11 @@
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
             <source>The timeline shows the handover as it would be now at any time, made without a model. Copy it, or let a model write it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <source>The workspace: {files}; those in other folders when the agent first works there. In a folder that you don't trust they aren't read, nor through a link that leads out of it.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -6825,6 +6885,16 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <source>What no tool reads</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <source>What the agent is told</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
             <source>What the model sees</source>
             <translation type="unfinished" />
         </message>
@@ -6855,6 +6925,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <source>Where instructions come from</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
             <source>Where to look</source>
             <translation type="unfinished" />
         </message>
@@ -6871,6 +6946,11 @@
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
             <source>With every request a model reads the whole context again: your messages, its own answers, files and command output. Its context window has a limit, and it doesn't see what doesn't fit.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <source>With the first message: date, system, shell, folder, git branch, interpreters, the usual test command. Then the instructions, the most general first; the later ones win.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -6901,6 +6981,11 @@
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
             <source>You can undo every change to the context, at any time and in any order.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <source>You: for all workspaces and for this one, in Settings → Instructions.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -9395,6 +9480,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/replay/report.py" />
+            <source>environment, told once per session: {tokens} tokens</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/replay/report.py" />
             <source>heavy recordings</source>
             <translation type="unfinished" />
         </message>
@@ -11096,7 +11186,7 @@
         <name>Settings: Instructions</name>
         <message>
             <location filename="../../helix_desktop/ui/settings/instructions_page.py" />
-            <source>AGENTS.md and CLAUDE.md of the workspace are sent too, those of other folders when the agent first works there. What tools must not read stands in {file}.</source>
+            <source>AGENTS.md and CLAUDE.md of the workspace are sent too, those of other folders when the agent first works there. {file} lists what tools must not read.</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -27,6 +27,7 @@ _ICONS: dict[Topic, str] = {
     "summarized": "book-open",
     "undo": "undo-2",
     "policy": "settings",
+    "instructions": "info",
     "messages": "at-sign",
     "commands": "square-terminal",
     "keys": "keyboard",

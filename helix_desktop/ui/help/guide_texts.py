@@ -17,7 +17,18 @@ from helix_desktop.words.translation import Translator, translate
 tr = Translator("Guide")
 text = TextContext("Guide")
 
-Topic = Literal["context", "cached", "noted", "summarized", "undo", "policy", "messages", "commands", "keys"]
+Topic = Literal[
+    "context",
+    "cached",
+    "noted",
+    "summarized",
+    "undo",
+    "policy",
+    "instructions",
+    "messages",
+    "commands",
+    "keys",
+]
 TOPICS: tuple[Topic, ...] = get_args(Topic)
 
 
@@ -36,6 +47,7 @@ _TITLES: dict[Topic, UserText] = {
     "summarized": text("Summarized"),
     "undo": text("Undo and redo"),
     "policy": text("Context policy"),
+    "instructions": text("Instructions"),
     "messages": text("Write messages"),
     "commands": text("Slash commands"),
     "keys": text("Keyboard shortcuts"),
@@ -47,6 +59,7 @@ _LEADS: dict[Topic, UserText] = {
     "summarized": text("Older messages are replaced by a handover: one document that sums them up."),
     "undo": text("You can undo every change to the context, at any time and in any order."),
     "policy": text("The policy decides when something is cached, noted or summarized."),
+    "instructions": text("The agent is told once where it works, and what you want of it."),
     "messages": text("Mention files and cached outputs, and bring earlier messages back."),
     "commands": text("Type / as the first character of a message to run a command."),
     "keys": text("Every command is also in the command palette."),
@@ -72,6 +85,7 @@ def topic_sections(topic: Topic) -> tuple[Section, ...]:
         "summarized": _summarized,
         "undo": _undo,
         "policy": _policy,
+        "instructions": _instructions,
         "messages": _messages,
         "commands": _commands,
     }
@@ -286,6 +300,44 @@ def _policy() -> tuple[Section, ...]:
                     "Background work asks you before it reads more than {tokens} tokens or half the context "
                     "window.",
                     tokens=format_integer(policy.ask_above),
+                ),
+            ),
+        ),
+    )
+
+
+def _instructions() -> tuple[Section, ...]:
+    return (
+        Section(
+            tr("What the agent is told"),
+            (
+                tr(
+                    "With the first message: date, system, shell, folder, git branch, interpreters, the "
+                    "usual test command. Then the instructions, the most general first; the later ones win."
+                ),
+                tr("The inspector lists each text with its tokens. None of them leaves the context."),
+            ),
+        ),
+        Section(
+            tr("Where instructions come from"),
+            (
+                tr("You: for all workspaces and for this one, in Settings → Instructions."),
+                tr(
+                    "The workspace: {files}; those in other folders when the agent first works there. In a "
+                    "folder that you don't trust they aren't read, nor through a link that leads out of it.",
+                    files=("AGENTS.md", "CLAUDE.md"),
+                ),
+                tr("A change is sent with your next message. What stood before it stays as it was."),
+            ),
+        ),
+        Section(
+            tr("What no tool reads"),
+            (
+                tr(
+                    "List files in {file}, in the syntax of .gitignore. No tool reads, lists, finds, "
+                    "searches or writes them. Commands can't be held to it; their requests for approval say "
+                    "so.",
+                    file=".agentignore",
                 ),
             ),
         ),

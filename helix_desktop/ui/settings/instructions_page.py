@@ -85,7 +85,7 @@ class InstructionsPage(QWidget):
         files = label(
             tr(
                 "AGENTS.md and CLAUDE.md of the workspace are sent too, those of other folders when the "
-                "agent first works there. What tools must not read stands in {file}.",
+                "agent first works there. {file} lists what tools must not read.",
                 file=".agentignore",
             ),
             "faint",

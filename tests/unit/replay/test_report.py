@@ -49,13 +49,16 @@ def test_the_document_has_files_sources_and_the_total(tmp_path: Path) -> None:
     assert total["input_tokens"] == sum(file["managed"]["input_tokens"] for file in document["files"])
     assert total["heavy"]["files"] == sum(file["heavy"] for file in document["files"])
     assert not {"request_s", "feed_s"} & first.keys()
-    assert document["prompt"] == {"system_tokens": 7, "tool_tokens": 5}
+    assert document["prompt"] == {"system_tokens": 7, "tool_tokens": 5, "environment_tokens": 0}
 
 
 def test_the_own_prompt_is_that_of_a_new_workspace() -> None:
     prompt = count_own_prompt()
     assert 100 < prompt.system_tokens < prompt.system_tokens + prompt.tool_tokens < 5_000
     assert own_prompt_line(OwnPrompt(1_000, 234)).endswith(": 1,234 tokens (1,000 and 234)")
+    assert 50 < prompt.environment_tokens < 300
+    line = own_prompt_line(OwnPrompt(1_000, 234, 120))
+    assert line.endswith("(1,000 and 234); environment, told once per session: 120 tokens")
 
 
 def test_the_table_has_a_column_for_each_source(tmp_path: Path) -> None:

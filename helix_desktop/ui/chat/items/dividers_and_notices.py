@@ -61,6 +61,7 @@ _DIVIDER_ICONS: dict[DividerKind, str] = {
     "mode": "shield",
     "model": "cpu",
     "files": "diff",
+    "instructions": "book-open",
     "branch": "git-branch",
 }
 _CONCEPTS: dict[DividerKind, tuple[str, Callable[[], str]]] = {

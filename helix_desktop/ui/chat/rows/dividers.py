@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.events.files import FilesChanged
+from helix_desktop.domain.events.instructions import InstructionsAdded
 from helix_desktop.domain.events.rewrite import FoldMade, FormChosen, Pinned, SweepMade, Unpinned
 from helix_desktop.domain.events.rewrite_kinds import ATTACHED_SWEEP_REASONS
 from helix_desktop.domain.events.session import (
@@ -20,6 +21,7 @@ from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade, 
 from helix_desktop.ui.chat.actions import ButtonAction, OpenVersion, Redo, ShowInChat, ShowInTimeline, Undo
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.row_types import DividerKind, DividerRow
+from helix_desktop.words.instructions import instructions_text
 from helix_desktop.words.rewrites import (
     budget_text,
     changed_file_text,
@@ -99,20 +101,22 @@ def _divider(recorded: RecordedEvent, transcript: Transcript) -> DividerRow | No
             actions = (ShowInChat(about), Undo(seq))
         case Pinned(target=about) | Unpinned(target=about) as pin:
             kind, text, quiet, actions = "pin", pin_text(pin, transcript), True, (ShowInChat(about),)
-        case FilesChanged() | SessionBranched() as event:
-            return _files_or_branch_row(seq, event)
+        case FilesChanged() | InstructionsAdded() | SessionBranched() as event:
+            return _quiet_row(seq, event)
         case _:
             return None
     return DividerRow(RowKey(seq), kind, text, actions=actions, is_quiet=quiet)
 
 
-def _files_or_branch_row(seq: int, event: FilesChanged | SessionBranched) -> DividerRow | None:
-    """Return the divider of changed files, or of where a branch begins.
+def _quiet_row(seq: int, event: FilesChanged | InstructionsAdded | SessionBranched) -> DividerRow | None:
+    """Return the divider of changed files, of instructions that came, or of where a branch begins.
 
     Where a message or answer has another version, buttons below it say so.
     """
     if isinstance(event, FilesChanged):
         return _changed_files_row(seq, event)
+    if isinstance(event, InstructionsAdded):
+        return DividerRow(RowKey(seq), "instructions", instructions_text(event), is_quiet=True)
     if event.how:
         return None
     words = tr("Branch begins here")

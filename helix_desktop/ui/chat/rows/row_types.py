@@ -39,6 +39,7 @@ DividerKind: TypeAlias = Literal[
     "mode",
     "model",
     "files",
+    "instructions",
     "branch",
 ]
 NoticeLevel: TypeAlias = Literal["error", "warning", "info"]
