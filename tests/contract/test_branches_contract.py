@@ -28,6 +28,7 @@ from tests.support.store.builders import (
     START_MS,
     WORKSPACE,
     TickingClock,
+    handover_event,
     make_content,
     make_summary,
     tool_answer_event,
@@ -145,6 +146,20 @@ async def test_a_deleted_parent_is_hidden_and_goes_with_its_last_branch(store: S
     assert [await store.events(name) for name in "pbc"] == [[], [], []]
     assert [(await store.entry(digest_of(data))).references for data in (SHARED, LATER, OWN)] == [0, 0, 0]
     assert (await store.totals()).sessions == 0
+
+
+async def test_a_handover_of_a_deleted_parent_is_found_in_a_branch(store: Store) -> None:
+    index = b"of the handover"
+    await commit(store, "p", user_message_event(1), handover_event(2, index), data=index)
+    await branch(store, "b", "p", 2)
+    await branch(store, "c", "b", 3)
+    assert [hit.session for hit in await store.search_handovers("ledger")] == ["p"]
+    for gone in ("p", "b"):
+        await store.retention.trash_session(gone)
+        found = [hit.session for hit in await store.search_handovers("ledger")]
+        await store.retention.empty_trash()
+        again = [hit.session for hit in await store.search_handovers("ledger")]
+        assert found == again == (["b"] if gone == "p" else ["c"])
 
 
 async def test_a_deleted_parent_comes_back_as_it_was(store: Store) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from helix_desktop.agent.ports import Store
 from helix_desktop.context.summaries.fallback_rate import FallbackRate, fallback_rate
 from helix_desktop.domain.events.session import RecordedEvent
+from helix_desktop.domain.store.entries import SessionSummary
 
 
 class WorkspaceFallbacks:
@@ -25,11 +26,13 @@ class WorkspaceFallbacks:
             listed = await self._store.sessions()
             for session in listed:
                 if self._counted.get(session.id, (0,))[0] != session.events:
-                    self._counted[session.id] = session.events, await self._count_session(session.id)
+                    self._counted[session.id] = session.events, await self._count_session(session)
             return sum((self._counted[session.id][1] for session in listed), FallbackRate())
 
-    async def _count_session(self, session: str) -> FallbackRate:
-        log = self._open_log(session)
+    async def _count_session(self, session: SessionSummary) -> FallbackRate:
+        """Count those of one session; what a branch shares counts in its parent."""
+        log = self._open_log(session.id)
         if log is not None:
-            return fallback_rate(log)
-        return await asyncio.to_thread(fallback_rate, await self._store.events(session))
+            return fallback_rate(log[session.branch_seq :])
+        events = await self._store.events(session.id)
+        return await asyncio.to_thread(fallback_rate, events[session.branch_seq :])

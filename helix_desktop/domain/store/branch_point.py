@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Mapping
+
 import msgspec
 
 from helix_desktop.domain.events.session import RecordedEvent, SessionBranched
@@ -20,3 +22,18 @@ def point_in(recorded: RecordedEvent) -> BranchPoint | None:
     if not isinstance(event, SessionBranched) or recorded.seq != event.seq + 1:
         return None
     return BranchPoint(event.parent, event.seq)
+
+
+def listed_session(session: str, seq: int, hidden: Container[str], points: Mapping[str, BranchPoint]) -> str:
+    """Return a session that has event `seq` of `session` and is not hidden: itself, or a branch of it."""
+    if session not in hidden:
+        return session
+    having = {session}
+    for _ in points:
+        more = {
+            name for name, point in points.items() if point.parent in having and seq <= point.seq
+        } - having
+        if not more:
+            break
+        having |= more
+    return min((name for name in having if name not in hidden), default=session)

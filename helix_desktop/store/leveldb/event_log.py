@@ -5,10 +5,11 @@ from __future__ import annotations
 import logging
 
 from helix_desktop.domain.events.session import RecordedEvent
+from helix_desktop.domain.store.branch_point import listed_session
 from helix_desktop.domain.store.retention import ContentReference
 from helix_desktop.store.core import keys
 from helix_desktop.store.core.row_codec import RowDamaged
-from helix_desktop.store.leveldb.branches import log_parts
+from helix_desktop.store.leveldb.branches import log_parts, read_branches
 from helix_desktop.store.leveldb.database import ReadView
 from helix_desktop.store.leveldb.rows import ROWS
 
@@ -29,15 +30,21 @@ def read_events(view: ReadView, session: str) -> list[RecordedEvent]:
 
 
 def read_handovers(view: ReadView) -> list[tuple[str, RecordedEvent]]:
-    """Return every handover with its session. A damaged one is left out: it must not hide the others."""
+    """Return every handover with its session, or a branch of one that is hidden.
+
+    A damaged one is left out: it must not hide the others.
+    """
     handovers: list[tuple[str, RecordedEvent]] = []
+    hidden = {summary.id for _, summary in ROWS.summary.scan(view, keys.SUMMARIES) if summary.trashed}
+    points = read_branches(view) if hidden else {}
     for key, _ in view.scan(keys.HANDOVERS):
         session, seq = keys.handover_session(key), keys.seq_in(key)
         event_key = keys.event(session, seq)
         row = view.get(event_key)
         try:
             if row is not None:
-                handovers.append((session, ROWS.event.decode(event_key, row)))
+                recorded = ROWS.event.decode(event_key, row)
+                handovers.append((listed_session(session, seq, hidden, points), recorded))
         except RowDamaged as error:
             _log.warning("Event %d of session %s is damaged: %s", seq, session, error)
     return handovers

@@ -12,7 +12,7 @@ from helix_desktop.domain.draft import Draft
 from helix_desktop.domain.errors import DigestUnknown
 from helix_desktop.domain.events.session import Attachment, RecordedEvent, digests_in
 from helix_desktop.domain.events.summary import HandoverMade
-from helix_desktop.domain.store.branch_point import BranchPoint, point_in
+from helix_desktop.domain.store.branch_point import BranchPoint, listed_session, point_in
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import CacheEntry, Content, EntryPage, SessionSummary, StoreTotals
 from helix_desktop.domain.store.retention import must_revive
@@ -141,8 +141,9 @@ class MemoryStore(StoreSearch):
     async def handovers(self) -> list[tuple[str, RecordedEvent]]:
         """Return every handover with its session, in any order."""
         self._check_open()
+        hidden = {summary.id for summary in self._data.summaries.values() if summary.trashed}
         return [
-            (session, recorded)
+            (listed_session(session, recorded.seq, hidden, self._data.branches), recorded)
             for session, log in self._data.logs.items()
             for recorded in log
             if isinstance(recorded.event, HandoverMade)

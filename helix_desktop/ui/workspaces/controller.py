@@ -281,13 +281,15 @@ class WorkspaceController(QObject):
         workspace, conversation = self._active_workspace.opened, self.session_controller.conversation
         if workspace is None or conversation is None:
             return
-        made = workspace.continue_session(conversation.session.id, handover_seq, handover)
-        await self.show_new_session(workspace, made)
+        creation = workspace.continue_session(conversation.session.id, handover_seq, handover)
+        await self.show_new_session(workspace, creation)
 
-    async def show_new_session(self, workspace: OpenWorkspace, made: Awaitable[Conversation]) -> Conversation:
+    async def show_new_session(
+        self, workspace: OpenWorkspace, creation: Awaitable[Conversation]
+    ) -> Conversation:
         """Show a session that is being made, ready to write in."""
         async with self._new_session_lock:  # a key that is held down begins one session, not twenty
-            conversation = await made
+            conversation = await creation
         await self._show_session(workspace, conversation.session.id)
         self._window.show_page("chat")
         self._window.commands.focus_composer.trigger()

@@ -7,11 +7,14 @@ from pathlib import Path
 import plyvel
 import pytest
 
+from helix_desktop.domain.errors import StoreLocked
 from helix_desktop.domain.events.session import RecordedEvent, SessionBranched
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.store.archive.transfer import export_store, import_store
 from helix_desktop.store.core import keys
 from helix_desktop.store.leveldb_store import LevelDbStore
+from helix_desktop.store.remote.open_store import connect
+from helix_desktop.store.remote.shared_store import SharedStore
 from tests.support.store.builders import (
     OTHER_WORKSPACE,
     START_MS,
@@ -122,3 +125,23 @@ async def test_a_branch_is_imported_without_its_deleted_parent(tmp_path: Path, i
         assert len(await other.events("p")) == (3 if is_there else 0)
     finally:
         await other.close()
+
+
+async def test_two_processes_write_a_parent_and_its_branch(tmp_path: Path) -> None:
+    """Each its own session; the parent may be deleted meanwhile."""
+    owner = await SharedStore.open(tmp_path / "store", WORKSPACE, TickingClock())
+    await owner.commit(Commit("p", [user_message_event(1), user_message_event(2)], summary=make_summary("p")))
+    client = await connect(tmp_path / "store", WORKSPACE)
+    first = RecordedEvent(2, START_MS, SessionBranched("p", 1, "b"))
+    await client.commit(Commit("b", [first], summary=make_summary("b")))
+    await owner.commit(Commit("p", [user_message_event(3)]))
+    with pytest.raises(StoreLocked):
+        await owner.commit(Commit("b", [user_message_event(3)]))
+    with pytest.raises(StoreLocked):
+        await client.commit(Commit("p", [user_message_event(4)]))
+    await owner.retention.trash_session("p")
+    await owner.retention.empty_trash()
+    await client.commit(Commit("b", [user_message_event(3, "on")]))
+    assert [recorded.seq for recorded in await client.events("b")] == [1, 2, 3]
+    await client.close()
+    await owner.close()

@@ -167,7 +167,9 @@ async def _read_usage(workspace: OpenWorkspace, rules: Iterable[PermissionRule])
     here = {conversation.session.id: conversation.session.log for conversation in workspace.conversations}
     for session in await workspace.store.sessions():
         log = here.get(session.id)
-        _count_usage(await workspace.store.events(session.id) if log is None else log, rules_by_name, uses)
+        if log is None:
+            log = await workspace.store.events(session.id)
+        _count_usage(log[session.branch_seq :], rules_by_name, uses)  # what is shared counts in the parent
     return uses
 
 
