@@ -11,7 +11,7 @@ from typing import Any
 from helix_desktop.domain.files.pdf import PdfFailure, PdfRefused, PdfText
 
 MAX_PAGES = 500  # a long book; what lies behind is named, not read
-DEADLINE_S = 15.0  # seconds for all pages: some 300 of text on an old computer
+DEADLINE_S = 10.0  # seconds for all pages: some 300 of text on an old computer
 MAX_CHARS = 4 * 1024 * 1024  # characters of text
 _STREAM_BYTES = 16 * 1024 * 1024  # of one unpacked stream: a page of text has far below 1 MB
 _LIMITS: dict[str, Any] = {
@@ -34,7 +34,21 @@ class _OutOfTime(Exception):
     """The deadline passed inside a page."""
 
 
-def pdf_text(data: bytes, clock: Callable[[], float] = time.monotonic) -> PdfText:
+class _TimedBytes(io.BytesIO):
+    """Bytes that can be read until it is late: a damaged file is searched for objects from end to end."""
+
+    def __init__(self, data: bytes, is_late: Callable[[], bool]) -> None:
+        super().__init__(data)
+        self._is_late = is_late
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """Read. Raises _OutOfTime."""
+        if self._is_late():
+            raise _OutOfTime
+        return super().read(size)
+
+
+def pdf_text(data: bytes, clock: Callable[[], float] = time.monotonic, max_pages: int = MAX_PAGES) -> PdfText:
     """Return the text of a PDF. Raises PdfRefused for one that has a password, no text, or is none.
 
     Blocks for some seconds at most; what was not read until then is named at the end of the text.
@@ -43,9 +57,13 @@ def pdf_text(data: bytes, clock: Callable[[], float] = time.monotonic) -> PdfTex
 
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it reports every flaw of a file
     deadline = clock() + DEADLINE_S
+
+    def is_late() -> bool:
+        return clock() > deadline
+
     with pypdf.apply_configuration(**_LIMITS):
         try:
-            reader = pypdf.PdfReader(io.BytesIO(data))
+            reader = pypdf.PdfReader(_TimedBytes(data, is_late))
             if reader.is_encrypted and not reader.decrypt(""):
                 raise PdfRefused("password")
             count = len(reader.pages)
@@ -54,15 +72,15 @@ def pdf_text(data: bytes, clock: Callable[[], float] = time.monotonic) -> PdfTex
         except pypdf.errors.DependencyError as error:
             raise PdfRefused("password") from error
         except Exception as error:  # a damaged file raises whatever its damage leads to
-            raise PdfRefused("damaged") from error
-        return _read_pages(reader, count, lambda: clock() > deadline)
+            raise PdfRefused("slow" if is_late() else "damaged") from error
+        return _read_pages(reader, count, max_pages, is_late)
 
 
-def _read_pages(reader: Any, count: int, is_late: Callable[[], bool]) -> PdfText:
+def _read_pages(reader: Any, count: int, max_pages: int, is_late: Callable[[], bool]) -> PdfText:
     parts: list[str] = []
     chars = pages = 0
     failure: PdfFailure = "pictures"
-    for number in range(1, min(count, MAX_PAGES) + 1):
+    for number in range(1, min(count, max_pages) + 1):
         if is_late() or chars > MAX_CHARS:
             break
         try:
@@ -76,7 +94,7 @@ def _read_pages(reader: Any, count: int, is_late: Callable[[], bool]) -> PdfText
             parts.append(f"[Page {number}]\n{text}\n")
             chars += len(text)
     if not parts:
-        raise PdfRefused("slow" if pages < count else failure, count)
+        raise PdfRefused("slow" if is_late() or pages < count else failure, count)
     if pages < count:
         parts.append(f"[Pages {pages + 1}-{count} were not read.]\n")
     return PdfText("\n".join(parts), pages, count)
@@ -92,10 +110,12 @@ def _read_page(reader: Any, number: int, is_late: Callable[[], bool]) -> str:
 
     try:
         text: str = reader.pages[number - 1].extract_text(visitor_operand_before=stop_when_late)
-    except _OutOfTime:
-        raise
     except LimitReachedError as error:
         raise PdfRefused("slow") from error
-    except Exception as error:
+    except Exception as error:  # the library may have put one of its own in place of ours
+        if is_late():
+            raise _OutOfTime from error
         raise PdfRefused("damaged") from error
+    if is_late():  # what the library made of our error may lack text
+        raise _OutOfTime
     return text.strip()[:MAX_CHARS]

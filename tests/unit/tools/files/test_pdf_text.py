@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 
 import pytest
 
 from helix_desktop.domain.files.pdf import PdfRefused
-from helix_desktop.tools.files.pdf_text import DEADLINE_S, MAX_PAGES, pdf_text
+from helix_desktop.tools.files.pdf_text import DEADLINE_S, pdf_text
 from tests.support.pdf_bytes import bomb_pdf, pdf, protected_pdf
 
 
@@ -32,11 +33,28 @@ def test_one_without_readable_text_says_why(data: bytes, reason: str) -> None:
     assert caught.value.reason == reason
 
 
-def test_what_lies_behind_the_limits_is_named() -> None:
-    """Too many pages, and too much time: the clock of the second goes by a page in no time."""
-    many = pdf_text(pdf(*(f"page {number}" for number in range(MAX_PAGES + 3))))
-    assert many.text.endswith(f"[Pages {MAX_PAGES + 1}-{MAX_PAGES + 3} were not read.]\n")
-    ticks = itertools.chain([0.0] * 8, itertools.repeat(DEADLINE_S + 1))
-    slow = pdf_text(pdf("one", "two", "three"), lambda: next(ticks))
-    assert slow.pages == 1
-    assert slow.text.endswith("[Pages 2-3 were not read.]\n")
+def test_pages_behind_the_limit_are_named() -> None:
+    many = pdf_text(pdf("one", "two", "three", "four"), max_pages=2)
+    assert (many.pages, many.text.splitlines()[-1]) == (2, "[Pages 3-4 were not read.]")
+
+
+def test_reading_ends_wherever_the_time_is_up() -> None:
+    """With the pages read until then, or with the reason why there is none."""
+    data, calls = pdf("one", "two", "three"), itertools.count()
+    assert pdf_text(data, lambda: 0.0 * next(calls)).pages == 3
+    read: set[int] = set()
+    for last in range(1, next(calls), 7):
+        ticks = itertools.chain([0.0] * last, itertools.repeat(DEADLINE_S + 1))
+        pages, end = _outcome(data, ticks.__next__)
+        read.add(pages)
+        assert end == {0: "slow", 1: "[Pages 2-3 were not read.]", 2: "[Pages 3-3 were not read.]"}[pages]
+    assert read == {0, 1, 2}
+
+
+def _outcome(data: bytes, clock: Callable[[], float]) -> tuple[int, str]:
+    """Return the pages that were read and the last line, or the reason why there are none."""
+    try:
+        text = pdf_text(data, clock)
+    except PdfRefused as error:
+        return 0, error.reason
+    return text.pages, text.text.splitlines()[-1]
