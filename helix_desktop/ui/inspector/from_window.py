@@ -207,10 +207,11 @@ def _savings(transcript: Transcript) -> Iterator[Saving]:
                 yield Saving("handover", before - after)
 
 
-def request_text(window: Window) -> str:
-    """Return the whole request as readable text: tools by name, then each message in order."""
+def request_text(window: Window, contents: tuple[WindowItem, ...]) -> str:
+    """Return the whole request as readable text: tools by name, fields, then each message in order."""
     tools = ", ".join(tool.name for tool in window.request.tools)
     parts = [f"{_heading('tools')}\n{tools}"] if tools else []
+    parts += [f"{_heading('fields')}\n{row.text}" for row in contents if row.kind == "fields"]
     return "\n\n".join([*parts, *(_message_text(message) for message in window.request.messages)])
 
 

@@ -159,7 +159,9 @@ class SessionNavigation(QObject):
 
         def show(conversation: Conversation) -> None:
             window, _ = conversation.window.measure()
-            self._views.inspector.show_page(tr("Next request"), request_text(window))
+            self._views.inspector.show_page(
+                tr("Next request"), request_text(window, conversation.window.rows())
+            )
 
         self._with_conversation(show)
 

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QApplication, QMenu
 from helix_desktop.config.settings import ModelEntry, Provider
 from helix_desktop.domain.events.session import EffortChosen
 from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
+from helix_desktop.ui.inspector.from_window import request_text
 from tests.support.model_servers.chat_server import ChatServer, Reply, api_error, text_reply
 from tests.support.window.window_rig import WindowRig, open_window, until
 
@@ -77,6 +78,20 @@ async def test_it_is_chosen_by_mouse_and_keys_and_stands_beside_the_model(
             "Reasoning effort for this session: High",
             "Reasoning effort for this session: workspace default",
         ]
+
+
+async def test_it_is_typed_as_a_command_and_part_of_the_next_request(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with ChatServer(script) as server, open_window(qapp, tmp_path) as rig:
+        await _furnish(rig, server)
+        rig.type_message("/effort low")
+        await until(lambda: rig.events(EffortChosen) == [EffortChosen("low")], "the choice on record")
+        rig.type_message("/effort huge")
+        await until(lambda: "isn't an effort" in rig.banner_text(), "what is wrong")
+        window, _ = rig.conversation.window.measure()
+        assert "== fields\neffort: low" in request_text(window, rig.conversation.window.rows())
+        assert not server.bodies
 
 
 async def test_a_refusal_is_a_notice_in_the_chat(qapp: QApplication, tmp_path: Path) -> None:

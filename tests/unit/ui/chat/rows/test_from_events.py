@@ -436,11 +436,11 @@ def test_the_ratio_is_shown_with_the_number_of_its_reports() -> None:
 @given(histories() | histories_with_rewrites())
 def test_the_preview_is_the_request_message_by_message(simulator: SessionSimulator) -> None:
     window = project(simulator.transcript, simulator.policy, simulator.frame)
-    full_text = request_text(window)
+    rows = break_down_window(window, simulator.transcript, simulator.frame)
+    full_text = request_text(window, rows)
     index = 0
     for message in window.request.messages:
         index = full_text.index(message.text, index) + len(message.text)
-    rows = break_down_window(window, simulator.transcript, simulator.frame)
     for row in _state(simulator).rows:
         text = row_text(window, rows, row)
         assert text
