@@ -99,6 +99,18 @@ async def _find(rig: WindowRig, page: str) -> AsyncIterator[QWidget]:
 
 
 @asynccontextmanager
+async def _completions(rig: WindowRig) -> AsyncIterator[QWidget]:
+    """Files offered while a message is typed."""
+    rig.window.show_page("chat")
+    rig.composer.editor.setFocus()
+    rig.type_message("@", send=False)
+    completer = rig.composer.completer
+    await until(lambda: completer.popup and completer.popup.completions, "the files")
+    yield rig.window
+    rig.composer.set_text("")
+
+
+@asynccontextmanager
 async def _find_in_content(rig: WindowRig) -> AsyncIterator[QWidget]:
     async with _page(rig, "cache") as window:
         cache = rig.views.cache
@@ -377,6 +389,7 @@ SCENES: dict[str, Scene] = {
     "rows-last": partial(_rows, above=0.8),
     "cache": partial(_page, page="cache"),
     "timeline": _timeline,
+    "completions": _completions,
     "find-in-chat": partial(_find, page="chat"),
     "find-in-cache": partial(_find, page="cache"),
     "find-in-content": _find_in_content,

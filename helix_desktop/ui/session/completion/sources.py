@@ -50,7 +50,7 @@ class ComposerCompletions(QObject):
 
     def _file_index(self) -> FileIndex | None:
         workspace = self._workspace()
-        if workspace is None or workspace.is_read_only:
+        if workspace is None or workspace.is_read_only or not workspace.is_trusted():
             return None
         return self._services.tools.file_index(workspace.id)
 
