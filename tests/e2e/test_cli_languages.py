@@ -46,6 +46,9 @@ COMMANDS: Sequence[tuple[str, ...]] = (
     ("cache restore", digest_of(LITTER), *HERE),
     ("cache forget", digest_of(LITTER), *HERE),
     ("timeline", *HERE),
+    ("commands", *HERE),
+    ("sessions", *HERE),
+    ("branch", "last", *HERE),
     ("cache export", "out.helix", *HERE),
     ("cache import", "out.helix", *HERE),
     ("backup", "backups"),
@@ -163,7 +166,7 @@ FILE.helix helix: helix-desktop last my-server OPENAI_API_KEY ANTHROPIC_API_KEY 
 DEEPSEEK_API_KEY GEMINI_API_KEY GROQ_API_KEY MISTRAL_API_KEY TOGETHER_API_KEY XAI_API_KEY HELIX_NAME_KEY
 HELIX_MY_SERVER_KEY balanced lean classic plain off recall_cached_content search_cached_content
 list_cached_content role system user assistant tool content TEXT tool_calls id name arguments tool_call_id
-created size tokens used digest target --trust --yes --http --base-url and
+created size tokens used digest target src app py --message --session ID --trust --yes --http --base-url and
 """
 """Names of commands, files, fields and variables are the same in every language; "and" is the locale's."""
 
