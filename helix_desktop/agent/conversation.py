@@ -19,6 +19,7 @@ from helix_desktop.agent.tool_calls.running_calls import RunningCalls
 from helix_desktop.agent.trust import require_trust
 from helix_desktop.agent.user_message import MessageTooLarge, TurnStart, UserMessage
 from helix_desktop.agent.window.manager import ContextManager
+from helix_desktop.agent.window.side_questions import SideQuestions
 from helix_desktop.context.log.missed_questions import missed_questions
 from helix_desktop.domain.cost import BackgroundWork, SpendReply, SpendRequest
 from helix_desktop.domain.effort import SentEffort
@@ -44,7 +45,7 @@ class Conversation:
     """One session with its turn engine. Everything runs in its own task scope and ends with `close`.
 
     `create_conversation` puts it together. `window` is what the next request holds; `handovers` and
-    `observations` are what stands for older messages, or will.
+    `observations` are what stands for older messages, or will. `side_questions` asks beside the turns.
     """
 
     def __init__(
@@ -68,6 +69,8 @@ class Conversation:
         self.handovers, self.observations = context_manager.handovers, context_manager.observations
         self.running_calls, self.subagents, self.budget = running_calls, subagents, budget
         self.permissions, self._is_subagent = permissions, is_subagent
+        rewriter = context_manager.rewriter
+        self.side_questions = SideQuestions(runtime, budget, rewriter, services.is_trusted)
         self.queue = MessageQueue(runtime.session)
         self._runtime, self._services = runtime, services
         self._engine, self._context_manager = engine, context_manager
@@ -298,6 +301,7 @@ class Conversation:
     async def close(self) -> None:
         """Stop everything that runs and wait; an interrupted turn can be continued at the next start."""
         self._engine.cancelled_as = self.subagents.cancelled_as = "interrupted"
+        await self.side_questions.cancel()
         await self.stop()
         await self._runtime.scope.close()
         self._engine.cancelled_as = self.subagents.cancelled_as = (

@@ -160,6 +160,14 @@ class SubagentProgress(msgspec.Struct, frozen=True):
     started_at_ms: int = 0
 
 
+class SideQuestionProgress(msgspec.Struct, frozen=True):
+    """A side question is being answered: `answer` is what came so far. Not running: none is."""
+
+    question: str = ""
+    answer: str = ""
+    is_running: bool = False
+
+
 class RequestChanged(msgspec.Struct, frozen=True):
     """The model, the tools or the policy of a session's next request changed; nothing was recorded."""
 
@@ -193,6 +201,7 @@ Update = (
     | SpendDecided
     | IntakeProgress
     | SubagentProgress
+    | SideQuestionProgress
     | RequestChanged
     | ExternalChange
 )

@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from helix_desktop.domain.events.rewrite import FormChosen
-from helix_desktop.domain.events.session import AssistantSpoke, Event, ToolAnswered
+from helix_desktop.domain.events.session import AssistantSpoke, Event, SideQuestionAnswered, ToolAnswered
 from helix_desktop.domain.events.summary import (
     HandoverFailed,
     HandoverMade,
@@ -143,12 +143,12 @@ def spending_of(event: Event) -> Spending:
     match event:
         case AssistantSpoke():
             return _step_spending(event)
-        case ToolAnswered(intake_tokens=tokens, intake_cost=cost):
-            return Spending(tokens, cost)
-        case FormChosen(intake_tokens=tokens, intake_cost=cost):
-            return Spending(tokens, cost)
+        case ToolAnswered() | FormChosen():
+            return Spending(event.intake_tokens, event.intake_cost)
         case HandoverMade(spent=tokens, cost=cost) | HandoverFailed(spent=tokens, cost=cost):
             return Spending(tokens, cost)
         case ObservationsMade(spent=tokens, cost=cost) | ObservationsFailed(spent=tokens, cost=cost):
+            return Spending(tokens, cost)
+        case SideQuestionAnswered(spent=tokens, cost=cost):
             return Spending(tokens, cost)
     return Spending()

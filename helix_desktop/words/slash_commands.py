@@ -26,6 +26,7 @@ class SlashCommand:
 
 SLASH_COMMANDS: tuple[SlashCommand, ...] = (
     SlashCommand("branch", "branch_session", text("Start a branch of this session")),
+    SlashCommand("btw", "side_question", text("Ask something that stays out of the context"), "[QUESTION]"),
     SlashCommand("budget", "set_budget", text("Set what this session may spend"), "[TOKENS] [$USD]"),
     SlashCommand("cache", "show_cache", text("Search the cached outputs"), "[WORDS]", ("search",)),
     SlashCommand("compact", "compact_now", text("Replace older messages by a handover"), "[FOCUS]"),

@@ -358,6 +358,16 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/agent/window/side_questions.py" />
+            <source>Another side question is being answered.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/window/side_questions.py" />
+            <source>Ask again, or send it as a message.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/agent/intake/output_forms.py" />
             <source>Ask for less, or send a preview.</source>
             <translation type="unfinished" />
@@ -462,6 +472,11 @@
                 <numerusform>Choosing how to keep %n large output… (slow model: up to {seconds} s)</numerusform>
                 <numerusform>Choosing how to keep %n large outputs… (slow model: up to {seconds} s)</numerusform>
             </translation>
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/window/side_questions.py" />
+            <source>Compact the conversation, then ask again.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/agent/window/handovers.py" />
@@ -583,6 +598,11 @@
         <message>
             <location filename="../../helix_desktop/agent/window/manager.py" />
             <source>It needs about {used} tokens plus {reserve} for the answer; the model has {window}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/window/side_questions.py" />
+            <source>It sent no text, or tried to use a tool.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -755,6 +775,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/agent/window/side_questions.py" />
+            <source>The conversation uses {used} of {window} tokens.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/agent/window/compactor.py" />
             <source>The conversation wasn't compacted.</source>
             <translation type="unfinished" />
@@ -803,6 +828,11 @@
         <message>
             <location filename="../../helix_desktop/agent/conversation.py" />
             <source>The mode wasn't changed.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/window/side_questions.py" />
+            <source>The model didn't answer the side question.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -876,6 +906,16 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/agent/window/side_questions.py" />
+            <source>The side question doesn't fit the context window.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/window/side_questions.py" />
+            <source>The side question is empty.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/agent/intake/attachments.py" />
             <source>The workspace's folder is missing.</source>
             <translation type="unfinished" />
@@ -942,6 +982,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/agent/window/side_questions.py" />
+            <source>Type what you want to know.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/agent/intake/output_forms.py" />
             <source>Undo that, or pin the output first.</source>
             <translation type="unfinished" />
@@ -969,6 +1014,11 @@
         <message>
             <location filename="../../helix_desktop/agent/budget.py" />
             <source>Used: {spent} of {limit}, including subagents and summaries.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/window/side_questions.py" />
+            <source>Wait for it, or cancel it.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2526,6 +2576,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/items/user_message.py" />
+            <source>Side question: not in context</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/questions/question_card.py" />
             <source>Skip</source>
             <translation type="unfinished" />
@@ -2707,6 +2762,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/chat/rows/row_texts.py" />
+            <source>You, side question</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/rows/row_texts.py" />
             <source>You, steering</source>
             <translation type="unfinished" />
         </message>
@@ -2741,6 +2801,11 @@
             <location filename="../../helix_desktop/ui/chat/rows/row_texts.py" />
             <source>cached</source>
             <comment>state of an output</comment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/rows/side_questions.py" />
+            <source>canceled</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2817,6 +2882,11 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/rows/row_texts.py" />
             <source>not answered</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/rows/side_questions.py" />
+            <source>not in context</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2943,6 +3013,12 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/rows/row_texts.py" />
             <source>{model}, writing</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/rows/row_texts.py" />
+            <source>{model}, {note}</source>
+            <comment>a side answer</comment>
             <translation type="unfinished" />
         </message>
         <message>
@@ -10277,6 +10353,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/session/background_jobs.py" />
+            <source>Answering a side question</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/session/controller.py" />
             <source>Approval needed: {request}</source>
             <translation type="unfinished" />
@@ -10284,6 +10365,16 @@
         <message>
             <location filename="../../helix_desktop/ui/session/effort.py" />
             <source>As set for the model ({effort})</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/side_questions.py" />
+            <source>Ask</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/side_questions.py" />
+            <source>Ask a side question</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -10579,6 +10670,11 @@
                 <numerusform>The last attempt failed or freed too little.</numerusform>
                 <numerusform>The last %n attempts failed or freed too little.</numerusform>
             </translation>
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/side_questions.py" />
+            <source>The model answers from the present context. Question and answer stay out of it.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/session/approvals.py" />
@@ -13310,6 +13406,11 @@
         <message>
             <location filename="../../helix_desktop/ui/session/completion/commands.py" />
             <source>Can't be used: {reason}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/slash_commands.py" />
+            <source>Ask something that stays out of the context</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -16217,6 +16318,11 @@
             <location filename="../../helix_desktop/ui/shell/mode_button.py" />
             <source>Ask</source>
             <comment>mode</comment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/actions.py" />
+            <source>Ask a side question…</source>
             <translation type="unfinished" />
         </message>
         <message>

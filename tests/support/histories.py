@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.domain.events.instructions import InstructionsAdded, OpeningGiven, StandingText
 from helix_desktop.domain.events.rewrite import Form
-from helix_desktop.domain.events.session import SessionRenamed
+from helix_desktop.domain.events.session import SessionRenamed, SideQuestionAnswered
 from helix_desktop.domain.events.summary import HandoverFailed
 from helix_desktop.domain.image import Image
 from helix_desktop.domain.messages import ToolCall
@@ -229,6 +229,11 @@ def _add_instructions(simulator: SessionSimulator, dice: Dice) -> None:
     simulator.record(InstructionsAdded(text, text.key in simulator.transcript.standing_texts))
 
 
+def _ask_aside(simulator: SessionSimulator, dice: Dice) -> None:
+    """The user asks something beside the conversation, whatever it does."""
+    simulator.record(SideQuestionAnswered(f"{SIDE_WORD} {dice.user_text()}", SIDE_WORD, "m", spent=70))
+
+
 def _random_trouble(simulator: SessionSimulator, dice: Dice) -> None:
     """Cause an occasional disturbance."""
     _ACTIONS[dice.pick(_TROUBLES)](simulator, dice)
@@ -251,6 +256,8 @@ def _pause(simulator: SessionSimulator, _: Dice) -> None:
     simulator.now_ms += session_rewrites.IDLE_S * 1_000
 
 
+SIDE_WORD = "besidetheconversation"
+"""Stands in every side question and its answer, and nowhere else."""
 _FORMS: tuple[Form, ...] = ("full", "full", "full", "preview", "compact")
 _SIZES = (0, 3, 40, 400, 1_200, 6_000, 20_000)
 _TROUBLES = ("fail", "crash", "crash", "rename", "pause", "refuse", "unobserved", "fail_and_retry", "retry")
@@ -263,6 +270,7 @@ _ACTIONS: dict[str, Callable[[SessionSimulator, Dice], object]] = {
     "write": _write,
     "recall": _recall,
     "instructions": _add_instructions,
+    "side_question": _ask_aside,
     "pause": _pause,
     "trouble": _random_trouble,
     "crash": _crash,

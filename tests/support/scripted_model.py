@@ -11,6 +11,7 @@ from helix_desktop.context.intake.output_extract import OPENING as EXTRACT
 from helix_desktop.context.intake.output_form_choice import OPENING as QUESTION
 from helix_desktop.context.summaries.observation_task import OBSERVE, REFINE
 from helix_desktop.context.summaries.summary_task import OPENING
+from helix_desktop.context.window.side_question import OPENING as SIDE_QUESTION
 from helix_desktop.domain.events.summary import SECTIONS
 from helix_desktop.domain.messages import (
     ModelInfo,
@@ -30,7 +31,8 @@ Script = Callable[[ModelRequest], ScriptedReply]
 class ScriptedModel:
     """Answers each request by its script, and records the requests.
 
-    Handovers, observations (and reflections), intake questions and extracts have scripts of their own.
+    Handovers, observations (and reflections), intake questions, side questions and extracts have scripts of
+    their own.
     """
 
     def __init__(
@@ -44,12 +46,14 @@ class ScriptedModel:
         self.script, self.summary_script = script, summary_script or (lambda _: text_reply(SUMMARY))
         self.observation_script = observation_script or (lambda _: text_reply(OBSERVATIONS))
         self.question_script: Script = lambda _: text_reply("1: preview")
+        self.side_script: Script = lambda _: text_reply("A side answer.")
         self.extract_script: Script = lambda _: text_reply("An extract.")
         self.requests: list[ModelRequest] = []
         self.summary_requests: list[ModelRequest] = []
         self.observation_requests: list[ModelRequest] = []
         self.question_requests: list[ModelRequest] = []
         self.extract_requests: list[ModelRequest] = []
+        self.side_requests: list[ModelRequest] = []
         self.closed_streams = 0
 
     def _route(self, request: ModelRequest) -> tuple[list[ModelRequest], Script]:
@@ -60,6 +64,8 @@ class ScriptedModel:
             return self.observation_requests, self.observation_script
         if prompt.startswith(QUESTION):
             return self.question_requests, self.question_script
+        if prompt.startswith(SIDE_QUESTION):
+            return self.side_requests, self.side_script
         if prompt.startswith(EXTRACT):
             return self.extract_requests, self.extract_script
         return self.requests, self.script

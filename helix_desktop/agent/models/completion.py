@@ -63,7 +63,7 @@ async def complete(model: Model, request: ModelRequest, counter: TokenCounter) -
     async with aclosing(stream_with_retry_limit(model, request)) as items:
         async for item in items:
             if isinstance(item, ModelResponse) and item.text.strip():
-                return await _completion_of(model.info, request, item, counter)
+                return await completion_of(model.info, request, item, counter)
     raise InvalidModelResponse(
         _text("Empty response from the model."),
         _text("{model} sent no text.", model=model.info.label),
@@ -71,7 +71,7 @@ async def complete(model: Model, request: ModelRequest, counter: TokenCounter) -
     )
 
 
-async def _completion_of(
+async def completion_of(
     info: ModelInfo, request: ModelRequest, answer: ModelResponse, counter: TokenCounter
 ) -> Completion:
     """Return the answer with its usage as the provider reported it, or as we count it."""

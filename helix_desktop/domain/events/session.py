@@ -339,6 +339,24 @@ class TurnRetried(EventBase, frozen=True, tag="turn-retried"):
     after: int
 
 
+class SideQuestionAnswered(EventBase, frozen=True, tag="side-question-answered"):
+    """The user asked the model something beside the conversation; no window contains question or answer.
+
+    `spent` are its tokens in and out, as `usage` reports them or by our count, `cost` is in US dollars.
+    `stopped`: the user canceled it, and this is what had come.
+    """
+
+    question: str
+    answer: str
+    model: str
+    usage: Usage | None = None
+    spent: int = 0
+    cost: float = 0.0
+    duration_ms: int = 0
+    demo: bool = False
+    stopped: bool = False
+
+
 class BudgetSet(EventBase, frozen=True, tag="budget-set"):
     """The user set what the session may spend: tokens in and out, and US dollars (0: as much as it takes).
 
@@ -389,6 +407,7 @@ Event = (
     | ObservationsFailed
     | HandoverMade
     | HandoverFailed
+    | SideQuestionAnswered
     | BudgetSet
     | BudgetNeared
     | Undone

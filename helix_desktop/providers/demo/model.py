@@ -15,6 +15,8 @@ from pathlib import Path
 
 import msgspec
 
+from helix_desktop.context.window.side_question import OPENING as SIDE_QUESTION_OPENING
+from helix_desktop.context.window.side_question import question_in
 from helix_desktop.domain.digest import RECALL_TOOL
 from helix_desktop.domain.messages import (
     ModelInfo,
@@ -105,13 +107,22 @@ def reply_to(request: ModelRequest, scripts: Sequence[Script]) -> DemoReply:
 
 
 def write_summary(request_text: str) -> str:
-    """Return the handover, observations or reflection that a request asks for; empty if it asks for none."""
+    """Return the handover, observations, reflection or side answer that is asked for; empty if none is."""
     writers = (
         (OPENING, write_handover),
         (OBSERVATION_OPENING, write_observations),
         (REFLECTION_OPENING, write_reflection),
+        (SIDE_QUESTION_OPENING, _answer_side_question),
     )
     return next((write(request_text) for opening, write in writers if request_text.startswith(opening)), "")
+
+
+def _answer_side_question(request_text: str) -> str:
+    question = question_in(request_text)
+    return (
+        f"You ask: *{question}*. I follow a script, so I can't say. A real model would answer from what is "
+        "in the context now; neither question nor answer enters it."
+    )
 
 
 def _follow_script(reader: RequestReader, position: ScriptPosition) -> DemoReply:

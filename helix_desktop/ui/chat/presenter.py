@@ -18,6 +18,7 @@ from helix_desktop.agent.session_updates import (
     QuestionAsked,
     ResponseDelta,
     ResponseReset,
+    SideQuestionProgress,
     SubagentProgress,
     TurnChanged,
     Update,
@@ -26,6 +27,7 @@ from helix_desktop.domain.events.session import (
     ApprovalGiven,
     AssistantSpoke,
     RecordedEvent,
+    SideQuestionAnswered,
     ToolAnswered,
     UserSpoke,
 )
@@ -50,6 +52,7 @@ from helix_desktop.ui.chat.rows.row_types import (
     Versions,
 )
 from helix_desktop.ui.chat.rows.running_output import RunningOutput
+from helix_desktop.ui.chat.rows.side_questions import LiveSideQuestion
 from helix_desktop.words.action_labels import supported_remedies
 from helix_desktop.words.models import model_name
 from helix_desktop.words.translation import Translator, translate
@@ -78,6 +81,7 @@ class ChatPresenter:
         self._model, self._on_finished = model, on_finished
         self._on_approval_requested, self._on_question = on_approval_requested, on_question
         self._rows, self._asks = ChatRows(), AskRows(model)
+        self._side_question = LiveSideQuestion(model)
         self._versions: Mapping[RowKey, Versions] = {}
         self._conversation: Conversation | None = None
         self._unsubscribe: Callable[[], None] = lambda: None
@@ -115,6 +119,7 @@ class ChatPresenter:
 
     def _reset(self, rows: Sequence[Row]) -> None:
         self._asks.forget()
+        self._side_question.forget()
         self._model.reset(rows)
 
     def show_original(self, key: RowKey, original: OriginalOutput) -> None:
@@ -146,6 +151,7 @@ class ChatPresenter:
         for ask in asks:
             self._show_ask(ask)
         self._show_missed_questions()
+        self._on_side_question(conversation.side_questions.progress)
         if conversation.partial:
             self._on_text(conversation.partial)
         if conversation.retry_state:
@@ -164,8 +170,8 @@ class ChatPresenter:
             case CallStarted(call=call):
                 self._set_tool_state(call.id, "running")
                 self._running_timer.start()
-            case SubagentProgress() as moved:
-                self._on_subagent_progress(moved)
+            case SubagentProgress() | SideQuestionProgress() as progress:
+                self._on_progress(progress)
             case CallOutput(call_id=call_id):
                 self._show_running_output(call_id)
             case TurnChanged(running=running):
@@ -186,6 +192,8 @@ class ChatPresenter:
         if isinstance(recorded.event, ApprovalGiven | ToolAnswered | UserSpoke):
             self._drop_answered_asks()
         rows = self._rows.apply(recorded, conversation.session.transcript)
+        if isinstance(recorded.event, SideQuestionAnswered) and self._side_question.settle(rows):
+            return
         if isinstance(recorded.event, AssistantSpoke):
             rows = self._settle_answer(rows)
         for row in rows:
@@ -265,6 +273,20 @@ class ChatPresenter:
         """Show the questions that the newest turn ended without: they can still be answered."""
         for question in self._conversation.missed_questions if self._conversation is not None else ():
             self._asks.show(question, is_late=True)
+
+    def _on_progress(self, progress: SubagentProgress | SideQuestionProgress) -> None:
+        if isinstance(progress, SubagentProgress):
+            self._on_subagent_progress(progress)
+        else:
+            self._on_side_question(progress)
+
+    def _on_side_question(self, progress: SideQuestionProgress) -> None:
+        if progress.is_running and self._conversation is not None:
+            info = self._conversation.model
+            name = model_name(info.label, info.demo)
+            self._side_question.show(progress.question, progress.answer, name)
+        else:
+            self._side_question.drop()
 
     def _on_subagent_progress(self, progress: SubagentProgress) -> None:
         self._drop_answered_asks()

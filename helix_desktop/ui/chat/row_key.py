@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered
 
-RowPart: TypeAlias = Literal["event", "call", "approval", "arriving", "error", "retry"]
+RowPart: TypeAlias = Literal["event", "call", "approval", "arriving", "error", "retry", "side"]
 _PREFIXES: dict[RowPart, str] = {
     "event": "e",
     "call": "t",
@@ -16,6 +16,7 @@ _PREFIXES: dict[RowPart, str] = {
     "arriving": "live",
     "error": "trouble",
     "retry": "retry",
+    "side": "side",
 }
 _TEXT = re.compile(r"([a-z]+)(\d*)(?::(.+))?", re.DOTALL)
 

@@ -8,6 +8,7 @@ from helix_desktop.agent.session_updates import (
     CompactionProgress,
     IntakeProgress,
     ObservationProgress,
+    SideQuestionProgress,
     SubagentActivity,
     SubagentProgress,
     Update,
@@ -23,6 +24,7 @@ from helix_desktop.words.translation import Translator, translate
 tr = Translator("Session")
 
 _JOB_IDS: dict[Attempt, str] = {"handover": "compaction", "observations": "observation"}
+SIDE_QUESTION_JOB = "side_question"
 _BY_URGENCY: tuple[SubagentActivity, ...] = ("waiting", "working", "thinking", "queued")
 
 
@@ -31,7 +33,7 @@ class BackgroundJobs:
 
     def __init__(self) -> None:
         self._handover, self._observation = CompactionProgress("idle"), ObservationProgress("idle")
-        self._intake = IntakeProgress("idle")
+        self._intake, self._side_question = IntakeProgress("idle"), SideQuestionProgress()
         self._subagents: dict[str, SubagentProgress] = {}
 
     def apply(self, update: Update) -> bool:
@@ -43,6 +45,10 @@ class BackgroundJobs:
                 self._observation = update
             case IntakeProgress():
                 self._intake = update
+            case SideQuestionProgress():
+                if update.is_running == self._side_question.is_running:
+                    return False  # only its words went on
+                self._side_question = update
             case SubagentProgress(session_id=child, phase=phase):
                 self._subagents.pop(child, None)
                 if phase in RUNNING_PHASE_TEXTS:
@@ -72,6 +78,8 @@ class BackgroundJobs:
             if progress.phase != "idle"
         ]
         jobs += self._subagent_jobs()
+        if self._side_question.is_running:
+            jobs.append(JobRow(SIDE_QUESTION_JOB, tr("Answering a side question"), None, True))
         if self._intake.text:
             jobs.append(JobRow("intake", translate(self._intake.text), None, False))
         return jobs

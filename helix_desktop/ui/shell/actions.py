@@ -63,6 +63,7 @@ SPECS: dict[str, ActionSpec] = {
     "choose_effort": ActionSpec(text("Reasoning effort…"), ("Ctrl+Shift+E",)),
     "stop": ActionSpec(text("Stop agent"), display_shortcut="Esc Esc"),
     "steer": ActionSpec(text("Steer current turn"), display_shortcut="Ctrl+Shift+Enter"),
+    "side_question": ActionSpec(text("Ask a side question…"), ("Ctrl+Shift+A",)),
     "compact_now": ActionSpec(text("Compact conversation…"), ("Ctrl+Shift+K",)),
     "observe_now": ActionSpec(text("Update observations now")),
     "undo_compaction": ActionSpec(text("Undo last compaction"), ("Ctrl+Alt+Z",)),
@@ -119,6 +120,7 @@ class WindowActions(NamedTuple):
     choose_effort: QAction
     stop: QAction
     steer: QAction
+    side_question: QAction
     compact_now: QAction
     observe_now: QAction
     undo_compaction: QAction
@@ -138,6 +140,7 @@ class WindowActions(NamedTuple):
             self.show_chat, self.show_cache, self.show_timeline, self.focus_composer, self.find,
             self.compact_now, self.observe_now, self.undo_compaction, self.redo_compaction,
             self.stop, self.steer, self.mode_ask, self.mode_plan, self.mode_auto, self.next_mode,
+            self.side_question,
             self.choose_model, self.choose_effort, self.set_budget,
             self.branch_session, self.rename_session,
         )  # fmt: skip

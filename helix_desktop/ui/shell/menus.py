@@ -42,7 +42,7 @@ def fill_menu_bar(bar: QMenuBar, actions: WindowActions) -> None:
         (
             tr("&Session"),
             (
-                (a.stop, a.steer),
+                (a.stop, a.steer, a.side_question),
                 (a.mode_ask, a.mode_plan, a.mode_auto, a.next_mode),
                 (a.choose_model, a.choose_effort, a.set_budget),
                 (a.compact_now, a.observe_now, a.undo_compaction, a.redo_compaction),
@@ -59,7 +59,7 @@ def more_menu(parent: QWidget, actions: WindowActions) -> QMenu:
     menu = QMenu(parent)
     a = actions
     groups = (
-        (a.stop, a.steer),
+        (a.stop, a.steer, a.side_question),
         (a.compact_now, a.observe_now, a.undo_compaction),
         (a.choose_effort, a.set_budget),
         (a.find, a.new_session, a.branch_session),

@@ -12,6 +12,7 @@ from helix_desktop.ui.session.mode import ModeController
 from helix_desktop.ui.session.navigation import SessionNavigation
 from helix_desktop.ui.session.prompt_file_actions import PromptFileActions
 from helix_desktop.ui.session.rewrite_controller import RewriteController
+from helix_desktop.ui.session.side_questions import SideQuestionController
 from helix_desktop.ui.session.tool_actions import ToolCardController
 from helix_desktop.ui.session.view_state import ViewStateKeeper
 from helix_desktop.ui.shell.tray import Tray
@@ -58,6 +59,7 @@ class WindowControllers:
         self.navigation = SessionNavigation(context, session)
         ToolCardController(context, session)
         ApprovalController(context, session)
+        SideQuestionController(context, session)
         SessionBanners(context.window.banners, session)
         ModeController(context, session)
         PromptFileActions(context, session)

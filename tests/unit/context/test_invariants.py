@@ -31,11 +31,19 @@ from helix_desktop.domain.events.rewrite import (
     Unpinned,
 )
 from helix_desktop.domain.events.rewrite_kinds import SweepReason
-from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.session import (
+    AssistantSpoke,
+    RecordedEvent,
+    SideQuestionAnswered,
+    ToolAnswered,
+    UserSpoke,
+)
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
 from helix_desktop.domain.messages import ModelRequest
 from tests.support.histories import (
+    DEFAULT_ACTIONS,
     SESSION_ACTIONS,
+    SIDE_WORD,
     SWEEP_AND_HANDOVER_ACTIONS,
     SessionSimulator,
     disable_folding,
@@ -377,3 +385,21 @@ def test_an_event_must_follow_the_last() -> None:
     """A gap in the log is refused."""
     with pytest.raises(ValueError, match="cannot follow"):
         Transcript([RecordedEvent(2, 0, UserSpoke("Hello", 1))])
+
+
+@given(histories((*DEFAULT_ACTIONS, "side_question", "side_question")))
+def test_2_side_questions_leave_no_trace_in_any_window(simulator: SessionSimulator) -> None:
+    """The same window, byte for byte, before and after each; no window, cover or index has a word of it."""
+    transcript, projector = Transcript(), Projector()
+    for recorded in simulator.log:
+        is_side_question = isinstance(recorded.event, SideQuestionAnswered)
+        before = project(transcript, simulator.policy, simulator.frame) if is_side_question else None
+        spent = transcript.spending.tokens
+        transcript.apply(recorded)
+        window = projector.project(transcript, simulator.policy, simulator.frame)
+        assert SIDE_WORD not in "".join(message.text for message in window.request.messages)
+        if before is not None:
+            assert raw(window.request) == raw(before.request)
+            assert (window.estimate, window.entry_tokens) == (before.estimate, before.entry_tokens)
+            assert transcript.spending.tokens == spent + 70
+    assert not any(SIDE_WORD.encode() in text for text in simulator.contents.values())

@@ -33,9 +33,11 @@ def paint_header(painter: QPainter, chat_style: ChatStyle, row: AssistantRow, wi
     x = _paint_word(
         painter, chat_style, QRectF(x, 0, width - x, side), row.model or tr("Assistant"), True
     ) + chat_style.px(9)
-    if row.demo:
-        style = ChipStyle(theme.accent_text, theme.accent_soft)
-        words = tr("offline demo")
+    notes = [(row.side_note, ChipStyle(theme.muted, theme.raised, theme.border, "message-square"))]
+    notes.append((tr("offline demo") if row.demo else "", ChipStyle(theme.accent_text, theme.accent_soft)))
+    for words, style in notes:
+        if not words:
+            continue
         wide = chip_width(chat_style, words, style)
         paint_chip(
             painter,

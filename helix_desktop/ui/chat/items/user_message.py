@@ -44,6 +44,9 @@ class UserMessageItem(RowItem):
         if row.prompt:
             self._notes.insert(0, _NoteChip(row.prompt, "", "file-text"))
             self.accessible_notes.insert(0, tr("From {prompt}", "a prompt file", prompt=row.prompt))
+        if row.is_side:
+            self._notes.append(_NoteChip(tr("Side question: not in context"), "", "message-square"))
+            self.accessible_notes.append(tr("Side question: not in context"))
         if row.steered:
             self._notes.append(_NoteChip(tr("Steered this turn"), "", "zap"))
             self.accessible_notes.append(tr("Steered this turn"))

@@ -21,6 +21,7 @@ from helix_desktop.domain.events.session import (
     EffortRefused,
     OutputHeld,
     RecordedEvent,
+    SideQuestionAnswered,
     SubagentStarted,
     ToolAnswered,
     TurnEnded,
@@ -42,6 +43,7 @@ from helix_desktop.ui.chat.rows.row_types import (
     NoticeRow,
     Row,
 )
+from helix_desktop.ui.chat.rows.side_questions import side_question_rows
 from helix_desktop.ui.chat.rows.tool_rows import ToolRows
 from helix_desktop.ui.chat.rows.turn_ends import TurnEnds
 from helix_desktop.ui.chat.rows.user_rows import UserRows
@@ -91,10 +93,10 @@ class ChatRows:
                 self._ends.on_answer(recorded, spoke, rows[0] if rows else None)
             case ToolAnswered() as answer:
                 rows = [self.tools.on_answer(recorded, answer, transcript)]
-            case SubagentStarted() as started:
-                rows = [self.tools.on_subagent_started(started)]
-            case OutputHeld(answer=answer):
-                rows = [self.tools.on_output_held(answer)]
+            case SideQuestionAnswered() as side_question:
+                rows = [*side_question_rows(recorded, side_question)]
+            case SubagentStarted() | OutputHeld() as event:
+                rows = [self.tools.on_call_event(event)]
             case TurnEnded() | TurnRetried() as event:
                 rows = [*self._ends.on_turn_event(recorded, event, is_subagent=bool(transcript.parent))]
             case HandoverFailed() | ObservationsFailed() as failed:

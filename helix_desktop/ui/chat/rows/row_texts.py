@@ -133,11 +133,10 @@ def _tool_source(row: ToolRow) -> str:
 def accessible_name(row: Row) -> str:
     """Who or what a row is, in a few words, for screen readers."""
     match row:
-        case UserRow(steered=steered):
-            return tr("You, steering") if steered else tr("You")
+        case UserRow():
+            return _user_name(row)
         case AssistantRow():
-            model = row.model or tr("Assistant")
-            return tr("{model}, writing", model=model) if row.streaming else model
+            return _assistant_name(row)
         case ToolRow():
             return _tool_name(row)
         case ApprovalRow() | QuestionRow():
@@ -146,6 +145,19 @@ def accessible_name(row: Row) -> str:
             return tr("Divider: {text}", text=divider_text(row))
         case NoticeRow() | TurnFooterRow():
             return _notice_name(row) if isinstance(row, NoticeRow) else tr("Answer finished")
+
+
+def _user_name(row: UserRow) -> str:
+    if row.is_side:
+        return tr("You, side question")
+    return tr("You, steering") if row.steered else tr("You")
+
+
+def _assistant_name(row: AssistantRow) -> str:
+    model = row.model or tr("Assistant")
+    if row.side_note:
+        model = tr("{model}, {note}", "a side answer", model=model, note=row.side_note)
+    return tr("{model}, writing", model=model) if row.streaming else model
 
 
 def tool_summary(row: ToolRow) -> list[str]:

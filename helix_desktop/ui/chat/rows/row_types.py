@@ -81,7 +81,8 @@ class UserRow:
     """What the user typed in one turn, shown word for word; it began that turn, or `steered` it.
 
     `prompt` names the command and the file that the text was made from.
-    It can be edited if `is_editable`, as `versions` say that it was.
+    It can be edited if `is_editable`, as `versions` say that it was. `is_side`: it was asked beside the
+    conversation.
     """
 
     key: RowKey
@@ -93,11 +94,15 @@ class UserRow:
     prompt: str = ""
     is_editable: bool = False
     versions: Versions | None = None
+    is_side: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class AssistantRow:
-    """One answer of the model, as Markdown; `streaming` while it still grows."""
+    """One answer of the model, as Markdown; `streaming` while it still grows.
+
+    `side_note` says of an answer beside the conversation that it is one, and what it cost.
+    """
 
     key: RowKey
     text: str
@@ -106,6 +111,7 @@ class AssistantRow:
     demo: bool = False
     streaming: bool = False
     reasoning: str = ""
+    side_note: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,13 @@ from helix_desktop.agent.session_updates import SubagentProgress
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.window.message_states import MessageStates
 from helix_desktop.domain.events.rewrite import Form, FormChosen
-from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent, SubagentStarted, ToolAnswered
+from helix_desktop.domain.events.session import (
+    AssistantSpoke,
+    OutputHeld,
+    RecordedEvent,
+    SubagentStarted,
+    ToolAnswered,
+)
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.question import parse_question
 from helix_desktop.domain.todo import TODO, parse_items
@@ -109,6 +115,12 @@ class ToolRows:
             self._keys_by_digest.setdefault(answer.digest, []).append(row.key)
         row = _with_shown_form(row, answer, transcript)
         return self._put(self._with_badge(row, MessageStates(transcript), transcript))
+
+    def on_call_event(self, event: SubagentStarted | OutputHeld) -> ToolRow | None:
+        """Return the row of a call of which more is known now; None when no such call is known."""
+        if isinstance(event, SubagentStarted):
+            return self.on_subagent_started(event)
+        return self.on_output_held(event.answer)
 
     def on_subagent_started(self, event: SubagentStarted) -> ToolRow | None:
         """Return the row of a call that has its subagent now; None when no such call is known."""

@@ -174,7 +174,7 @@ class ItemCache:
             if isinstance(before, UserRow):
                 return True
             if isinstance(before, AssistantRow):
-                return before.model != row.model
+                return before.model != row.model or bool(before.side_note)
         return True
 
 

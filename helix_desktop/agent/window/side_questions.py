@@ -1,0 +1,176 @@
+"""Side questions: the user asks about the present window; no window ever contains question or answer."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing
+
+import msgspec
+
+from helix_desktop.agent.budget import SessionBudget
+from helix_desktop.agent.models.completion import completion_of, stream_with_retry_limit
+from helix_desktop.agent.session_runtime import SessionRuntime
+from helix_desktop.agent.session_updates import SideQuestionProgress
+from helix_desktop.agent.trust import IsTrusted, require_trust
+from helix_desktop.agent.window.cache_hints import with_cache_hints
+from helix_desktop.agent.window.rewriter import WindowRewriter
+from helix_desktop.context.window import request_validation
+from helix_desktop.context.window.side_question import side_question_text
+from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage
+from helix_desktop.context.window.window import Window, project
+from helix_desktop.domain.errors import HelixError, InvalidInput, InvalidModelResponse, RequestTooLarge
+from helix_desktop.domain.events.session import RecordedEvent, SideQuestionAnswered, ToolAnswered
+from helix_desktop.domain.messages import (
+    Message,
+    ModelRequest,
+    ModelResponse,
+    RetryScheduled,
+    TextDelta,
+)
+from helix_desktop.domain.unicode_safety import repair_surrogates
+from helix_desktop.domain.user_text import TextContext
+
+_text = TextContext("Agent")
+
+STILL_RUNNING = "(This call still runs.)"
+
+
+class SideQuestions:
+    """Asks the session's model beside the turns, one question at a time.
+
+    The request begins as the next one of the session does, tools included, so that the provider reads most
+    of it from its cache. `progress` is the newest state.
+    """
+
+    def __init__(
+        self, runtime: SessionRuntime, budget: SessionBudget, rewriter: WindowRewriter, is_trusted: IsTrusted
+    ) -> None:
+        self._runtime, self._budget = runtime, budget
+        self._rewriter, self._is_trusted = rewriter, is_trusted
+        self._task: asyncio.Task[SideQuestionAnswered | HelixError] | None = None
+        self.progress = SideQuestionProgress()
+
+    @property
+    def is_running(self) -> bool:
+        """True while a question is being answered."""
+        return self._task is not None and not self._task.done()
+
+    async def ask(self, question: str) -> SideQuestionAnswered | None:
+        """Ask, record the answer and return it; None if it was canceled before any word came.
+
+        Raises InvalidInput for an empty question or while another is answered, RequestTooLarge,
+        BudgetExhausted, ModelError, WorkspaceUntrusted, ModelNotChosen, StoreError.
+        """
+        require_trust(self._is_trusted)
+        self._runtime.model_choice.require()
+        question = repair_surrogates(question).strip()
+        if not question:
+            raise InvalidInput(_text("The side question is empty."), fix=_text("Type what you want to know."))
+        if self.is_running:
+            raise InvalidInput(
+                _text("Another side question is being answered."), fix=_text("Wait for it, or cancel it.")
+            )
+        name = f"side question {self._runtime.session.id}"
+        task = self._task = self._runtime.scope.start(self._run(question), name)
+        await asyncio.wait([task])
+        outcome = None if task.cancelled() else task.result()
+        if isinstance(outcome, HelixError):
+            raise outcome
+        return outcome
+
+    async def cancel(self) -> None:
+        """Cancel what is being answered, and wait; what came of the answer is recorded."""
+        if self._task is not None and not self._task.done():
+            self._task.cancel()
+            await asyncio.wait([self._task])
+
+    async def _run(self, question: str) -> SideQuestionAnswered | HelixError:
+        self._publish(SideQuestionProgress(question, is_running=True))
+        try:
+            return await self._answer(question)
+        except HelixError as error:  # a value, not a failed task: the caller expects it
+            return error
+        finally:
+            self._publish(SideQuestionProgress())
+
+    async def _answer(self, question: str) -> SideQuestionAnswered:
+        await self._budget.ensure_available()
+        request, info = await self._request(question), self._runtime.frame.info
+        started_at_ms = self._runtime.clock()
+        response, is_stopped = await self._receive(request)
+        completion = await completion_of(info, request, response, self._runtime.counter)
+        event = SideQuestionAnswered(
+            question,
+            response.text,
+            info.label,
+            usage=response.usage,
+            spent=completion.tokens,
+            cost=completion.cost,
+            duration_ms=self._runtime.elapsed_ms(started_at_ms),
+            demo=info.demo,
+            stopped=is_stopped,
+        )
+        await self._runtime.session.record(event)
+        return event
+
+    async def _receive(self, request: ModelRequest) -> tuple[ModelResponse, bool]:
+        """Return the answer, and True if it was canceled after some words. Raises ModelError."""
+        answer = ""
+        try:
+            async with aclosing(stream_with_retry_limit(self._runtime.roles.main, request)) as items:
+                async for item in items:
+                    match item:
+                        case TextDelta(text=text):
+                            answer += text
+                        case RetryScheduled():
+                            answer = ""
+                        case ModelResponse() as response if response.text.strip():
+                            return response, False
+                        case _:
+                            continue
+                    self._publish(msgspec.structs.replace(self.progress, answer=answer))
+        except asyncio.CancelledError:
+            if not answer.strip():
+                raise
+            return ModelResponse(answer, stop="stopped"), True
+        raise InvalidModelResponse(
+            _text("The model didn't answer the side question."),
+            _text("It sent no text, or tried to use a tool."),
+            _text("Ask again, or send it as a message."),
+        )
+
+    async def _request(self, question: str) -> ModelRequest:
+        """Return the session's next request with the question behind it. Raises RequestTooLarge."""
+        window, gauge = self._window()
+        text = side_question_text(self._runtime.prompts["side_question"], question)
+        tokens = await self._runtime.count_tokens(text)
+        if gauge.used + tokens * gauge.ratio + gauge.reserve > gauge.window:
+            used, size = gauge.used, gauge.window
+            raise RequestTooLarge(
+                _text("The side question doesn't fit the context window."),
+                _text("The conversation uses {used} of {window} tokens.", used=used, window=size),
+                _text("Compact the conversation, then ask again."),
+                remedies=("choose_model",),
+            )
+        messages = (*window.request.messages, Message("user", text))
+        if request_validation.problems(messages):
+            messages = request_validation.repair_request(messages)
+        return with_cache_hints(ModelRequest(messages, window.request.tools), window, self._runtime)
+
+    def _window(self) -> tuple[Window, UsageGauge]:
+        """Return the present window; a call that still runs has an answer that says so."""
+        transcript = self._runtime.transcript
+        if not transcript.open_calls:
+            return self._rewriter.measure()
+        forked = transcript.fork()
+        for call in tuple(forked.open_calls.values()):
+            pending = forked.pending_outputs.get(call.id)
+            answer = pending or ToolAnswered(call.id, call.name, STILL_RUNNING, "", 0, 8, 8)
+            forked.apply(RecordedEvent(forked.last_seq + 1, forked.last_event_at_ms, answer))
+        policy, frame = self._runtime.policy, self._runtime.frame
+        window = project(forked, policy, frame)
+        return window, measure_usage(window, forked, policy, frame)
+
+    def _publish(self, progress: SideQuestionProgress) -> None:
+        self.progress = progress
+        self._runtime.session.publish(progress)
