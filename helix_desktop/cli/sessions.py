@@ -47,7 +47,9 @@ def branch(args: argparse.Namespace) -> int:
 
     async def work(_: AppServices, workspace: OpenWorkspace) -> int:
         parent = await find_session(
-            workspace, args.session, text("List the sessions with {command}.", command="sessions")
+            workspace,
+            args.session,
+            text("List the sessions with {command}.", command="helix-desktop sessions"),
         )
         created = await workspace.create_branch(parent, args.at, args.title)
         if args.json:

@@ -17648,6 +17648,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/workspaces/delete_session.py" />
+            <source>You can restore it and its outputs for {days} days. Its branches stay as they are.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/delete_session.py" />
             <source>You can restore the session.</source>
             <translation type="unfinished" />
         </message>

@@ -44,7 +44,8 @@ class DeleteSessionController(QObject):
         )
         if running and not await self._confirm():
             return
-        titles = {info.id: info.title for info in await workspace.store.sessions()}
+        listed = await workspace.store.sessions()
+        titles = {info.id: info.title for info in listed}
         screen = self._workspace_controller.session_controller
         if screen.conversation is not None and screen.conversation.session.id == session:
             await screen.show(workspace, None)
@@ -55,7 +56,7 @@ class DeleteSessionController(QObject):
                 _DELETED,
                 "info",
                 tr("“{title}” moved to the trash.", title=ellipsize(titles.get(session) or tr("Session"))),
-                tr("You can restore it and its outputs for {days} days.", days=TRASH_DAYS),
+                _restore_text(has_branches=any(info.branch_of == session for info in listed)),
                 actions=(BannerAction(session, tr("Undo")),),
                 workspace=workspace.id,
             )
@@ -82,3 +83,12 @@ class DeleteSessionController(QObject):
         await workspace.store.retention.restore_session(session)
         if self._active_workspace.id == self._deleted_workspace_id:
             await self._workspace_controller.open_session(session)
+
+
+def _restore_text(*, has_branches: bool) -> str:
+    if has_branches:
+        return tr(
+            "You can restore it and its outputs for {days} days. Its branches stay as they are.",
+            days=TRASH_DAYS,
+        )
+    return tr("You can restore it and its outputs for {days} days.", days=TRASH_DAYS)
