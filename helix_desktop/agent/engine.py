@@ -237,7 +237,7 @@ class TurnEngine:
         self.response.text = ""
         event = msgspec.structs.replace(event, layers=hash_layers(window))
         refusals = _new_refusals(self._runtime.transcript, answer, frame.info)
-        await self._runtime.session.record(*refusals, event, contents=contents)
+        await self._runtime.session.record(event, *refusals, contents=contents)
         return answer
 
     async def _request(self) -> tuple[Window, ModelResponse]:

@@ -73,6 +73,14 @@ class ModelContract:
         assert all(isinstance(json.loads(call.arguments), dict) for call in answer.calls)
         assert len({call.id for call in answer.calls}) == len(answer.calls)
 
+    async def test_it_says_which_effort_it_asked_for(self, model: Model) -> None:
+        """The level that was sent, or nothing; the answer is the same in kind."""
+        answer = await final_response(model, ModelRequest(QUESTION, effort="low"))
+        assert answer.effort in ("", "low")
+        assert (answer.effort_refusal is None) or not answer.effort
+        assert answer.text.strip()
+        assert (await final_response(model, ModelRequest(QUESTION))).effort == ""
+
     async def test_it_accepts_its_own_message_followed_by_results(self, model: Model) -> None:
         """The loop continues: an answer, replayed with its results, leads to the next answer."""
         answer = await final_response(model, ModelRequest(QUESTION, (LIST_TOOL,)))

@@ -10,7 +10,8 @@ from PySide6.QtWidgets import QApplication, QMenu
 
 from helix_desktop.config.settings import ModelEntry, Provider
 from helix_desktop.domain.events.session import EffortChosen
-from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
+from helix_desktop.ui.chat.rows.from_events import rows_from_log
+from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, NoticeRow
 from helix_desktop.ui.inspector.from_window import request_text
 from tests.support.model_servers.chat_server import ChatServer, Reply, api_error, text_reply
 from tests.support.window.window_rig import WindowRig, open_window, until
@@ -101,6 +102,10 @@ async def test_a_refusal_is_a_notice_in_the_chat(qapp: QApplication, tmp_path: P
         await until(lambda: bool(rig.events(EffortChosen)), "the choice on record")
         await rig.run_turn("Hello")
         await rig.run_turn("And again")
+        _, stored = rows_from_log(rig.conversation.session.log)
+        for rows in (rig.rows(object), stored):
+            kinds = [type(row) for row in rows if isinstance(row, AssistantRow | NoticeRow)]
+            assert kinds == [AssistantRow, NoticeRow, AssistantRow]
         (notice,) = rig.rows(NoticeRow)
         assert notice.what == (
             "box/small doesn't accept this reasoning effort: Minimal. Requests continue without it."
