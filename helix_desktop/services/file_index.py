@@ -17,7 +17,7 @@ from helix_desktop.tools.process.ripgrep import Ripgrep, normalize_path
 _text = TextContext("Services")
 
 MAX_FILES = 200_000
-"""Files that are indexed; of larger workspaces any so many, the others can be typed by hand."""
+"""Files that are indexed; of larger workspaces the first of them, the others can be typed by hand."""
 
 
 class MentionedFiles(NamedTuple):
@@ -42,7 +42,7 @@ class FileIndex:
 
     def __init__(self, jail: Jail, ripgrep: Ripgrep) -> None:
         self._jail, self._ripgrep = jail, ripgrep
-        self._names: frozenset[bytes] | None = None  # as ripgrep listed them
+        self._output: bytes | None = None  # the list as ripgrep printed it
         self._paths = FuzzyPaths(())
         self._requests = self._answered = 0
         self._refresh_lock, self._search_lock = asyncio.Lock(), asyncio.Lock()
@@ -69,7 +69,7 @@ class FileIndex:
 
         Folders end with a slash. `recent` are paths used lately, newest first.
         """
-        if self._names is None:
+        if self._output is None:
             await self.refresh()
         async with self._search_lock:  # a search that was cancelled while it waited never takes the processor
             return await asyncio.to_thread(self._paths.search, query, limit, recent)
@@ -98,13 +98,12 @@ class FileIndex:
             return None
 
     def _read(self, output: bytes) -> None:
-        names = frozenset(output.split(b"\0")[:MAX_FILES])
-        if names != self._names:
-            self._paths = FuzzyPaths(_with_folders(names))
-            self._names = names
+        if output != self._output:
+            self._paths = FuzzyPaths(_with_folders(output.split(b"\0")[:MAX_FILES]))
+            self._output = output
 
 
-def _with_folders(names: frozenset[bytes]) -> Iterator[str]:
+def _with_folders(names: Sequence[bytes]) -> Iterator[str]:
     """Yield the paths, and each folder on the way to them once, with a slash at its end.
 
     A name that no message can hold is left out: no text, or with characters that cannot be seen.

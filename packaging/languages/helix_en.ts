@@ -13404,13 +13404,13 @@
     <context>
         <name>Slash commands</name>
         <message>
-            <location filename="../../helix_desktop/ui/session/completion/commands.py" />
-            <source>Can't be used: {reason}</source>
+            <location filename="../../helix_desktop/words/slash_commands.py" />
+            <source>Ask something that stays out of the context</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/words/slash_commands.py" />
-            <source>Ask something that stays out of the context</source>
+            <location filename="../../helix_desktop/ui/session/completion/commands.py" />
+            <source>Can't be used: {reason}</source>
             <translation type="unfinished" />
         </message>
         <message>

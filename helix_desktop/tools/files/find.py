@@ -53,13 +53,13 @@ class FindFiles(UnguardedTool[FindFilesArguments]):
 
 
 async def list_files(jail: Jail, ripgrep: Ripgrep, path: str) -> tuple[SearchRoot, ProcessResult]:
-    """Return a folder, and the NUL-separated paths of its files that tools may read. Raises ToolError."""
+    """Return a folder, and the sorted paths in it that tools may read, NUL-separated. Raises ToolError."""
     search_root = jail.hold_folder(path)
     root = await asyncio.to_thread(search_root.__enter__)
     try:
         if root.file_name:
             raise ToolError(f"{path} is a file.", fix="path names a folder to look in.")
-        options = ["--files", "--null", *gitignore_options(), *hidden_globs(jail, root), "."]
+        options = ["--files", "--null", "--sort=path", *gitignore_options(), *hidden_globs(jail, root), "."]
         result = await ripgrep.run(options, root.cwd)
         return root, await asyncio.to_thread(_without_ignored, jail, root, result)
     finally:

@@ -23,66 +23,55 @@ def note(rig: WindowRig) -> str:
     return label.accessibleName() if label.isVisible() else ""
 
 
-async def test_a_completed_file_goes_along_and_what_names_nothing_stays_text(
+def titles(rig: WindowRig) -> list[str]:
+    """Return the rows of the popup; none while it is closed."""
+    popup = rig.composer.completer.popup
+    return [row.title for row in popup.completions] if popup is not None else []
+
+
+async def test_files_and_cached_contents_are_completed_and_sent_along(
     qapp: QApplication, tmp_path: Path
 ) -> None:
-    async with (
-        ChatServer(replies_in_order(text_reply("Two lines."), text_reply("I see."))) as server,
-        open_window(qapp, tmp_path) as rig,
-    ):
+    """What names nothing stays text; Up brings the message back. One window: opening one takes a second."""
+    async with ChatServer(replies_in_order(text_reply("Yes."))) as server, open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project", {"my notes.md": "first\nsecond\nthird\n", "other.txt": "o"})
         await rig.use_server(server)
+        editor = rig.composer.editor
         rig.type_message("Compare @not", send=False)
-        completer = rig.composer.completer
-        await until(lambda: completer.popup and completer.popup.completions, "the file")
-        QTest.keyClick(rig.composer.editor, Qt.Key.Key_Return)
+        await until(lambda: titles(rig) == ["my notes.md"], "the file")
+        QTest.keyClick(editor, Qt.Key.Key_Return)
         assert rig.composer.text() == 'Compare @"my notes.md" '
-        QTest.keyClick(rig.composer.editor, Qt.Key.Key_Backspace)
+        QTest.keyClick(editor, Qt.Key.Key_Backspace)
         rig.type_message(":2-3 with @gone.md", send=False)
-        await until(lambda: note(rig), "the line below the text")
         expected = "File not found: gone.md (sent as text) · Attaches my notes.md:2-3"
         await until(lambda: note(rig) == expected, "both files named")
-        QTest.keyClick(rig.composer.editor, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+        QTest.keyClick(editor, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
         await until(lambda: rig.events(UserSpoke), "it was sent")
         assert note(rig) == ""
         await rig.wait_for_turn_end()
 
         (spoke,) = rig.events(UserSpoke)
         assert spoke.text == 'Compare @"my notes.md":2-3 with @gone.md'
-        assert [(part.path, part.first_line, part.last_line) for part in spoke.attachments] == [
-            ("my notes.md", 2, 3)
-        ]
+        lines = [(part.path, part.first_line, part.last_line) for part in spoke.attachments]
+        assert lines == [("my notes.md", 2, 3)]
         sent = str(server.requests[-1].json["messages"][-1]["content"])
         assert "second" in sent
         assert "first" not in sent
-
+        QTest.keyClick(editor, Qt.Key.Key_Up)
+        assert rig.composer.text() == spoke.text
+        QTest.keyClick(editor, Qt.Key.Key_Down)
         rig.type_message("and @", send=False)
-        await until(lambda: completer.popup and completer.popup.completions, "the files")
-        assert completer.popup is not None
-        assert completer.popup.completions[0].title == "my notes.md", "used last"
+        await until(lambda: titles(rig)[:1] == ["my notes.md"], "the file that was used last")
+        rig.composer.set_text("")
 
-
-async def test_cached_contents_are_found_by_words_and_hash_and_attached(
-    qapp: QApplication, tmp_path: Path
-) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        for name, text in (("auth.log", "login failed for lamp"), ("ok.log", "all is well")):
-            await rig.workspace.contents.attach_data(rig.conversation.session.id, text.encode(), name)
-        completer = rig.composer.completer
-
-        def titles() -> list[str]:
-            return [row.title for row in completer.popup.completions] if completer.popup else []
-
+        await rig.workspace.contents.attach_data(rig.conversation.session.id, b"login failed", "auth.log")
         rig.type_message("# Heading, issue #42 and #", send=False)
-        await until(lambda: len(titles()) == 2, "the newest contents")
-        rig.type_message('"failed lamp', send=False)
-        await until(lambda: len(titles()) == 1, "the content with these words")
-        QTest.keyClick(rig.composer.editor, Qt.Key.Key_Tab)
+        await until(lambda: len(titles(rig)) > 1, "the newest contents")
+        rig.type_message('"failed login', send=False)
+        await until(lambda: len(titles(rig)) == 1, "the content with these words")
+        QTest.keyClick(editor, Qt.Key.Key_Tab)
         await until(rig.attachment_labels, "the content is attached")
         assert rig.composer.text() == "# Heading, issue #42 and "
-        digest = (await rig.workspace.store.page(limit=1)).entries[0].digest
+        digest = spoke.attachments[0].digest
         rig.type_message(f"#{digest[:8]}", send=False)
-        await until(lambda: len(titles()) == 1 and completer.popup, "the content of that hash")
-        assert completer.popup is not None
-        assert completer.popup.completions[0].key == digest
+        await until(lambda: len(titles(rig)) == 1, "the content of that digest")

@@ -21,7 +21,10 @@ tr = Translator("Composer")
 
 _MAX_ROWS = 50
 _RECENT_FILES, _RECENT_EVENTS = 20, 400  # files used lately, and how far back in the log these are looked for
-_FRESH_S = 2.0  # a list of files this old is made again
+_FRESH_S, _FRESH_IN_WORD_S = (
+    2.0,
+    20.0,
+)  # a list this old is made again: where a word begins, while it is typed
 _WAIT_S = 0.06  # how long the first rows wait for the new list before the old one is shown
 _CODE_SUFFIXES = frozenset(
     ("c", "cc", "cpp", "cs", "css", "go", "h", "hpp", "html", "java", "js", "json", "jsx", "kt", "lua", "php",
@@ -70,7 +73,7 @@ class FileCompletions:
         index = self._index()
         if index is None:
             return ()
-        refresh = self.refresh()
+        refresh = self.refresh(_FRESH_S if len(query) <= 1 else _FRESH_IN_WORD_S)
         if refresh is not None:
             await asyncio.wait([refresh], timeout=_WAIT_S)
         path, first_line, last_line = parse_typed(query)
@@ -78,10 +81,10 @@ class FileCompletions:
         matches = await index.search(path, _MAX_ROWS, recent)
         return [_completion(match, first_line, last_line) for match in matches if match.path != path]
 
-    def refresh(self) -> asyncio.Task[None] | None:
-        """Begin to list the files again, unless that was done a moment ago."""
+    def refresh(self, max_age_s: float = _FRESH_S) -> asyncio.Task[None] | None:
+        """Begin to list the files again, unless the list is younger than this."""
         index = self._index()
-        if index is None or (self._listed and self._listed[0] is index and self._age() < _FRESH_S):
+        if index is None or (self._listed and self._listed[0] is index and self._age() < max_age_s):
             return None
         self._listed = (index, monotonic())
         return self._start(_list_again(index), "list files")
