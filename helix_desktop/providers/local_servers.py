@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from helix_desktop.domain.effort import EffortLevel
 from helix_desktop.domain.local_server import LocalModel, LocalServer, ServerKind
 from helix_desktop.domain.model_spec import ModelSpec
 from helix_desktop.domain.user_text import TextContext, UserText
@@ -28,6 +29,8 @@ DEFAULT_WINDOW = 4_096
 """The window in tokens that Ollama (below 24 GB of graphics memory) and LM Studio use by default."""
 
 _MAX_MODELS = 60
+_OLLAMA_EFFORTS: tuple[EffortLevel, ...] = ("none", "low", "medium", "high")
+"""What Ollama takes as `reasoning_effort`: 'must be "high", "medium", "low", or "none"'."""
 _NUM_CTX = re.compile(r"^\s*num_ctx\s+(\d{3,9})\s*$", re.MULTILINE)
 
 
@@ -167,6 +170,7 @@ async def _ollama_model(probe: _Probe, name: str, loaded_window: int) -> LocalMo
         tools="tools" in able if able is not None else None,
         images="vision" in able if able is not None else None,
         reasoning="thinking" in able if able is not None else None,
+        efforts=_OLLAMA_EFFORTS if "thinking" in (able or ()) else (),
     )
     return LocalModel(name, figures, source, bool(loaded_window))
 

@@ -128,10 +128,11 @@ class MessagesExchange:
         if BLOCK_REQUIRED.search(low):
             self.effort.leave_out()
             return True
-        is_adaptive = self._dialect.effort_form == "adaptive" and self.effort.level != "none"
-        if is_adaptive and OLDER_FORM.search(low):
-            self._dialect.effort_form = "budget"
-            return True
+        form = self._dialect.effort_form
+        if self.effort.level != "none" and OLDER_FORM.search(low):
+            self._dialect.effort_form = "budget" if form == "adaptive" else "adaptive"
+            if form == "adaptive":
+                return True
         return self.effort.learn(error_text, EFFORT_REFUSED)
 
     def _drop_thinking(self, error_text: str) -> bool:

@@ -12,12 +12,15 @@ EffortForm = Literal["adaptive", "budget"]
 """A level with adaptive thinking (from Claude 4.6 on), or a number of tokens for thinking (before)."""
 
 EFFORT_REFUSED = re.compile(
-    r"output_config|\beffort\b|thinking\.|budget_tokens|disabled|not support thinking"
+    r"output_config|\beffort\b|thinking\.|budget_tokens|disabled|not support thinking|level \S+ not supported"
 )
-"""How errors name these fields, in lower case."""
+"""How errors name these fields, in lower case; gateways say 'level "minimal" not supported'."""
 
-OLDER_FORM = re.compile(r"adaptive|not support\w*[^.]*\beffort|\beffort[^.]*not support")
-"""How models from before adaptive thinking refuse it: "adaptive thinking is not supported on this model"."""
+OLDER_FORM = re.compile(r"adaptive|effort parameter")
+"""How models from before adaptive thinking refuse it: "adaptive thinking is not supported on this model".
+
+Newer ones name it too when they refuse a budget: 'Use "thinking.type.adaptive"'.
+"""
 
 BLOCK_REQUIRED = re.compile(r"must start with a thinking block|expected .?thinking.? or")
 """What older models answer when thinking is switched on between a call and its result."""

@@ -13,9 +13,10 @@ from helix_desktop.providers.openai_chat.variants import DEFAULT_VARIANT, varian
 from helix_desktop.providers.request_effort import RequestEffort
 
 _EFFORT_REFUSED = re.compile(
-    r"reasoning[ _.]?effort|thinking[ _](level|budget)|not support (thinking|reasoning)|thinking is not"
+    r"reasoning[ _.]?effort|thinking[ _](level|budget|mode)|not support (thinking|reasoning)|thinking is not"
+    r"|reasoning (value|is (mandatory|required|not))|level \S+ not supported"
 )
-"""How errors name the field: OpenAI, Mistral, Groq; xAI ("reasoningEffort"); Gemini; Ollama."""
+"""How errors name it: OpenAI, Mistral, Groq; xAI ("reasoningEffort"); Gemini; Ollama; OpenRouter."""
 
 
 class ChatDialect:

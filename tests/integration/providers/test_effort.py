@@ -10,6 +10,7 @@ import pytest
 
 from helix_desktop.domain.effort import SentEffort
 from helix_desktop.domain.messages import EffortRefusal, Message, ModelInfo, ModelRequest
+from helix_desktop.providers.anthropic.dialect import MessagesDialect
 from helix_desktop.providers.http import HttpClient
 from tests.support.model_contract import final_response
 from tests.support.model_servers.chat_server import ChatServer, Reply, api_error, text_reply
@@ -76,6 +77,9 @@ async def test_a_refused_level_is_left_out_from_then_on(dialect: DialectCase, ht
         '"low" does not support thinking',  # Ollama
         "Model grok does not support parameter reasoningEffort.",
         "Thinking level is not supported for this model.",
+        'invalid reasoning value: \'low\' (must be "high", "medium" or "none")',  # Ollama
+        "Reasoning is mandatory for this endpoint and cannot be disabled.",  # OpenRouter
+        'level "low" not supported, valid levels: medium, high',
         "[{'loc': ['body', 'reasoning_effort'], 'msg': 'Extra inputs are not permitted'}]",
     ],
 )
@@ -112,6 +116,23 @@ async def test_older_models_of_anthropic_get_a_budget_within_the_answer(http: Ht
     smaller = "max_tokens: 10256 > 2256, which is the maximum allowed number of output tokens"
     *_, body = await anthropic_bodies(http, "max", refusal, smaller)
     assert (body["max_tokens"], body["thinking"]["budget_tokens"]) == (2_256, 1_900)
+
+
+async def test_a_level_that_neither_form_takes_is_left_out_and_others_keep_the_newer_form(
+    http: HttpClient,
+) -> None:
+    errors = (
+        "output_config.effort: adaptive thinking takes 'low' or 'high'",
+        '"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive".',
+    )
+    *refused, answered, again = await anthropic_bodies(http, "max", *errors)
+    assert [body["thinking"]["type"] for body in refused] == ["adaptive", "enabled"]
+    assert answered == again
+    assert "thinking" not in answered
+    dialect = MessagesDialect(INFO, lambda: "id")
+    exchange = dialect.exchange(asking("max"))
+    assert [exchange.adapt_to_error(400, error) for error in errors] == [True, True]
+    assert b'"adaptive"' in dialect.exchange(asking("low")).body()
 
 
 async def test_no_thinking_is_switched_off(http: HttpClient) -> None:

@@ -54,6 +54,7 @@ async def test_ollama_reports_the_loaded_window_then_the_configured_one_then_the
     }, "no embedding model, and never the length a model was trained for"
     qwen, sized, idle = server.models
     assert (qwen.spec.tools, qwen.spec.images, qwen.spec.reasoning) == (True, False, True)
+    assert (qwen.spec.efforts, idle.spec.efforts) == (("none", "low", "medium", "high"), ())
     assert sized.spec.images
     assert "num_ctx" in sized.source
     assert "131,072" in idle.source
