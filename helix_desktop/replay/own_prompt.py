@@ -52,7 +52,7 @@ def _environment() -> str:
         root = Path(folder)
         sandboxes = no_sandbox_provider()
         found = Surroundings(root, open_jail(root), clean_environment(os.environ), sandboxes, ToolGrants)
-        return asyncio.run(describe_environment(found))
+        return asyncio.run(describe_environment(found)).replace(folder, "/workspace")  # any name, any time
 
 
 def _builtin_specs() -> tuple[ToolSpec, ...]:

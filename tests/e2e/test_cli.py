@@ -287,7 +287,7 @@ async def test_the_timeline_lists_handovers_in_text_and_json(cli: Cli) -> None:
     async with ChatServer(continue_conversation) as server:
         within = (
             "--window",
-            "8000",
+            "8200",
             "--budget-tokens",
             "1000000",
         )  # without a budget no background work reads much

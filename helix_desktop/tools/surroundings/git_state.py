@@ -15,8 +15,9 @@ from helix_desktop.tools.process.runner import ProcessSpec, run_process
 from helix_desktop.tools.shell.sandbox import NoSandbox
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider
 
-GIT_TIMEOUT_S = 1.5  # a first message waits no longer for git
+GIT_TIMEOUT_S = 1.0  # a first message waits no longer for git
 _CAP = 1024 * 1024
+_HEAD_CAP = 400  # bytes
 _COMMAND = (
     *("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"),  # what a checkout could have run
     *(
@@ -53,10 +54,9 @@ async def git_state(
         result = await run_process(confined, timeout_s, _CAP)
     finally:
         await asyncio.to_thread(wrapped.__exit__, None, None, None)
-    if result.exit_code is None:
-        return f"a checkout; its state is not known, git did not answer in {timeout_s:g} s"
-    if result.exit_code:
-        return "a checkout; its state is not known, git failed"
+    if result.exit_code is None or result.exit_code:
+        why = "git failed" if result.exit_code else f"git did not answer in {timeout_s:g} s"
+        return f"{await asyncio.to_thread(_branch_in_head, root)}; its state is not known, {why}"
     return describe_status(result.output.decode(errors="replace").splitlines())
 
 
@@ -65,6 +65,17 @@ def _find_git(root: Path, environment: Mapping[str, str]) -> str:
     if not any((folder / ".git").exists() for folder in (root, *root.parents)):
         return ""
     return shutil.which("git", path=environment.get("PATH")) or ""
+
+
+def _branch_in_head(root: Path) -> str:
+    """Return the branch as its file names it, for a git that is too slow; blocks."""
+    try:
+        with (root / ".git" / "HEAD").open("rb") as file:
+            words = file.read(_HEAD_CAP).decode(errors="replace").strip()
+    except OSError:  # a worktree, or a folder of a checkout
+        return "a checkout"
+    name = words.removeprefix("ref: refs/heads/")
+    return f"branch {escape_hidden_name(name)}" if name != words else "a checkout"
 
 
 def describe_status(lines: Sequence[str]) -> str:
