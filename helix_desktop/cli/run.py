@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import uuid
 from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -24,7 +25,7 @@ from helix_desktop.domain.errors import (
     InvalidInput,
     ModelNotChosen,
 )
-from helix_desktop.domain.events.session import Attachment
+from helix_desktop.domain.events.session import NEW_TITLE, Attachment, SessionStarted
 from helix_desktop.domain.prompt_file import PromptSource
 from helix_desktop.domain.slash_command import SLASH, parse_slash_input
 from helix_desktop.domain.unicode_safety import escape_hidden_name
@@ -63,12 +64,14 @@ def run_turn(args: argparse.Namespace) -> int:
         try:
             conversation = await _open_session(workspace, args)
             require_model(conversation)
+            root = Path(services.registry.get(workspace.id).path)
+            attachments = await _attach(workspace.contents, conversation, root, message[0], args.attach)
+            if not conversation.session.log:
+                await conversation.session.record(SessionStarted(NEW_TITLE))
             _warn_model_change(conversation)
             await _apply_budget(conversation, args)
             await _apply_effort(workspace, conversation, args)
             await conversation.set_mode(args.mode or conversation.mode)
-            root = Path(services.registry.get(workspace.id).path)
-            attachments = await _attach(workspace.contents, conversation, root, message[0], args.attach)
             return await _turn(conversation, message, attachments, printer)
         except asyncio.CancelledError:
             if printer.output_error is not None:
@@ -204,5 +207,5 @@ async def _open_session(workspace: OpenWorkspace, args: argparse.Namespace) -> C
             await find_session(workspace, session_prefix, _HINT), int(seq or "0")
         )
     if not args.session:
-        return await workspace.create_session()
+        return await workspace.open_session(uuid.uuid4().hex)  # begins once its message is complete
     return await workspace.open_session(await find_session(workspace, args.session, _HINT))

@@ -17,15 +17,19 @@ _CODE_SUFFIXES = frozenset(
 
 
 def attachment_name(attachment: Attachment) -> str:
-    """Return what an attachment is: a path or the first words of a pasted text, and which lines or pages."""
-    if attachment.image is not None or attachment.kind == "cached":
-        return attachment.label
+    """Return what an attachment is: a path, or the first words of a pasted text."""
     is_paste = attachment.kind == "paste"
-    name = tr("Pasted: {words}", words=attachment.label) if is_paste else attachment.label
-    return ", ".join((name, _extent(attachment)))
+    return tr("Pasted: {words}", words=attachment.label) if is_paste else attachment.label
+
+
+def attachment_facts(attachment: Attachment) -> str:
+    """Return which lines or pages an attachment has, and what it costs."""
+    return " · ".join(part for part in (_extent(attachment), _cost(attachment)) if part)
 
 
 def _extent(attachment: Attachment) -> str:
+    if attachment.image is not None or attachment.kind == "cached":
+        return ""
     if attachment.first_line and attachment.first_line == attachment.last_line:
         return tr("line {line}", line=attachment.first_line)
     if attachment.first_line:
@@ -35,7 +39,7 @@ def _extent(attachment: Attachment) -> str:
     return tr.plural(attachment.lines, "%n line", "%n lines")
 
 
-def attachment_cost(attachment: Attachment) -> str:
+def _cost(attachment: Attachment) -> str:
     """Return what an attachment costs; of a large one also what it would cost in full."""
     tokens = format_tokens(attachment.tokens)
     if attachment.form == "preview":

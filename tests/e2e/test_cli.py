@@ -97,6 +97,8 @@ async def test_files_go_along_with_a_message(cli: Cli) -> None:
     ]
     refused = await cli.run("See this", "--attach", "ws/blob.bin")
     refused.assert_refused(2, "Couldn't attach blob.bin. It isn't text (binary data")
+    listed = await cli("sessions", "--workspace", "ws", "--json")
+    assert len(listed.json) == 1, "what was refused leaves no session"
 
 
 async def test_calls_are_denied_without_yes(cli: Cli) -> None:

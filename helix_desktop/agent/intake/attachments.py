@@ -28,7 +28,7 @@ _text = TextContext("Agent")
 
 MAX_TEXT_BYTES = 8 * 1024 * 1024  # two million tokens, more than any window; tools search what is larger
 MAX_FILE_BYTES = 32 * 1024 * 1024  # of a PDF, most of which are pictures and fonts
-_NAME_CHARS = 48  # of a pasted text that stand on its chip
+_NAME_CHARS = 32  # of a pasted text that stand on its chip
 IntakeLimits = Callable[[str], tuple[ContextPolicy, int]]
 """Returns the policy of a session and the tokens of its model's window."""
 replace = msgspec.structs.replace

@@ -27,7 +27,7 @@ from helix_desktop.ui.design.dialogs import pick_open_files
 from helix_desktop.ui.design.window_state import Banner
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.slash_commands import SlashCommands
-from helix_desktop.words.attachments import attachment_cost, attachment_icon, attachment_name
+from helix_desktop.words.attachments import attachment_facts, attachment_icon, attachment_name
 from helix_desktop.words.efforts import effort_name, with_effort
 from helix_desktop.words.models import model_name
 from helix_desktop.words.numbers import format_tokens
@@ -429,7 +429,7 @@ def _chip_text(attachment: Attachment, model_sees_images: bool) -> ChipText:
     return ChipText(
         _attachment_key(attachment),
         attachment_name(attachment),
-        tr("images not supported") if lacks_images else attachment_cost(attachment),
+        tr("images not supported") if lacks_images else attachment_facts(attachment),
         attachment_icon(attachment),
         has_text=attachment.kind == "paste" and attachment.size <= _MAX_INSERTED_BYTES,
     )

@@ -137,9 +137,9 @@ def rows_of_all_kinds() -> list[Row]:
             at,
             1,
             (
-                AttachmentNote("src/stream.py, lines 10–40", "320 tokens", DIGEST, "file-code", 12),
-                AttachmentNote("docs/a/long/way/down/notes on what was measured.md, 9 lines", "88 tokens"),
-                AttachmentNote("run.log, 2,000 lines", "preview, 610 of 14.2k tokens", DIGEST, "file-text"),
+                AttachmentNote("src/stream.py", "lines 10–40 · 320 tokens", DIGEST, "file-code", 12),
+                AttachmentNote("docs/a/long/way/down/notes on what was measured.md", "9 lines · 88 tokens"),
+                AttachmentNote("run.log", "2,000 lines · preview, 610 of 14.2k tokens", DIGEST, "file-text"),
             ),
         ),
         AssistantRow(
@@ -440,7 +440,7 @@ def build_scene(rows: list[Row], theme: Theme, size: tuple[int, int]) -> tuple[Q
     composer.set_attachments(
         (
             ChipText("r1", "bash output 9f3a1c", "1.2k"),
-            ChipText("p1", "Pasted: Traceback (most recent call), 92 lines", "1.4k tokens", "copy", True),
+            ChipText("p1", "Pasted: Traceback (most recent call)", "92 lines · 1.4k tokens", "copy", True),
         )
     )
     layout = QVBoxLayout(window)

@@ -256,6 +256,16 @@ class AttachmentBar(QScrollArea):
         if place is not None and self._focused_place() is None:
             self._focus(min(place, len(self._chips) - 1))
 
+    def order_before(self, widget: QWidget) -> None:
+        """Let Tab go through the chips and their buttons to a widget; Qt puts what is new at the end."""
+        previous: QWidget = widget.previousInFocusChain() or widget
+        while previous.isAncestorOf(widget) or self.isAncestorOf(previous):  # Qt goes on after all these hold
+            previous = previous.previousInFocusChain() or widget
+        for chip in self._chips:
+            for part in (chip, *chip.findChildren(QToolButton)):
+                QWidget.setTabOrder(previous, part)
+                previous = part
+
     def _create(self, text: ChipText) -> AttachmentChip:
         chip = AttachmentChip(text, self._style, self._board)
         chip.opened.connect(self.opened)

@@ -58,13 +58,13 @@ class Versions:
 
 @dataclass(frozen=True, slots=True)
 class AttachmentNote:
-    """What went along with a message: its name and price, its stored content, and its icon.
+    """What went along with a message: its name, which lines and their price, its stored content, its icon.
 
     `changed_since` is the event that changed the file which it is of (0: none did).
     """
 
     name: str
-    cost: str = ""
+    facts: str = ""
     digest: str = ""
     icon: str = "paperclip"
     changed_since: int = 0
@@ -73,7 +73,7 @@ class AttachmentNote:
     def label(self) -> str:
         """Return all of it on one line."""
         change = changed_since(self.changed_since) if self.changed_since else ""
-        return " · ".join(part for part in (self.name, self.cost, change) if part)
+        return " · ".join(part for part in (self.name, self.facts, change) if part)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from helix_desktop.domain.events.session import Attachment, RecordedEvent, UserS
 from helix_desktop.domain.slash_command import SLASH
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.row_types import AttachmentNote, UserRow
-from helix_desktop.words.attachments import attachment_cost, attachment_icon, attachment_name
+from helix_desktop.words.attachments import attachment_facts, attachment_icon, attachment_name
 
 
 class UserRows:
@@ -50,7 +50,7 @@ class UserRows:
 def _note(attachment: Attachment, transcript: Transcript) -> AttachmentNote:
     return AttachmentNote(
         attachment_name(attachment),
-        attachment_cost(attachment),
+        attachment_facts(attachment),
         attachment.digest,
         attachment_icon(attachment),
         transcript.stale_digests.get(attachment.digest, 0),
