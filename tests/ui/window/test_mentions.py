@@ -63,6 +63,13 @@ async def test_files_and_cached_contents_are_completed_and_sent_along(
         rig.type_message("and @", send=False)
         await until(lambda: titles(rig)[:1] == ["my notes.md"], "the file that was used last")
         rig.composer.set_text("")
+        rig.type_message("what is in @other.txt:1-", send=False)
+        await until(lambda: titles(rig) == ["other.txt"], "the file that is typed out")
+        rig.composer.set_text("what is in @other.txt")
+        await until(lambda: note(rig) == "Attaches other.txt", "the file named")
+        rig.composer.set_text("/btw what is in @other.txt")
+        await until(lambda: note(rig) == "", "nothing: a command sends no files")
+        rig.composer.set_text("")
 
         await rig.workspace.contents.attach_data(rig.conversation.session.id, b"login failed", "auth.log")
         rig.type_message("# Heading, issue #42 and #", send=False)

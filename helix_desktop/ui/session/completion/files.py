@@ -79,7 +79,8 @@ class FileCompletions:
         path, first_line, last_line = parse_typed(query)
         recent = await asyncio.to_thread(self._recent_files)
         matches = await index.search(path, _MAX_ROWS, recent)
-        return [_completion(match, first_line, last_line) for match in matches if match.path != path]
+        folder = path if path.endswith("/") else ""  # what is in it is offered, not itself again
+        return [_completion(match, first_line, last_line) for match in matches if match.path != folder]
 
     def refresh(self, max_age_s: float = _FRESH_S) -> asyncio.Task[None] | None:
         """Begin to list the files again, unless the list is younger than this."""
