@@ -181,6 +181,7 @@ class Redaction:
                     images=(),
                     about="",
                     identifiers=(),
+                    reply=None,
                 )
             case AssistantSpoke(calls=calls, short=short):
                 gone = {

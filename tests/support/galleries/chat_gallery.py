@@ -357,8 +357,11 @@ QUESTION = Question(
 )
 
 
-def _question_rows(at: int) -> list[Row]:
+def question_rows(at: int) -> list[Row]:
+    """A side question and its answer, and the agent's questions: answered, open, a subagent's, a late one."""
     return [
+        UserRow(row_key("side0"), "Which file was that?", is_side=True),
+        AssistantRow(row_key("side1"), "`orders.py`.", model="small", side_note="not in context · $0.0012"),
         ToolRow(
             row_key("q0"),
             "ask_user",
@@ -398,7 +401,7 @@ def _approval_and_notice_rows(at: int) -> list[Row]:
             matched_rule="Always ask before: run commands like: git push *",
             position="2 of 2",
         ),
-        *_question_rows(at),
+        *question_rows(at),
         *_divider_rows(),
         NoticeRow(
             row_key("n1"),

@@ -128,7 +128,11 @@ def pane_screens() -> Iterator[Screen]:
 
 def chat_screens() -> Iterator[Screen]:
     """Yield the conversation with its composer."""
-    for name, rows in (("chat", chat_gallery.turn_rows()), ("subagents", chat_gallery.rows_of_subagents())):
+    for name, rows in (
+        ("chat", chat_gallery.turn_rows()),
+        ("subagents", chat_gallery.rows_of_subagents()),
+        ("questions", chat_gallery.question_rows(1)),
+    ):
         scene, _ = chat_gallery.build_scene(rows, LIGHT, (776, 700))
         composer = scene.findChild(Composer)
         assert composer is not None

@@ -38,7 +38,7 @@ def paint_header(painter: QPainter, chat_style: ChatStyle, row: AssistantRow, wi
     for words, style in notes:
         if not words:
             continue
-        wide = chip_width(chat_style, words, style)
+        wide = min(chip_width(chat_style, words, style), width - x)
         paint_chip(
             painter,
             chat_style,

@@ -14,6 +14,7 @@ from helix_desktop.ui.design.labels import breakable
 from helix_desktop.ui.design.safe_text import escape_invisible
 
 _PAD, _BADGE, _GAP = 10.0, 20.0, 3.0  # pixels: around the texts, the number's edge, between the texts
+_ENTER = {Qt.Key.Key_Return, Qt.Key.Key_Enter}
 _LEAVE = {Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_Left, Qt.Key.Key_Right}
 
 
@@ -70,8 +71,9 @@ class OptionButton(EnterActivates, QAbstractButton):
         return title, _wrapped(self._description, style.font(SMALL), below)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Press it with Enter or Space; leave the other keys to the card."""
-        if Qt.Key(event.key()) in _LEAVE:
+        """Press it with Space, and with Enter where one is chosen; leave the other keys to the card."""
+        key = Qt.Key(event.key())
+        if key in _LEAVE or (self.isCheckable() and key in _ENTER):
             event.ignore()
         else:
             super().keyPressEvent(event)

@@ -174,10 +174,15 @@ class QuestionCard(QWidget):
         self.answer.setEnabled(not self._reply().is_skip)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Choose by number, go through the options with arrows; other signs are an answer in other words."""
+        """Choose by number, go through the options with arrows, answer with Enter where several are checked.
+
+        Other signs are an answer in other words.
+        """
         key, text = Qt.Key(event.key()), event.text()
         if key in (Qt.Key.Key_Up, Qt.Key.Key_Down):
             self._step(1 if key == Qt.Key.Key_Down else -1)
+        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self._submit()
         elif text.isdecimal() and text.isascii() and 1 <= int(text) <= len(self.options):
             option = self.options[int(text) - 1]
             option.setFocus(Qt.FocusReason.ShortcutFocusReason)
