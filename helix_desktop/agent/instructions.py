@@ -30,17 +30,19 @@ class SessionInstructions:
         """Return the events to record before the user's next message; never raises.
 
         With the first one comes what is told once, with later ones what changed since. A session of an older
-        version, which was told nothing at its start, is told nothing.
+        version, which was told nothing at its start, is told only what the command line names.
         """
         transcript = self._runtime.transcript
-        if self._source is None or (transcript.opening is None and transcript.turns):
+        if self._source is None:
             return []
+        is_older = transcript.opening is None and transcript.turns > 0
         window = self._runtime.frame.info.window
         try:
             async with asyncio.timeout(_DEADLINE_S):
-                if transcript.opening is None:
+                if transcript.opening is None and not is_older:
                     return [OpeningGiven(await self._counted(await self._source.opening(window)))]
                 changes = await self._source.changes(transcript.standing_texts, window)
+                changes = tuple(change for change in changes if not is_older or change[0].kind == "run")
         except (HelixError, OSError) as error:  # TimeoutError is one
             log.warning("the instructions could not be read: %s", error)
             return []

@@ -17,8 +17,9 @@ from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.config.paths import DataDir
 from helix_desktop.context.window.usage_gauge import count_window, usage_from_count
 from helix_desktop.context.window.window_breakdown import WindowItem
+from helix_desktop.domain.events.session import TurnEnded, UserSpoke
 from helix_desktop.services.app_services import AppServices
-from helix_desktop.services.instructions import WorkspaceInstructions
+from helix_desktop.services.instructions import ALL_INSTRUCTIONS, RunInstructions, WorkspaceInstructions
 from tests.support.model_servers.chat_server import Call, ChatServer, StreamedReply, text_reply
 
 HOSTILE_PAGE = (
@@ -50,11 +51,13 @@ def project(tmp_path: Path) -> Path:
 
 
 @asynccontextmanager
-async def opened(project: Path, server: ChatServer) -> AsyncIterator[tuple[AppServices, OpenWorkspace]]:
+async def opened(
+    project: Path, server: ChatServer, run: RunInstructions = ALL_INSTRUCTIONS
+) -> AsyncIterator[tuple[AppServices, OpenWorkspace]]:
     """Yield the services on the data directory beside the project, and its workspace."""
     data = DataDir(project.parent / "data")
     data.ensure()
-    services = AppServices(data, dict(os.environ), FixedApprover("once"))
+    services = AppServices(data, dict(os.environ), FixedApprover("once"), run_instructions=run)
     try:
         record = services.registry.add(project, trusted=True)
         workspace = await services.open_workspace(record.id)
@@ -158,3 +161,26 @@ async def test_what_must_not_be_told_is_named_or_stays_data(project: Path) -> No
         untrusted = WorkspaceInstructions(surroundings, {}, lambda: False)
         assert [text.kind for text in await untrusted.opening(100_000)] == ["environment"]
         assert await untrusted.in_folders(["src"], {}, 100_000) == ()
+
+
+async def test_the_command_line_adds_instructions_or_leaves_them_out(project: Path) -> None:
+    """Also in a session that began without any; one of an older version is told nothing else."""
+    (project.parent / "extra.md").write_text("Write German.\n")
+    async with ChatServer(script) as server:
+        async with opened(project, server, RunInstructions(enabled=False)) as (_, workspace):
+            conversation = await workspace.create_session()
+            await conversation.run("read src/deep/a.py")
+            assert rows_of(conversation, "instructions") == []
+            assert "[Environment" in system_of(server.bodies[-1])
+            old = await workspace.create_session()
+            await old.session.record(UserSpoke("hello", 1), TurnEnded("done"))
+        extra = RunInstructions(project.parent / "extra.md")
+        async with opened(project, server, extra) as (_, workspace):
+            for session, expected in (
+                (conversation.session.id, ["AGENTS.md", "For this run"]),
+                (old.session.id, ["For this run"]),
+            ):
+                again = await workspace.open_session(session)
+                await again.run("go on")
+                assert [row.name for row in rows_of(again, "instructions")] == expected
+                assert "Write German." in str(server.bodies[-1]["messages"][-2]["content"])
