@@ -79,20 +79,13 @@ async def test_it_is_chosen_by_mouse_and_keys_and_stands_beside_the_model(
             "Reasoning effort for this session: High",
             "Reasoning effort for this session: workspace default",
         ]
-
-
-async def test_it_is_typed_as_a_command_and_part_of_the_next_request(
-    qapp: QApplication, tmp_path: Path
-) -> None:
-    async with ChatServer(script) as server, open_window(qapp, tmp_path) as rig:
-        await _furnish(rig, server)
-        rig.type_message("/effort low")
-        await until(lambda: rig.events(EffortChosen) == [EffortChosen("low")], "the choice on record")
-        rig.type_message("/effort huge")
-        await until(lambda: "isn't an effort" in rig.banner_text(), "what is wrong")
         window, _ = rig.conversation.window.measure()
         assert "== fields\neffort: low" in request_text(window, rig.conversation.window.rows())
-        assert not server.bodies
+
+        rig.type_message("/effort minimal")
+        await until(lambda: rig.events(EffortChosen)[-1] == EffortChosen("minimal"), "the typed level")
+        rig.type_message("/effort huge")
+        await until(lambda: "isn't an effort" in rig.banner_text(), "what is wrong")
 
 
 async def test_a_refusal_is_a_notice_in_the_chat(qapp: QApplication, tmp_path: Path) -> None:
