@@ -88,7 +88,7 @@ class AnswerWriter:
     def _best_lines(self, groups: Sequence[HitGroup], blocks: Sequence[_Block]) -> str:
         """Return the first lines of as many groups as fit, then further lines, and what is left out."""
         sizes = [[sum(self._tokens[line] for line in part) for part in block] for block in blocks]
-        left = self._max_tokens - 12 * min(len(groups), MAX_NAMED + 1)
+        left = self._max_tokens - 10 - 12 * min(len(groups), MAX_NAMED + 1)
         first_left = left * _FIRST_SHARE
         parts = [0] * len(blocks)  # how many parts of each block are in the answer: the first has its name
         for place, size in enumerate(sizes):
@@ -101,7 +101,8 @@ class AnswerWriter:
                 if parts[place] == depth < len(size) and size[depth] <= left:
                     parts[place], left = depth + 1, left - size[depth]
         fitting = [self._fit(block[: parts[place]]) for place, block in enumerate(blocks) if parts[place]]
-        return "\n".join([_text(fitting), *_rest([group.hit for group in groups[len(fitting) :]])])
+        rest = _rest([group.hit for group in groups[len(fitting) :]])
+        return "\n".join([_text(fitting), *rest, "One of these with the pattern gives all its lines."])
 
     def _fit(self, block: _Block) -> _Block:
         """Return as many lines of a block as fit the whole answer; one at least."""

@@ -79,7 +79,7 @@ def group_text(group: HitGroup, origin: Origin, around: Surroundings) -> list[Se
     name = ", ".join(part for part in (name, origin.time, origin.change) if part)
     matching = sum(row.partition(":")[0].isdigit() for part in rows for row in part)
     more = f": {pluralize(count, 'line')}" if count > matching else ":" if rows else ""
-    return [[f"{name}{more}{_equal(group.equal)}"], *rows]
+    return [[f"{name}{more}{_others(group)}"], *rows]
 
 
 def _rows(group: HitGroup, around: Surroundings) -> list[Sequence[str]]:
@@ -106,11 +106,24 @@ def _rows(group: HitGroup, around: Surroundings) -> list[Sequence[str]]:
     return parts
 
 
-def _equal(hits: Sequence[EntryHit]) -> str:
-    if not hits:
-        return ""
-    more = f" and {len(hits) - MAX_NAMED} more" if len(hits) > MAX_NAMED else ""
-    return f" (the same in {', '.join(handle(hit) for hit in hits[:MAX_NAMED])}{more})"
+def _others(group: HitGroup) -> str:
+    """Return which hits have no best line that it has not: those with all its matching lines, and others."""
+    own = group.hit
+    same = [
+        hit for hit in group.equal if hit.count == own.count == len(hit.spots) and _lines(hit) == _lines(own)
+    ]
+    others = [hit for hit in group.equal if hit not in same]
+    parts = [
+        f"{words} {', '.join(map(handle, hits[:MAX_NAMED]))}"
+        + (f" and {len(hits) - MAX_NAMED} more" if len(hits) > MAX_NAMED else "")
+        for words, hits in (("these lines also in", same), ("some of them in", others))
+        if hits
+    ]
+    return f" ({'; '.join(parts)})" if parts else ""
+
+
+def _lines(hit: EntryHit) -> frozenset[bytes]:
+    return frozenset(spot.line for spot in hit.spots)
 
 
 def handle(hit: EntryHit) -> str:

@@ -197,7 +197,7 @@ class HitWriter:
             label = " ".join(part for part in (hit.entry.digest[:SHORT_DIGITS], short_name) if part)
             head = [label, format_bytes(hit.entry.size), *filter(None, [origin.event]), *_place(origin)]
         others = f"{', '.join(map(_handle, hit.equal[:_MAX_EQUAL]))}{_more(hit)}"
-        equal = f" (the same in {others})" if hit.equal else ""
+        equal = f" (these lines also in {others})" if hit.equal else ""
         rows = await self._rows(hit, around) or ()
         texts = [f"  {position}{sign} {text}" for position, sign, text in rows]
         return [f"{', '.join(head)}: {match_text}{equal}", *texts]

@@ -89,6 +89,12 @@ async def test_each_line_stands_in_its_content_and_in_those_that_are_the_same(
             for number, (_, part) in displayed.items()
             if number + 1 in displayed
         ]
-        for other in re.findall(r"[0-9a-f]{12}", name.partition("the same in")[2]):
+        others = name.partition("the same in")[2].partition(";")[0]
+        for other in re.findall(r"[0-9a-f]{12}", others):
+            assert _matching(contents[other]) == _matching(own), "not only some of its lines"
             pairs = list(pairwise(contents[other]))
             assert all(any(a in one and b in two for one, two in pairs) for a, b in blocks)
+
+
+def _matching(lines: list[str]) -> set[str]:
+    return {line for line in lines if "needle" in line}
