@@ -45,7 +45,8 @@ class SessionInstructions:
                 changes = tuple(change for change in changes if not is_older or change[0].kind == "run")
         except (HelixError, OSError) as error:  # TimeoutError is one
             log.warning("the instructions could not be read: %s", error)
-            return []
+            # They come as news with a later message: only the environment is lost.
+            return [OpeningGiven(())] if transcript.opening is None and not is_older else []
         texts = await self._counted([text for text, _ in changes])
         return [InstructionsAdded(text, changed) for text, (_, changed) in zip(texts, changes, strict=True)]
 

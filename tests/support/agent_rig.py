@@ -11,7 +11,7 @@ import msgspec
 
 from helix_desktop.agent.models.roles import ModelRoles
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.agent.ports import Approver, Store
+from helix_desktop.agent.ports import Approver, InstructionSource, Store
 from helix_desktop.agent.session_services import SessionServices
 from helix_desktop.agent.session_updates import Update
 from helix_desktop.config.paths import resources_dir
@@ -200,6 +200,7 @@ class AgentRig(ConversationRig):
     """A workspace with one conversation, and every update it sent."""
 
     delegate_tool_spec: ToolSpec | None = None
+    instructions: InstructionSource | None = None
     requires_spend_approval = False
     """Whether background work that reads much asks first; windows as small as these would ask each time."""
 
@@ -232,6 +233,7 @@ class AgentRig(ConversationRig):
             is_trusted=lambda: self.is_trusted,
             delegate_spec=self.delegate_tool_spec,
             file_checker=self.files,
+            instructions=self.instructions,
         )
         workspace = OpenWorkspace(
             "w",
