@@ -6831,6 +6831,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <source>Questions</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
             <source>Settings → Context policy: choose a profile, or change single numbers for a workspace.</source>
             <translation type="unfinished" />
         </message>
@@ -6852,6 +6857,11 @@
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
             <source>Take it along</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <source>The agent can ask you what only you can decide. Choose an option by mouse or by its number, write something else, or skip it. A question waits as long as you like.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -7072,6 +7082,11 @@
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
             <source>Your own commands</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <source>{command} asks the model a side question, also while it works. It answers from the present context; question and answer are never sent again.</source>
             <translation type="unfinished" />
         </message>
     </context>

@@ -382,6 +382,20 @@ def _messages() -> tuple[Section, ...]:
                 ),
             ),
         ),
+        Section(
+            tr("Questions"),
+            (
+                tr(
+                    "The agent can ask you what only you can decide. Choose an option by mouse or by its "
+                    "number, write something else, or skip it. A question waits as long as you like."
+                ),
+                tr(
+                    "{command} asks the model a side question, also while it works. It answers from the "
+                    "present context; question and answer are never sent again.",
+                    command="/btw",
+                ),
+            ),
+        ),
     )
 
 
