@@ -12,6 +12,7 @@ from helix_desktop.domain.digest import is_digest, is_digest_prefix
 from helix_desktop.domain.errors import ContentDamaged, DigestAmbiguous, DigestUnknown
 from helix_desktop.domain.events.session import Attachment
 from helix_desktop.domain.image import MAX_IMAGE_BYTES, identify_image
+from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.user_text import TextContext, join_sentences, verbatim
 
 _text = TextContext("Agent")
@@ -33,7 +34,8 @@ class ContentAccess:
     ) -> None:
         """`files` reads the workspace's files; `limits` tell what of them enters a window whole."""
         self.store, self._counter = store, counter
-        self._attachments = AttachmentIntake(store, counter, files, limits)
+        self._attachments = AttachmentIntake(store.commit, counter, files, limits)
+        self._trial = AttachmentIntake(_store_nothing, counter, files, limits)
 
     async def resolve(self, prefix: str) -> str:
         """Return the one digest that begins with `prefix`. Raises DigestUnknown, DigestAmbiguous."""
@@ -88,6 +90,12 @@ class ContentAccess:
         """
         return await self._attachments.from_workspace(session, path, first_line, last_line)
 
+    async def try_attach_file(
+        self, session: str, path: str, first_line: int = 0, last_line: int = 0
+    ) -> Attachment:
+        """Return what `attach_file` would, without storing anything. Raises InvalidInput."""
+        return await self._trial.from_workspace(session, path, first_line, last_line)
+
     async def attach_data(
         self, session: str, data: bytes, name: str, first_line: int = 0, last_line: int = 0
     ) -> Attachment:
@@ -106,6 +114,10 @@ class ContentAccess:
         """Return the number of tokens in a text."""
         (tokens,) = await self._counter.count([text])
         return tokens
+
+
+async def _store_nothing(commit: Commit) -> None:
+    """Take the place of a store where it is only tried what an attachment would be."""
 
 
 def _lines(data: bytes, first_line: int, last_line: int) -> str:

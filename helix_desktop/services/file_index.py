@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from helix_desktop.domain.errors import HelixError, ToolError
 from helix_desktop.domain.files.fuzzy_search import FuzzyPaths, PathMatch
-from helix_desktop.domain.files.mention import find_mentions, format_lines
+from helix_desktop.domain.files.mention import Mention, find_mentions
 from helix_desktop.domain.user_text import OptionalText, TextContext, verbatim
 from helix_desktop.tools.files.find import list_files
 from helix_desktop.tools.files.jail import Jail
@@ -21,15 +21,10 @@ MAX_FILES = 200_000
 
 
 class MentionedFiles(NamedTuple):
-    """What a message mentions: files with their lines, as they are written, and paths of nothing."""
+    """What a message mentions: files, each once, and paths of nothing."""
 
-    files: tuple[str, ...] = ()
+    files: tuple[Mention, ...] = ()
     missing: tuple[str, ...] = ()
-
-    @property
-    def attached_text(self) -> OptionalText:
-        """Say which files go along with the message; empty for none."""
-        return _text("Attaches {files}", files=self.files) if self.files else ""
 
     @property
     def missing_text(self) -> OptionalText:
@@ -80,12 +75,12 @@ class FileIndex:
 
     async def look_up(self, text: str) -> MentionedFiles:
         """Return which files a message mentions, and what looks like a path in it but names nothing."""
-        files: dict[str, None] = {}
+        files: dict[Mention, None] = {}
         missing: dict[str, None] = {}
         for mention in find_mentions(text):
             kind = await self.kind(mention.path)
             if kind == "file":
-                files[mention.path + format_lines(mention.first_line, mention.last_line)] = None
+                files[mention._replace(start=0, end=0)] = None
             elif kind is None and mention.looks_like_path:
                 missing[mention.path] = None
         return MentionedFiles(tuple(files), tuple(missing))

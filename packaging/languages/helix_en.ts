@@ -5387,6 +5387,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/session/completion/mentions.py" />
+            <source>Attaches {files} (≈ {tokens} tokens)</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/composer/attachment_chips.py" />
             <source>Attachment: {attachment}</source>
             <translation type="unfinished" />
@@ -10123,11 +10128,6 @@
         <message>
             <location filename="../../helix_desktop/services/links.py" />
             <source>A link has at most {limit} characters.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/services/file_index.py" />
-            <source>Attaches {files}</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import msgspec
 
 from helix_desktop.agent.intake.intake import Intake, Previewed
-from helix_desktop.agent.ports import FileReader, Store, TokenCounter
+from helix_desktop.agent.ports import FileReader, TokenCounter
 from helix_desktop.context.intake.describe import describe_text
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.attachment_text import attachment_text
@@ -31,6 +31,8 @@ MAX_FILE_BYTES = 32 * 1024 * 1024  # of a PDF, most of which are pictures and fo
 _NAME_CHARS = 32  # of a pasted text that stand on its chip
 IntakeLimits = Callable[[str], tuple[ContextPolicy, int]]
 """Returns the policy of a session and the tokens of its model's window."""
+CommitContents = Callable[[Commit], Awaitable[None]]
+"""Stores contents durably: Store.commit."""
 replace = msgspec.structs.replace
 
 
@@ -38,10 +40,10 @@ class AttachmentIntake:
     """Makes attachments; the bytes are stored before one names them. Everything raises StoreError."""
 
     def __init__(
-        self, store: Store, counter: TokenCounter, files: FileReader | None, limits: IntakeLimits
+        self, commit: CommitContents, counter: TokenCounter, files: FileReader | None, limits: IntakeLimits
     ) -> None:
         """Without `files` nothing that has to be read can be attached: the workspace's folder is missing."""
-        self._store, self._counter, self._files, self._limits = store, counter, files, limits
+        self._commit, self._counter, self._files, self._limits = commit, counter, files, limits
         self._intake = Intake(counter)
 
     async def from_workspace(self, session: str, path: str, first_line: int, last_line: int) -> Attachment:
@@ -98,7 +100,7 @@ class AttachmentIntake:
         """Complete an attachment with an image; store its bytes, unless they come from the store."""
         if data is not None:
             content = Content(image.digest, data, "image", image.label, image.summary, image.tokens)
-            await self._store.commit(Commit(session, contents=[content]))
+            await self._commit(Commit(session, contents=[content]))
         text_tokens, marker_tokens = await self._counter.count([image.text, image.marker])
         return replace(
             attachment,
@@ -138,7 +140,7 @@ class AttachmentIntake:
         counted = [attachment_text(replace(attachment, text="")), text, *([attachment.text] if first else [])]
         heading_tokens, whole_tokens, *part_tokens = await self._counter.count(counted)
         tokens = heading_tokens + (part_tokens[0] if first else whole_tokens)
-        await self._store.commit(Commit(session, contents=[_content(attachment, data, text, whole_tokens)]))
+        await self._commit(Commit(session, contents=[_content(attachment, data, text, whole_tokens)]))
         if policy.is_large(tokens, window):
             return await self._as_preview(attachment, part, tokens, policy)
         return replace(attachment, tokens=tokens)

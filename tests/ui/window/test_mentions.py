@@ -29,6 +29,16 @@ def titles(rig: WindowRig) -> list[str]:
     return [row.title for row in popup.completions] if popup is not None else []
 
 
+async def read_notes(rig: WindowRig) -> None:
+    """Mention a file that cannot be attached, and files in a command, which sends none."""
+    (rig.folder / "project" / "tool.bin").write_bytes(b"\0" * 40)
+    rig.composer.set_text("what is in @other.txt and @tool.bin")
+    await until(lambda: "Couldn't attach tool.bin. It isn't text" in note(rig), "the file that is no text")
+    assert "Attaches other.txt (" in note(rig)
+    rig.composer.set_text("/btw what is in @other.txt")
+    await until(lambda: note(rig) == "", "nothing: a command sends no files")
+
+
 async def test_files_and_cached_contents_are_completed_and_sent_along(
     qapp: QApplication, tmp_path: Path
 ) -> None:
@@ -43,8 +53,9 @@ async def test_files_and_cached_contents_are_completed_and_sent_along(
         assert rig.composer.text() == 'Compare @"my notes.md" '
         QTest.keyClick(editor, Qt.Key.Key_Backspace)
         rig.type_message(":2-3 with @gone.md", send=False)
-        expected = "File not found: gone.md (sent as text) · Attaches my notes.md:2-3"
-        await until(lambda: note(rig) == expected, "both files named")
+        expected = "File not found: gone.md (sent as text) · Attaches my notes.md:2-3 (≈ "
+        await until(lambda: note(rig).startswith(expected), "both files named")
+        tokens = int(note(rig).removeprefix(expected).split()[0])
         QTest.keyClick(editor, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
         await until(lambda: rig.events(UserSpoke), "it was sent")
         assert note(rig) == ""
@@ -52,8 +63,9 @@ async def test_files_and_cached_contents_are_completed_and_sent_along(
 
         (spoke,) = rig.events(UserSpoke)
         assert spoke.text == 'Compare @"my notes.md":2-3 with @gone.md'
-        lines = [(part.path, part.first_line, part.last_line) for part in spoke.attachments]
-        assert lines == [("my notes.md", 2, 3)]
+        (part,) = spoke.attachments
+        assert (part.path, part.first_line, part.last_line) == ("my notes.md", 2, 3)
+        assert part.tokens == tokens
         sent = str(server.requests[-1].json["messages"][-1]["content"])
         assert "second" in sent
         assert "first" not in sent
@@ -65,10 +77,7 @@ async def test_files_and_cached_contents_are_completed_and_sent_along(
         rig.composer.set_text("")
         rig.type_message("what is in @other.txt:1-", send=False)
         await until(lambda: titles(rig) == ["other.txt"], "the file that is typed out")
-        rig.composer.set_text("what is in @other.txt")
-        await until(lambda: note(rig) == "Attaches other.txt", "the file named")
-        rig.composer.set_text("/btw what is in @other.txt")
-        await until(lambda: note(rig) == "", "nothing: a command sends no files")
+        await read_notes(rig)
         rig.composer.set_text("")
 
         await rig.workspace.contents.attach_data(rig.conversation.session.id, b"login failed", "auth.log")
@@ -79,6 +88,6 @@ async def test_files_and_cached_contents_are_completed_and_sent_along(
         QTest.keyClick(editor, Qt.Key.Key_Tab)
         await until(rig.attachment_labels, "the content is attached")
         assert rig.composer.text() == "# Heading, issue #42 and "
-        digest = spoke.attachments[0].digest
+        digest = part.digest
         rig.type_message(f"#{digest[:8]}", send=False)
         await until(lambda: len(titles(rig)) == 1, "the content of that digest")

@@ -36,7 +36,7 @@ class ComposerCompletions(QObject):
         self._attach = composer_controller.attach
         start = context.async_actions.start
         self.files = FileCompletions(self._file_index, conversation, start)
-        self.mentions = FileMentions(composer, self._file_index, start)
+        self.mentions = FileMentions(composer, self._file_index, lambda: (workspace(), conversation()), start)
         commands = CommandCompletions(
             context.services.prompt_files, composer_controller.slash_commands, workspace
         )
