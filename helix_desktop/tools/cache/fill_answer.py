@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
+from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.tools import CountTokens
+from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.tools.cache.covered import CoveredEntry
 from helix_desktop.tools.cache.entry_search import EntryHit
 from helix_desktop.tools.cache.hit_groups import MAX_NAMED, HitGroup, group_hits, group_text, handle
@@ -14,6 +16,7 @@ from helix_desktop.tools.cache.surroundings import Surroundings
 _MAX_GROUPS = 40  # groups whose tokens are counted: more never fit
 _SPOTS = 3  # lines of one group, as long as others have none
 _FIRST_SHARE = 0.7  # of the tokens for the first line of each group, the rest for further lines
+_NAME_CAP = 32  # characters
 _Block = list[Sequence[str]]
 
 
@@ -88,7 +91,7 @@ class AnswerWriter:
     def _best_lines(self, groups: Sequence[HitGroup], blocks: Sequence[_Block]) -> str:
         """Return the first lines of as many groups as fit, then further lines, and what is left out."""
         sizes = [[sum(self._tokens[line] for line in part) for part in block] for block in blocks]
-        left = self._max_tokens - 10 - 12 * min(len(groups), MAX_NAMED + 1)
+        left = self._max_tokens - 10 - 20 * min(len(groups), MAX_NAMED + 1)
         first_left = left * _FIRST_SHARE
         parts = [0] * len(blocks)  # how many parts of each block are in the answer: the first has its name
         for place, size in enumerate(sizes):
@@ -120,6 +123,14 @@ def _rest(hits: Sequence[EntryHit]) -> list[str]:
     """Return the line that names what did not fit."""
     if not hits:
         return []
-    handles = ", ".join(f"{handle(hit)} ({hit.count})" for hit in hits[:MAX_NAMED])
+    handles = ", ".join(f"{_name(hit)} ({hit.count})" for hit in hits[:MAX_NAMED])
     more = f" and {len(hits) - MAX_NAMED} more" if len(hits) > MAX_NAMED else ""
     return [f"Also in {handles}{more}."]
+
+
+def _name(hit: EntryHit) -> str:
+    """Return how a hit is recalled, and in a few words what it is: `9f3a1c00aa12 e39 read_file gauge.py`."""
+    words = [
+        word.rpartition("/")[2] for word in escape_hidden_name(hit.entry.line.label).split(",")[0].split()
+    ]
+    return " ".join((handle(hit), ellipsize(" ".join(words), _NAME_CAP))).strip()

@@ -167,9 +167,11 @@ async def test_a_search_of_an_index_has_at_most_a_thousand_tokens_and_names_the_
     assert 500 < tokens <= 1_000
     assert " 1,200 lines for 'needle' in 60 places" in text
     assert "\n1:needle 59 0 " in text, "the newest content first"
-    assert re.search(
-        r"Also in [0-9a-f]{12} e\d+ \(20\), .* and \d+ more\.\nOne of these with the pattern gives all", text
+    rest = re.search(
+        r"Also in [0-9a-f]{12} e\d+ read_file log_\d+\.txt \(20\), .* and \d+ more\.\n(.*)", text
     )
+    assert rest is not None
+    assert rest[1] == "One of these with the pattern gives all its lines."
     (few,) = await estimate_tokens([await rig.recall(index, pattern="needle", max_tokens=200)])
     assert few <= 200
 
