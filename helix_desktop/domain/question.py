@@ -81,6 +81,11 @@ def reply_text(reply: QuestionReply) -> str:
     return "\n".join(lines)
 
 
+def decision_text(question: str, reply: QuestionReply) -> str:
+    """Return question and reply on one line, for notes and summaries; empty if it was skipped."""
+    return "" if reply.is_skip else " ".join(f"{question} – {reply.words}".split())
+
+
 def late_reply_text(question: Question, reply: QuestionReply) -> str:
     """Return the user's message that answers a question of a turn that has ended."""
     return f"Your question: {question.text.strip()}\n\nMy answer: {reply.words}"

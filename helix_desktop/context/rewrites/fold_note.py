@@ -12,7 +12,7 @@ from helix_desktop.context.summaries.artifact_ledger import LEGEND, build_ledger
 from helix_desktop.domain.digest import HEX_DIGITS, bare_marker
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.identifiers import identifiers_in
-from helix_desktop.domain.question import QuestionReply
+from helix_desktop.domain.question import QuestionReply, decision_text
 from helix_desktop.domain.tool_call_target import tool_kind
 
 TITLE = "[Folded steps]"
@@ -111,8 +111,8 @@ def _lines(items: Iterable[LogItem]) -> list[str]:
 
 def _reply_line(answer: ToolAnswered, reply: QuestionReply) -> str:
     """Return a question and the user's reply: what the user decided stays, as their messages do."""
-    question = _quote_lookalikes(_truncate(answer.target, _TARGET_CAP))
-    return f"user: ({question}) {_quote_lookalikes(reply.words or 'skipped')}"
+    question = _truncate(answer.target, _TARGET_CAP)
+    return f"user: {decision_text(question, reply) or f'{question} – skipped'}"
 
 
 def _call_lines(calls: Sequence[tuple[str, str]]) -> list[str]:

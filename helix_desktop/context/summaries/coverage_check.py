@@ -18,6 +18,7 @@ from helix_desktop.context.summaries.telling_lines import last_telling_line
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import Bullet, Coverage, FactKind
 from helix_desktop.domain.identifiers import identifiers_in
+from helix_desktop.domain.question import QuestionReply, decision_text
 from helix_desktop.domain.tool_call_target import tool_kind
 from helix_desktop.domain.user_words import own_words
 
@@ -75,17 +76,23 @@ class CoveredFacts:
             self.ledger.add(item)
         match item.event:
             case UserSpoke(text=text):
-                self._add_words(text, item.seq)
-                for sentence in instructions_in(own_words(text)):
-                    self._note("instructions", sentence, item.seq)
-                for name in identifiers_in(text[:_PARSED_CHARS]):
-                    if "/" in name.strip("/") or "." in name.strip("."):
-                        self._note("files", name, item.seq)
+                self._add_message(text, item.seq)
             case AssistantSpoke(text=text):
                 self._add_words(text, item.seq)
+            case ToolAnswered(target=question, reply=QuestionReply() as reply):
+                if decision := decision_text(question, reply):
+                    self._note("instructions", _shortened(decision), item.seq)
             case ToolAnswered() as answer if tool_kind(answer.name) == "command" and not answer.recalled:
                 for digest in _HASH.findall(answer.about or last_telling_line(answer.text)):
                     self._note("hashes", digest, item.seq)
+
+    def _add_message(self, text: str, seq: int) -> None:
+        self._add_words(text, seq)
+        for sentence in instructions_in(own_words(text)):
+            self._note("instructions", sentence, seq)
+        for name in identifiers_in(text[:_PARSED_CHARS]):
+            if "/" in name.strip("/") or "." in name.strip("."):
+                self._note("files", name, seq)
 
     def _add_words(self, text: str, seq: int) -> None:
         part = text[:_PARSED_CHARS]
@@ -180,7 +187,11 @@ def instructions_in(text: str) -> Iterator[str]:
     for sentence in _SENTENCE.split(text[:_PARSED_CHARS]):
         line = " ".join(sentence.split())
         if len(line) > 8 and not line.endswith("?") and _RULE.search(line):  # noqa: PLR2004 - shorter ones name nothing
-            yield line if len(line) <= _SENTENCE_CHARS else line[: _SENTENCE_CHARS - 1] + "…"
+            yield _shortened(line)
+
+
+def _shortened(line: str) -> str:
+    return line if len(line) <= _SENTENCE_CHARS else line[: _SENTENCE_CHARS - 1] + "…"
 
 
 def _plain_number(text: str) -> str:

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Sequence
 
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.summaries.artifact_ledger import Ledger
-from helix_desktop.domain.events.session import AssistantSpoke, UserSpoke
+from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import SECTIONS, Bullet, HandoverMade, Section
+from helix_desktop.domain.question import QuestionReply, decision_text
 from helix_desktop.domain.todo import TODO, TodoItem, TodoStatus, parse_items
 from helix_desktop.domain.user_words import own_words
 
@@ -45,7 +46,10 @@ class HistoryExtract:
                 self._last_request = (item.seq, words)
                 self._first_request = self._first_request or self._last_request
                 if _PREFERS.search(words):
-                    self._preferences = _newest([*self._preferences, Bullet(_sentence(words), (item.seq,))])
+                    self._add_preference(item.seq, words)
+            case ToolAnswered(target=question, reply=QuestionReply() as reply):
+                if decision := decision_text(question, reply):
+                    self._add_preference(item.seq, decision)
             case AssistantSpoke(text=text, calls=calls):
                 lists = [
                     items for call in calls if call.name == TODO and (items := parse_items(call.arguments))
@@ -53,6 +57,9 @@ class HistoryExtract:
                 self._todo = (item.seq, lists[-1]) if lists else self._todo
                 decisions = [Bullet(line, (item.seq,)) for line in _decision_lines(text)]
                 self._decisions = _newest([*self._decisions, *decisions])
+
+    def _add_preference(self, seq: int, words: str) -> None:
+        self._preferences = _newest([*self._preferences, Bullet(_sentence(words), (seq,))])
 
     def sections(self, previous: HandoverMade | None) -> tuple[Section, ...]:
         """Return the six sections, updating the previous handover's."""

@@ -10,6 +10,8 @@ import pytest
 from helix_desktop.agent.session_updates import QuestionAsked
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.context.rewrites.fold_note import render_fold_note
+from helix_desktop.context.summaries.coverage_check import covered_facts
+from helix_desktop.context.summaries.handover_fallback import extractive_handover
 from helix_desktop.domain.events.session import ToolAnswered, TurnEnded, UserSpoke
 from helix_desktop.domain.question import NO_USER, SKIPPED, UNANSWERED, QuestionReply
 from helix_desktop.domain.store.commit import Commit
@@ -62,8 +64,13 @@ async def test_a_question_waits_among_approvals_and_ends_nothing() -> None:
         rig.model.requests[1]
     )
     assert [event.text for event in rig.events(UserSpoke)] == ["Go.", "Be quick."]
-    note = render_fold_note(conversation.session.transcript.items, "0" * 64, 1)
-    assert "user: (Which database?) Postgres; with pgvector" in note, "what the user decided stays in sight"
+    items, decision = conversation.session.transcript.items, "Which database? – Postgres; with pgvector"
+    assert f"user: {decision}\n" in render_fold_note(items, "0" * 64, 1), (
+        "what the user decided stays in sight"
+    )
+    assert decision in covered_facts(items).of_kind("instructions")
+    sections = {section.title: section.bullets for section in extractive_handover(items, None)}
+    assert [bullet.text for bullet in sections["User Preferences"]] == [decision]
     await rig.assert_consistent()
 
 
