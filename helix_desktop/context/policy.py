@@ -66,7 +66,7 @@ class ContextPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     user_text_tokens: int = 20_000
     ledger_tokens: int = 600
     handle_digits: int = 12
-    anchor_tokens: int = 3_000
+    anchor_tokens: int = 3_200
     panic_at: float = 0.95
     panic_to: float = 0.70
     budget_tokens: int = 0
@@ -178,10 +178,11 @@ PROFILES: Mapping[str, ContextPolicy] = {
     "lean": ContextPolicy(
         profile="lean",
         protect_steps=3,
-        protect_tokens=2_500,
+        protect_tokens=2_200,
         protect_argument_steps=2,
         fold_after_steps=6,
-        anchor_tokens=1_900,
+        condense_at=0.06,
+        anchor_tokens=2_000,
         observe_place_at=0.30,
     ),
     "balanced": ContextPolicy(),

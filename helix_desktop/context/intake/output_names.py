@@ -22,8 +22,8 @@ def insert_names(preview: str, text: str, max_tokens: int) -> str:
     names: list[str] = []
     counts = count_identifiers(text[:MAX_IDENTIFIED_CHARS])
     for name in sorted(counts, key=lambda name: (len(name) + _NAME_OVERHEAD) / log1p(counts[name])):
-        if name not in visible and len(name) + 2 <= chars_left:
-            chars_left -= len(name) + 2
+        if name not in visible and len(name) < chars_left:
+            chars_left -= len(name) + 1
             names.append(name)
     body, _, marker = preview.rpartition("\n")
-    return f"{body}\n{_OPENING}{', '.join(names)}]\n{marker}" if names else preview
+    return f"{body}\n{_OPENING}{' '.join(names)}]\n{marker}" if names else preview
