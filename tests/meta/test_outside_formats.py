@@ -32,6 +32,7 @@ from helix_desktop.domain.draft import Draft
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.session import Event, RecordedEvent
 from helix_desktop.domain.store.archive_report import SUFFIX
+from helix_desktop.domain.store.branch_point import BranchPoint
 from helix_desktop.domain.store.entries import SessionSummary, StoreTotals
 from helix_desktop.domain.store.repair_report import RepairReport
 from helix_desktop.domain.tools import PermissionRule
@@ -66,6 +67,7 @@ FILES: dict[str, Any] = {
     "the row of a forgotten content": Tombstone,
     "the row of work that forgetting left": PendingDeletion,
     "the row of a session": SessionSummary,
+    "the row of a branch": BranchPoint,
     "the row of a draft": str | Draft,
     "the row of the totals": StoreTotals,
 }
@@ -80,6 +82,7 @@ LETTERS = {
     "newest": keys.TIME_INDEX,
     "summaries": keys.SUMMARIES,
     "handovers": keys.HANDOVERS,
+    "branches": keys.BRANCHES,
     "drafts": keys.DRAFTS,
     "last events": keys.LAST_EVENTS,
 }
