@@ -125,7 +125,10 @@ class StoreRetention(Protocol):
         ...
 
     async def trash_session(self, session: str) -> tuple[str, ...]:
-        """Move a session and its subagents' to the trash; return their ids. Raises StoreWriteFailed."""
+        """Move a session and its subagents' to the trash; return their ids. Raises StoreWriteFailed.
+
+        Its branches stay, and with them the subagents.
+        """
         ...
 
     async def restore_session(self, session: str) -> tuple[str, ...]:
@@ -135,7 +138,8 @@ class StoreRetention(Protocol):
     async def empty_trash(self, before_ms: int = 0) -> CleanupResult:
         """Delete what was trashed before `before_ms` (milliseconds since 1970; 0: all of it).
 
-        Contents named only by deleted sessions stay until the next clean-up.
+        Contents named only by deleted sessions stay until the next clean-up. Of a session that branches begin
+        with stays what they need, hidden, until the last of them is deleted.
         """
         ...
 
@@ -184,13 +188,14 @@ class Store(ContentReader, Protocol):
     async def commit(self, commit: Commit) -> None:
         """Store all of it durably, or nothing: contents, events, references, recall counts, summary.
 
-        Returns once it would survive a power cut. Raises StoreWriteFailed, ContentTooLarge; ValueError if
-        the events do not continue the session's log.
+        A new session whose first event is SessionBranched begins with the events of its parent up to there,
+        by reference. Returns once it would survive a power cut. Raises StoreWriteFailed, ContentTooLarge;
+        ValueError if the events do not continue the session's log.
         """
         ...
 
     async def events(self, session: str) -> list[RecordedEvent]:
-        """Return a session's whole log, in order; empty if there is none."""
+        """Return a session's whole log, with the part of its parent, in order; empty if there is none."""
         ...
 
     async def digests(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -22,29 +22,38 @@ def session_tree(summaries: Sequence[SessionSummary]) -> list[TreeRow]:
     A branch whose parent is not among them stands at the top; a tree is as new as the newest in it.
     """
     listed = {summary.id: summary for summary in summaries if not summary.parent}
-    newest: dict[str, int] = {}
-    children: dict[str, list[SessionSummary]] = {}
-    for summary in listed.values():
-        lineage = _lineage(summary, listed)
-        children.setdefault(lineage[1] if len(lineage) > 1 else "", []).append(summary)
-        for session in lineage:
-            newest[session] = max(newest.get(session, 0), summary.updated)
+    parents = _listed_parents(listed)
+    newest = {session: listed[session].updated for session in parents}
+    for session, parent in reversed(parents.items()):
+        if parent:
+            newest[parent] = max(newest[parent], newest[session])
+    branches: dict[str, list[str]] = {}
+    for session, parent in sorted(parents.items(), key=lambda pair: (newest[pair[0]], pair[0])):
+        branches.setdefault(parent, []).append(session)
     rows: list[TreeRow] = []
-    waiting = [("", 0)]
+    waiting = [(session, 0) for session in branches.get("", ())]
     while waiting:
         session, depth = waiting.pop()
-        if session:
-            rows.append(TreeRow(depth - 1, listed[session]))
-        branches = sorted(children.get(session, ()), key=lambda branch: (newest[branch.id], branch.id))
-        waiting += [(branch.id, depth + 1) for branch in branches]
+        rows.append(TreeRow(depth, listed[session]))
+        waiting += [(branch, depth + 1) for branch in branches.get(session, ())]
     return rows
 
 
-def _lineage(summary: SessionSummary, listed: dict[str, SessionSummary]) -> list[str]:
-    """Return a session and its listed ancestors, itself first; alone if it were among its own ancestors."""
-    lineage = [summary.id]
-    while (session := listed[lineage[-1]].branch_of) in listed:
-        if session in lineage:
-            return lineage[:1]
-        lineage.append(session)
-    return lineage
+def _listed_parents(listed: Mapping[str, SessionSummary]) -> dict[str, str]:
+    """Return the listed parent of each session, empty for none, with parents before their branches.
+
+    One of those that would be each other's ancestors has none.
+    """
+    children: dict[str, list[str]] = {}
+    for summary in listed.values():
+        children.setdefault(summary.branch_of if summary.branch_of in listed else "", []).append(summary.id)
+    parents: dict[str, str] = {}
+    for root in (*children.get("", ()), *listed):
+        waiting = [] if root in parents else [root]
+        parents.setdefault(root, "")
+        while waiting:
+            session = waiting.pop()
+            found = [child for child in children.get(session, ()) if child not in parents]
+            parents |= dict.fromkeys(found, session)
+            waiting += found
+    return parents
