@@ -320,5 +320,5 @@ def _require_size(message: UserMessage, limit: int) -> None:
                 tokens=tokens,
                 limit=max(0, limit),
             ),
-            _text("Shorten it, recall fewer lines, or choose a model with a larger context window."),
+            _text("Shorten it, attach less, or choose a model with a larger context window."),
         )

@@ -741,7 +741,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/agent/conversation.py" />
-            <source>Shorten it, recall fewer lines, or choose a model with a larger context window.</source>
+            <source>Shorten it, attach less, or choose a model with a larger context window.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -6611,6 +6611,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <source>A long paste becomes a chip above the message. Press it to see the text, put it back into the message, or remove it. Delete removes the chip that has the keyboard.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
             <source>A marker is one line with the name of the output and its digest. Long arguments of old tool calls and images in old messages are cached the same way.</source>
             <translation type="unfinished" />
         </message>
@@ -6657,6 +6662,11 @@
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
             <source>At {share} of the context window, the conversation is compacted: a model writes a handover with goals, decisions, files, results and open tasks. It replaces the older messages; the newest stay word for word.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <source>Attachments</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -6897,6 +6907,11 @@
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
             <source>The inspector says under “What comes next” what changes when, what it saves and costs.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <source>The paper clip, paste and drop attach any text or code file, the text of a PDF, and images. A large file enters as a preview; the agent recalls the rest.</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -123,8 +123,12 @@ def unreachable_content(simulator: SessionSimulator, window: Window | None = Non
                 ]
             case UserSpoke(attachments=attachments) if item.seq in standing:
                 all_digests = reachable.digests | full_digests
-                pictures = {attachment.digest for attachment in attachments if attachment.image}
-                missing += [f"image e{item.seq}" for digest in pictures if digest not in all_digests]
+                in_part = {
+                    attachment.digest
+                    for attachment in attachments
+                    if attachment.image or attachment.form == "preview"
+                }
+                missing += [f"attachment e{item.seq}" for digest in in_part if digest not in all_digests]
             case UserSpoke() as said:
                 if reachable.texts.get((item.seq, "user:")) != [said.text]:
                     missing.append(f"words e{item.seq}")

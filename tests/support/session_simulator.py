@@ -38,6 +38,7 @@ from helix_desktop.context.summaries.handover import (
 )
 from helix_desktop.context.summaries.handover_fallback import extractive_handover
 from helix_desktop.context.summaries.index_entry import build_index_entry
+from helix_desktop.context.window.attachment_text import attachment_text
 from helix_desktop.context.window.window import PromptFrame, Window, output_marker, project
 from helix_desktop.domain.digest import bare_marker, digest_of
 from helix_desktop.domain.errors import InvalidInput
@@ -194,16 +195,17 @@ class SessionSimulator:
         """Return the current window."""
         return project(self.transcript, self.policy, self.frame)
 
-    def send_message(self, text: str, attachment_text: str = "", image: Image | None = None) -> None:
+    def send_message(self, text: str, attached: str = "", image: Image | None = None) -> None:
         """Send a user message: a new turn, or a queued message during one."""
         attachments: tuple[Attachment, ...] = ()
-        if attachment_text:
-            digest = self.store_content(attachment_text)
-            attachments = (
-                Attachment(
-                    digest, "a\nlabel", attachment_text, count_tokens(attachment_text), len(attachment_text)
-                ),
-            )
+        if attached:
+            digest, size = self.store_content(attached), len(attached)
+            shown = preview_output(attached, digest, 60)
+            attachment = Attachment(digest, "a\nlabel", shown, 0, size)
+            if shown != attached:
+                attachment = msgspec.structs.replace(attachment, kind="paste", form="preview")
+            tokens = count_tokens(attachment_text(attachment))
+            attachments = (msgspec.structs.replace(attachment, tokens=tokens),)
         if image:
             count = image.tokens + count_tokens(image.text)
             about = Attachment(

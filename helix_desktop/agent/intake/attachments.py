@@ -123,20 +123,9 @@ class AttachmentIntake:
     ) -> Attachment:
         """Complete an attachment with a text and the bytes that are stored for it."""
         policy, window = self._limits(session)
-        lines = count_lines(text)
-        part, first, last = text, 0, 0
-        if first_line or last_line:
-            part, first, last = _part(attachment.label, text, lines, first_line, last_line)
-        attachment = replace(
-            attachment,
-            digest=await asyncio.to_thread(digest_of, data),
-            size=len(data),
-            text=_numbered(part, first) if first else part,
-            lines=lines,
-            first_line=first,
-            last_line=last,
-            handle_digits=policy.handle_digits,
-        )
+        attachment = replace(attachment, size=len(data), handle_digits=policy.handle_digits)
+        attachment, part = await asyncio.to_thread(_cut, attachment, text, data, first_line, last_line)
+        first = attachment.first_line
         counted = [attachment_text(replace(attachment, text="")), text, *([attachment.text] if first else [])]
         heading_tokens, whole_tokens, *part_tokens = await self._counter.count(counted)
         tokens = heading_tokens + (part_tokens[0] if first else whole_tokens)
@@ -224,6 +213,18 @@ def _decode(name: str, data: bytes) -> tuple[str, bytes]:
         text = data.decode(encoding, "replace").removeprefix("\ufeff")
         return text, text.encode()
     return data.decode("utf-8", "replace"), data
+
+
+def _cut(
+    attachment: Attachment, text: str, data: bytes, first_line: int, last_line: int
+) -> tuple[Attachment, str]:
+    """Return an attachment with its digest and the requested lines, and these without numbers."""
+    part, first, last, lines = text, 0, 0, count_lines(text)
+    if first_line or last_line:
+        part, first, last = _part(attachment.label, text, lines, first_line, last_line)
+    shape = {"lines": lines, "first_line": first, "last_line": last}
+    window_text = _numbered(part, first) if first else part
+    return replace(attachment, digest=digest_of(data), text=window_text, **shape), part
 
 
 def _part(name: str, text: str, lines: int, first_line: int, last_line: int) -> tuple[str, int, int]:

@@ -344,6 +344,22 @@ def _instructions() -> tuple[Section, ...]:
     )
 
 
+def _attachments() -> Section:
+    return Section(
+        tr("Attachments"),
+        (
+            tr(
+                "The paper clip, paste and drop attach any text or code file, the text of a PDF, and "
+                "images. A large file enters as a preview; the agent recalls the rest."
+            ),
+            tr(
+                "A long paste becomes a chip above the message. Press it to see the text, put it back "
+                "into the message, or remove it. Delete removes the chip that has the keyboard."
+            ),
+        ),
+    )
+
+
 def _messages() -> tuple[Section, ...]:
     return (
         Section(
@@ -361,6 +377,7 @@ def _messages() -> tuple[Section, ...]:
                 ),
             ),
         ),
+        _attachments(),
         Section(
             tr("Cached outputs"),
             (

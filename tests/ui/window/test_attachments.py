@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from helix_desktop.domain.events.session import Attachment, UserSpoke
+from helix_desktop.domain.events.session import UserSpoke
 from helix_desktop.ui.chat.composer.added_files import LONG_TEXT_CHARS
 from helix_desktop.ui.chat.composer.attachment_chips import AttachmentChip
 from helix_desktop.ui.chat.rows.row_types import UserRow
@@ -18,7 +20,7 @@ from tests.support.image_bytes import png
 from tests.support.pdf_bytes import pdf, protected_pdf
 from tests.support.window.chat_geometry import hit_area_point
 from tests.support.window.drops import drop
-from tests.support.window.window_rig import WindowRig, open_window, until
+from tests.support.window.window_rig import TIMEOUT_S, WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
 
@@ -38,9 +40,12 @@ def chips(rig: WindowRig) -> list[AttachmentChip]:
     return [chip for chip in rig.composer.findChildren(AttachmentChip) if not chip.isHidden()]
 
 
-async def saved_attachments(rig: WindowRig) -> tuple[Attachment, ...]:
-    """Return what the stored draft has."""
-    return (await rig.workspace.store.draft(rig.conversation.session.id)).attachments
+async def until_saved(rig: WindowRig, count: int) -> None:
+    """Wait until the stored draft has so many attachments."""
+    session, deadline = rig.conversation.session.id, time.monotonic() + TIMEOUT_S
+    while len((await rig.workspace.store.draft(session)).attachments) != count:
+        assert time.monotonic() < deadline, "the draft is saved by itself"
+        await asyncio.sleep(0.01)
 
 
 async def test_files_of_every_kind_survive_a_restart_and_are_sent(qapp: QApplication, tmp_path: Path) -> None:
@@ -68,7 +73,7 @@ async def test_files_of_every_kind_survive_a_restart_and_are_sent(qapp: QApplica
         ]
         assert labels[5].startswith("Pasted: step 1: ok step 2: ok")
         assert " · 60 lines · " in labels[5]
-        assert len(await saved_attachments(rig)) == 6, "saved at once, not at the end"
+        await until_saved(rig, 6)  # not only at the end
 
     async with open_window(qapp, tmp_path) as rig:
         await rig.wiring.workspace_controller.restore_last()
