@@ -93,6 +93,8 @@ class Completer(QObject):
         if self._popup is not None and isValid(self._popup):
             self._popup.hide()
             self._popup.show_rows("", ())
+            for followed in (self._editor.window(), self._anchor):
+                followed.removeEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Take the keys of the popup while it is open, and close it when the user goes elsewhere."""
@@ -172,9 +174,7 @@ class Completer(QObject):
         popup = self._open_popup()
         popup.show_rows(word.source.name, rows)
         popup.show_note(note or word.source.hint)
-        self._place()
-        popup.show()
-        popup.raise_()
+        self._appear(popup)
         if self._accepts_next and rows:
             self._accept(0)
         elif rows:
@@ -188,9 +188,7 @@ class Completer(QObject):
             return
         popup = self._open_popup()
         popup.show_note(tr("Searching…"), is_busy=True)
-        self._place()
-        popup.show()
-        popup.raise_()
+        self._appear(popup)
         if not popup.completions:
             self._announce(tr("Searching…"))
 
@@ -201,9 +199,14 @@ class Completer(QObject):
             self._popup.accepted.connect(self._accept)
             if self._style is not None:
                 self._popup.set_style(self._style)
-            window.installEventFilter(self)
-            self._anchor.installEventFilter(self)
         return self._popup
+
+    def _appear(self, popup: CompletionPopup) -> None:
+        self._place()
+        popup.show()
+        popup.raise_()
+        for followed in (self._editor.window(), self._anchor):
+            followed.installEventFilter(self)
 
     def _place(self) -> None:
         if self._word is not None and self._popup is not None and isValid(self._popup):
