@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
-from helix_desktop.agent.intake.intake import Intake, Previewed
+from helix_desktop.agent.intake.intake import Intake, Previewed, decode_output
 from helix_desktop.agent.ports import FileReader, TokenCounter
 from helix_desktop.context.intake.describe import describe_text
 from helix_desktop.context.policy import ContextPolicy
@@ -125,10 +125,10 @@ class AttachmentIntake:
         policy, window = self._limits(session)
         attachment = replace(attachment, size=len(data), handle_digits=policy.handle_digits)
         attachment, part = await asyncio.to_thread(_cut, attachment, text, data, first_line, last_line)
-        first = attachment.first_line
-        counted = [attachment_text(replace(attachment, text="")), text, *([attachment.text] if first else [])]
-        heading_tokens, whole_tokens, *part_tokens = await self._counter.count(counted)
-        tokens = heading_tokens + (part_tokens[0] if first else whole_tokens)
+        other_text = [attachment.text] if attachment.text != text else []
+        counted = [attachment_text(replace(attachment, text="")), text, *other_text]
+        heading_tokens, whole_tokens, *other_tokens = await self._counter.count(counted)
+        tokens = heading_tokens + (other_tokens[0] if other_text else whole_tokens)
         await self._commit(Commit(session, contents=[_content(attachment, data, text, whole_tokens)]))
         if policy.is_large(tokens, window):
             return await self._as_preview(attachment, part, tokens, policy)
@@ -219,12 +219,13 @@ def _cut(
     attachment: Attachment, text: str, data: bytes, first_line: int, last_line: int
 ) -> tuple[Attachment, str]:
     """Return an attachment with its digest and the requested lines, and these without numbers."""
-    part, first, last, lines = text, 0, 0, count_lines(text)
+    digest, lines = digest_of(data), count_lines(text)
+    (part, _), first, last = decode_output(data, digest), 0, 0  # it says so if not all of it is text
     if first_line or last_line:
         part, first, last = _part(attachment.label, text, lines, first_line, last_line)
     shape = {"lines": lines, "first_line": first, "last_line": last}
     window_text = _numbered(part, first) if first else part
-    return replace(attachment, digest=digest_of(data), text=window_text, **shape), part
+    return replace(attachment, digest=digest, text=window_text, **shape), part
 
 
 def _part(name: str, text: str, lines: int, first_line: int, last_line: int) -> tuple[str, int, int]:

@@ -44,7 +44,11 @@ async def test_a_file_is_sent_with_what_it_is(tmp_path: Path) -> None:
         source = "".join(f"line {number}\n" for number in range(1, 121))
         (rig.root / "src" / "app.py").write_text(source)
         (rig.root / "wide.txt").write_bytes("Grüße\n".encode("utf-16"))
+        (rig.root / "old.txt").write_bytes("Grüße\n".encode("latin-1"))
         part, wide = await attach(rig, "src/app.py", 10, 11), await attach(rig, "wide.txt")
+        old = await attach(rig, "old.txt")
+        assert await rig.store.get(old.digest) == "Grüße\n".encode("latin-1")
+        assert old.text.startswith("Gr\ufffd\ufffde\n\n[Some bytes are not UTF-8 text]")
         assert await rig.store.get(part.digest) == source.encode()
         await rig.conversation.run("Look.", [part, wide])
         assert listener.content == (

@@ -210,8 +210,9 @@ class AttachmentChip(EnterActivates, QAbstractButton):
             return self.label
         suffix = self.text_parts.suffix
         room = max(room / 3, room - self._style.width(suffix, font))
-        metrics = self._style.metrics(font)
-        return metrics.elidedText(self.text_parts.name, Qt.TextElideMode.ElideMiddle, room) + suffix
+        # A path tells at both ends what it is of, a pasted text at its beginning.
+        mode = Qt.TextElideMode.ElideRight if self.text_parts.has_text else Qt.TextElideMode.ElideMiddle
+        return self._style.metrics(font).elidedText(self.text_parts.name, mode, room) + suffix
 
     def _label_rect(self) -> QRectF:
         frame = _LEFT + len(self._buttons) * (_BUTTON + 2) + _EDGE
