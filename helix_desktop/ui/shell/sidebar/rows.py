@@ -153,25 +153,39 @@ def nested_sessions(items: Iterable[SessionItem], needle: str = "") -> list[Sess
     for item in sorted(listed, key=lambda item: (not item.parent, item.created_ms, item.title)):
         above = item.parent or item.branch_of
         below.setdefault(above if item.parent or above in ids else "", []).append(item)
-    trees = [_tree(root, below, 0, needle) for root in below.get("", ())]
+    trees = _trees(below, needle)
     trees.sort(key=lambda tree: tree[0].tree_updated_ms if tree else 0, reverse=True)
     return [item for tree in trees for item in tree]
 
 
+def _trees(below: Mapping[str, Sequence[SessionItem]], needle: str) -> list[list[SessionItem]]:
+    """Return the trees of sessions, of any depth, each as the rows that are shown of it."""
+    roots = [(root, 0) for root in below.get("", ())]
+    descending = list(roots)
+    for item, depth in descending:
+        descending += [(child, depth + 1) for child in below.get(item.id, ()) if not child.parent]
+    trees: dict[str, list[SessionItem]] = {}
+    for item, depth in reversed(descending):
+        children = below.get(item.id, ())
+        branches = [row for child in children if not child.parent for row in trees.pop(child.id)]
+        subagents = [child for child in children if child.parent]
+        trees[item.id] = _tree(item, depth, subagents, branches, needle)
+    return [trees[root.id] for root, _ in roots]
+
+
 def _tree(
-    item: SessionItem, below: Mapping[str, Sequence[SessionItem]], depth: int, needle: str
+    item: SessionItem,
+    depth: int,
+    subagents: Sequence[SessionItem],
+    branches: Sequence[SessionItem],
+    needle: str,
 ) -> list[SessionItem]:
     """Return a session and what is shown below it; nothing if none of it matches a search."""
-    children = below.get(item.id, ())
-    branches = [_tree(child, below, depth + 1, needle) for child in children if not child.parent]
-    subagents = [child for child in children if child.parent]
     if needle:
         subagents = [child for child in subagents if matches_query(needle, child.title, child.subtitle)]
     elif not (item.active or any(child.active or child.running for child in subagents)):
         subagents = []
-    rows = [replace(child, depth=depth + 1) for child in subagents] + [
-        row for tree in branches for row in tree
-    ]
+    rows = [*(replace(child, depth=depth + 1) for child in subagents), *branches]
     if needle and not rows and not matches_query(needle, item.title, item.subtitle):
         return []
     updated = max((row.tree_updated_ms for row in rows if not row.parent), default=0)
