@@ -49,9 +49,9 @@ class FileMentions(QObject):
         found, tried = MentionedFiles(), dict[Mention, _TriedFile]()
         if index and workspace and conversation and not _is_built_in_command(text):
             found = await index.look_up(text)
-            known = self._tried if conversation is self._tried_in else {}
+            before = self._tried if conversation is self._tried_in else {}
             for mention in found.files:
-                tried[mention] = known.get(mention) or await _try(workspace, conversation, mention)
+                tried[mention] = before.get(mention) or await _try(workspace, conversation, mention)
         if conversation is self._on_screen()[1] and text == self._composer.text():
             self._tried, self._tried_in = tried, conversation
             refused = [result for result in tried.values() if isinstance(result, InvalidInput)]
