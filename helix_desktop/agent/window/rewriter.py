@@ -232,10 +232,12 @@ class WindowRewriter:
         first = plan()
         if first is None:
             return
+        transcript = self._runtime.transcript
+        last_seq = transcript.last_seq
         event = await self._sweep_event(first, reason)
 
         def decide() -> list[Event]:
-            sweep_plan = plan()
+            sweep_plan = first if transcript.last_seq == last_seq else plan()
             if sweep_plan is None:
                 return []
             is_same = sweep_plan.masked == event.masked

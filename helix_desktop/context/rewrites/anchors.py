@@ -87,11 +87,8 @@ class IdentifierIndex:
             places[name] = sighting
 
     def _of_item(self, item: LogItem) -> tuple[str, ...]:
-        match item.event:
-            case ToolAnswered(identifiers=identifiers) | AssistantSpoke(identifiers=identifiers):
-                return identifiers
-            case UserSpoke(text=text):
-                return self._read(text)
+        event = item.event
+        return self._read(event.text) if isinstance(event, UserSpoke) else event.identifiers
 
     def _read(self, text: str) -> tuple[str, ...]:
         names = self._by_text.get(text)
@@ -140,12 +137,12 @@ class IdentifierIndex:
             names = self._by_text[note] = tuple({*in_line, *chain.from_iterable(map(self._read, texts))})
         return names
 
-    def names_of(self, items: Iterable[LogItem]) -> Iterable[str]:
-        """Return the identifiers of messages, each once."""
-        return dict.fromkeys(chain.from_iterable(map(self._of_item, items)))
+    def names_of(self, items: Iterable[LogItem]) -> Set[str]:
+        """Return the identifiers of messages."""
+        return set().union(*map(self._of_item, items))
 
     def anchor_line(
-        self, title: str, visible: Set[str], max_tokens: int, among: Iterable[str] | None = None
+        self, title: str, visible: Set[str], max_tokens: int, among: Set[str] | None = None
     ) -> str:
         """Return the line that keeps what is not visible, in about `max_tokens`; empty if there is nothing.
 
@@ -166,11 +163,11 @@ class IdentifierIndex:
             *self._priced(islice(unused, _MAX_SEEN), self._unused, 1),
         ]
 
-    def _hidden_among(self, names: Iterable[str], visible: Set[str]) -> list[tuple[float, str, int]]:
-        hidden = [name for name in names if name not in visible]
+    def _hidden_among(self, names: Set[str], visible: Set[str]) -> list[tuple[float, str, int]]:
+        hidden = names - visible
         return [
-            *self._priced((name for name in hidden if name in self._used), self._used, _USED_FACTOR),
-            *self._priced((name for name in hidden if name in self._unused), self._unused, 1),
+            *self._priced(hidden & self._used.keys(), self._used, _USED_FACTOR),
+            *self._priced(hidden & self._unused.keys(), self._unused, 1),
         ]
 
     def _priced(
@@ -181,11 +178,15 @@ class IdentifierIndex:
         It costs its length, and is worth the more the newer it is and the more messages it was in; a used one
         by the factor more.
         """
-        now, times, priced = self._last.step + 1 if self._last else 1, self._times, []
-        for name in names:
-            seq, step = places[name]
-            priced.append(((len(name) + _NAME_OVERHEAD) * (now - step) / (factor * times[name]), name, seq))
-        return priced
+        now, times = self._last.step + 1 if self._last else 1, self._times
+        return [
+            (
+                (len(name) + _NAME_OVERHEAD) * (now - (place := places[name]).step) / (factor * times[name]),
+                name,
+                place.seq,
+            )
+            for name in names
+        ]
 
 
 def _texts_when_masked(event: MessageEvent) -> tuple[str, ...]:
