@@ -110,6 +110,10 @@ class ContentAccess:
         """Store a long text that was pasted and return it attached. Raises InvalidInput, StoreError."""
         return await self._attachments.from_paste(session, text)
 
+    async def attach_in_full(self, attachment: Attachment) -> Attachment:
+        """Return an attachment that is a preview in full, on the user's word. Raises StoreError."""
+        return await self._attachments.in_full(attachment, await self.store.get(attachment.digest))
+
     async def count_tokens(self, text: str) -> int:
         """Return the number of tokens in a text."""
         (tokens,) = await self._counter.count([text])

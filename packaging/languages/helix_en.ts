@@ -5535,6 +5535,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/composer/attachment_chips.py" />
+            <source>Send in full</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/composer/queue_list.py" />
             <source>Send now</source>
             <translation type="unfinished" />

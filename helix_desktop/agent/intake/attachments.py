@@ -134,6 +134,12 @@ class AttachmentIntake:
             return await self._as_preview(attachment, part, tokens, policy)
         return replace(attachment, tokens=tokens)
 
+    async def in_full(self, attachment: Attachment, data: bytes) -> Attachment:
+        """Return an attachment that is a preview in full, from its stored bytes."""
+        text, lines = data.decode("utf-8", "replace"), (attachment.first_line, attachment.last_line)
+        full, _ = await asyncio.to_thread(_cut, attachment, text, data, *lines)
+        return replace(full, form="full", tokens=attachment.full_tokens, full_tokens=0)
+
     async def _as_preview(
         self, attachment: Attachment, part: str, full_tokens: int, policy: ContextPolicy
     ) -> Attachment:

@@ -92,6 +92,7 @@ class ComposerController(QObject):
         widget.attachment_removed.connect(self._detach)
         widget.attachment_opened.connect(self._open)
         widget.attachment_unpacked.connect(self._unpack)
+        widget.full_attachment_requested.connect(self._send_in_full)
         widget.files_added.connect(self._add_files)
         widget.long_text_pasted.connect(self._paste)
         widget.file_picker_requested.connect(lambda: start(self._choose_files(), "choose files"))
@@ -383,6 +384,23 @@ class ComposerController(QObject):
             self.widget.editor.setFocus()
             self._detach(key)
 
+    def _send_in_full(self, key: str) -> None:
+        """Let an attachment that is a preview go along in full."""
+        attachment, workspace, conversation = self._find_attachment(key), self._workspace, self._conversation
+        if attachment is not None and workspace is not None and conversation is not None:
+            self._start_attaching(self._replace_by_full(workspace, conversation, attachment))
+
+    async def _replace_by_full(
+        self, workspace: OpenWorkspace, conversation: Conversation, attachment: Attachment
+    ) -> None:
+        full = await workspace.contents.attach_in_full(attachment)
+        attachments = self._attachments.get(conversation.session.id, [])
+        if attachment in attachments:
+            attachments[attachments.index(attachment)] = full
+        self._show_attachments()
+        self._count_timer.start()
+        await self._save_changed_draft(workspace, conversation)
+
     def _find_attachment(self, key: str) -> Attachment | None:
         return next((found for found in self._current_attachments() if _attachment_key(found) == key), None)
 
@@ -432,6 +450,7 @@ def _chip_text(attachment: Attachment, model_sees_images: bool) -> ChipText:
         tr("images not supported") if lacks_images else attachment_facts(attachment),
         attachment_icon(attachment),
         has_text=attachment.kind == "paste" and attachment.size <= _MAX_INSERTED_BYTES,
+        is_preview=attachment.form == "preview",
     )
 
 

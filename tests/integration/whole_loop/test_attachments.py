@@ -69,6 +69,9 @@ async def test_a_large_file_enters_as_a_preview(tmp_path: Path) -> None:
         (rig.root / "run.log").write_text("".join(lines))
         whole, tail = await attach(rig, "run.log"), await attach(rig, "run.log", 501, 2_000)
         policy = rig.workspace.policy
+        full = await rig.workspace.contents.attach_in_full(tail)
+        assert full.text.startswith("501:step 501 took 3507 ms\n502:")
+        assert (full.form, full.tokens, full.text.count("\n")) == ("full", tail.full_tokens, 1_500)
         assert (whole.form, tail.form) == ("preview", "preview")
         assert max(whole.tokens, tail.tokens) < policy.preview_tokens * 1.2 < whole.full_tokens
         await rig.conversation.run("Why?", [tail])

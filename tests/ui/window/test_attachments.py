@@ -128,6 +128,14 @@ async def test_a_long_paste_is_opened_turned_into_text_and_taken_away(
         await until(lambda: len(chips(rig)) == 1, "it is text now")
         assert rig.composer.text() == LOG
         assert [chip.label.split(" · ")[1] for chip in chips(rig)] == ["61 lines"]
+        paste(rig, "".join(f"{number}: another line of a long log\n" for number in range(3_000)))
+        await until(lambda: len(chips(rig)) == 2, "a large one")
+        assert "preview" in chips(rig)[1].label
+        menu = chips(rig)[1].menu()
+        next(action for action in menu.actions() if action.objectName() == "attachment-full").trigger()
+        await until(lambda: "preview" not in rig.attachment_labels()[-1], "it goes along in full")
+        QTest.keyClick(chips(rig)[-1], Qt.Key.Key_Delete)
+        await until(lambda: len(chips(rig)) == 1, "it is gone")
         paste(rig, LOG)
         QTest.keyClick(rig.composer.editor, Qt.Key.Key_Return)  # at once: what is being attached goes along
         await until(lambda: rig.events(UserSpoke), "it was sent")

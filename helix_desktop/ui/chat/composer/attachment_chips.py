@@ -50,7 +50,7 @@ _STEP_KEYS = {
 class ChipText:
     """What a chip shows: a name, which is cut where it has no room, and what is said of it.
 
-    `has_text`: it can be put into the message as text.
+    `has_text`: it can be put into the message as text; `is_preview`: it can be sent in full.
     """
 
     key: str
@@ -58,6 +58,7 @@ class ChipText:
     note: str
     icon: str = "archive-restore"
     has_text: bool = False
+    is_preview: bool = False
 
     @property
     def label(self) -> str:
@@ -81,6 +82,7 @@ class AttachmentChip(EnterActivates, QAbstractButton):
     removed = Signal(str)
     unpacked = Signal(str)
     """The user wants it as text in the message."""
+    full_requested = Signal(str)
     stepped = Signal(str, int)
     """An arrow key: to the next chip (1) or the one before (-1)."""
 
@@ -184,6 +186,8 @@ class AttachmentChip(EnterActivates, QAbstractButton):
         ]
         if self.text_parts.has_text:
             actions.append(("unpack", tr("Insert as text"), lambda: self.unpacked.emit(self.key)))
+        if self.text_parts.is_preview:
+            actions.append(("full", tr("Send in full"), lambda: self.full_requested.emit(self.key)))
         actions.append(("remove", tr("Remove"), lambda: self.removed.emit(self.key)))
         for name, words, callback in actions:
             menu.addAction(words, callback).setObjectName(f"attachment-{name}")
@@ -225,6 +229,7 @@ class AttachmentBar(QScrollArea):
     opened = Signal(str)
     removed = Signal(str)
     unpacked = Signal(str)
+    full_requested = Signal(str)
     left = Signal()
     """The user went on past the last chip, or took the last one away by a key."""
 
@@ -272,6 +277,7 @@ class AttachmentBar(QScrollArea):
         chip.opened.connect(self.opened)
         chip.removed.connect(self.removed)
         chip.unpacked.connect(self.unpacked)
+        chip.full_requested.connect(self.full_requested)
         chip.stepped.connect(self._step)
         chip.show()
         return chip

@@ -62,6 +62,7 @@ class Composer(Themed, QWidget):
     attachment_removed = Signal(str)
     attachment_unpacked = Signal(str)
     """An attached text is wanted as text in the message."""
+    full_attachment_requested = Signal(str)
     files_added = Signal(object)
     long_text_pasted = Signal(str)
     file_picker_requested = Signal()
@@ -257,6 +258,7 @@ class Composer(Themed, QWidget):
         self._chips.opened.connect(self.attachment_opened)
         self._chips.removed.connect(self.attachment_removed)
         self._chips.unpacked.connect(self.attachment_unpacked)
+        self._chips.full_requested.connect(self.full_attachment_requested)
         self._chips.left.connect(self.editor.setFocus)
         self._steer.clicked.connect(self.steer)
         self.editor.steer_submitted.connect(self.steer)
