@@ -33,4 +33,4 @@ def _lines(attachment: Attachment) -> str:
     part = " in part:" if attachment.form == "preview" else ""
     if attachment.first_line:
         return f"{part} lines {attachment.first_line}-{attachment.last_line} of {attachment.lines:,}".strip()
-    return f"{part} {pluralize(attachment.lines, 'line')}".strip()
+    return f"{part or 'whole:'} {pluralize(attachment.lines, 'line')}".strip()

@@ -14,6 +14,7 @@ from helix_desktop.tools.grants import CurrentGrants
 from helix_desktop.tools.process.runner import ProcessSpec, run_process
 from helix_desktop.tools.shell.sandbox import NoSandbox
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider
+from helix_desktop.tools.shell.scratch import ScratchDir
 
 GIT_TIMEOUT_S = 1.0  # a first message waits no longer for git
 _CAP = 1024 * 1024
@@ -44,7 +45,8 @@ async def git_state(
     if not git:
         return ""
     sandbox = await sandboxes.detect() if grants().sandbox else NoSandbox()
-    scope = await asyncio.to_thread(sandboxes.scope_for, root, root)
+    scratch = ScratchDir()  # removed with this call
+    scope = await asyncio.to_thread(lambda: sandboxes.scope_for(root, scratch.folder()))
     spec = ProcessSpec(
         [git, *_COMMAND], str(root), {**environment, "GIT_OPTIONAL_LOCKS": "0"}, join_errors=False
     )

@@ -121,6 +121,11 @@ def _heading(kind: StandingKind, path: str) -> str:
             return f"[{name}]"
         case "project" if folder:
             return f"[{name}: they hold for files in {folder}/, and win over those of the folders above it.]"
+        case "project":
+            return (
+                f"[{name}: where they contradict instructions before them, these win. Those of subfolders "
+                "come by themselves when you first work there.]"
+            )
         case _:
             return f"[{name}: where they contradict instructions before them, these win.]"
 

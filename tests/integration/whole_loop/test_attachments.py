@@ -53,7 +53,7 @@ async def test_a_file_is_sent_with_what_it_is(tmp_path: Path) -> None:
         await rig.conversation.run("Look.", [part, wide])
         assert listener.content == (
             "Look.\n\n[Attached file src/app.py, lines 10-11 of 120]\n10:line 10\n11:line 11\n"
-            "\n\n[Attached file wide.txt, 1 line]\nGrüße\n"
+            "\n\n[Attached file wide.txt, whole: 1 line]\nGrüße\n"
         )
         tokens = await rig.workspace.contents.count_tokens(listener.content)
         assert abs(tokens - part.tokens - wide.tokens) <= 4

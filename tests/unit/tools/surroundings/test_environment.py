@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from helix_desktop.tools.files.jail_posix import PosixJail
 from helix_desktop.tools.grants import ToolGrants
-from helix_desktop.tools.shell.sandbox_detect import no_sandbox_provider
+from helix_desktop.tools.shell.sandbox_detect import SandboxProvider, no_sandbox_provider
 from helix_desktop.tools.surroundings.environment import Surroundings, describe_environment
 from helix_desktop.tools.surroundings.git_state import describe_status
 from helix_desktop.tools.surroundings.project import test_commands as commands_of
@@ -48,6 +49,15 @@ async def test_a_checkout_and_its_tests_are_described(tmp_path: Path) -> None:
     assert "\ngit: branch main; 1 changed file, 1 untracked\n" in text
     assert "\nUsual test command: .venv/bin/python -m pytest" in text
     assert f"\nWorkspace folder: {tmp_path}\n" in text
+
+
+@posix
+@needs_git
+async def test_looking_leaves_nothing_in_the_folder(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q")
+    there = replace(surroundings(tmp_path), sandboxes=SandboxProvider())
+    assert "git: branch" in await describe_environment(there)
+    assert os.listdir(tmp_path) == [".git"]
 
 
 @posix
