@@ -14,6 +14,7 @@ from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.domain.user_text import TextContext
 
 _text = TextContext("Services")
+_NOT_REGULAR = _text("It isn't a regular file")
 
 
 async def attach_path(
@@ -45,6 +46,6 @@ def _path_inside(root: Path, path: Path) -> str:
 def _read(path: Path) -> bytes:
     if not path.is_file():  # a pipe or a device may never end
         path.stat()
-        raise IsADirectoryError(None, "It isn't a regular file")
+        raise IsADirectoryError(None, _NOT_REGULAR)
     with path.open("rb") as file:
         return file.read(MAX_FILE_BYTES + 1)

@@ -10211,6 +10211,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/services/attached_paths.py" />
+            <source>It isn't a regular file</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/services/app_services.py" />
             <source>It may have been moved, renamed or deleted. Sessions and cache are safe.</source>
             <translation type="unfinished" />

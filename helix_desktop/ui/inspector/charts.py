@@ -35,7 +35,7 @@ SEGMENT_COLORS: dict[SegmentKind, Callable[[Theme], str]] = {
     "system": lambda theme: theme.seg_system,
     "tools": lambda theme: theme.seg_tools,
     "mcp": lambda theme: theme.seg_mcp,
-    "fields": lambda theme: theme.faint,
+    "fields": lambda theme: theme.muted,
     "environment": lambda theme: theme.seg_environment,
     "instructions": lambda theme: theme.seg_instructions,
     "handover": lambda theme: theme.seg_handover,
