@@ -67,18 +67,17 @@ async def measure(folder: Path) -> list[Figure]:
     in_middle = [await timed_ms(lambda: workspace.create_branch("long", middle)) for _ in range(ROUNDS)]
     opened_in_middle = await timed_ms(lambda: workspace.branch_session("long", middle))
     await workspace.close()
-    ratios = []
+    cold: dict[str, list[float]] = {"long": [], branches[0]: []}
     for number in range(ROUNDS):
-        durations = {}
-        for session in (branches[0], "long") if number % 2 else ("long", branches[0]):
-            durations[session] = await cold_ms(folder, session)
-        ratios.append(durations[branches[0]] / durations["long"])
+        for session in sorted(cold, reverse=bool(number % 2)):
+            cold[session].append(await cold_ms(folder, session))
     return [
         ("branch of an open session of 100,000 events at its end, ms", statistics.median(at_end), "<= 100"),
         ("the same in its middle, stored, ms", statistics.median(in_middle), "<= 100"),
         ("the same in its middle, opened, ms", opened_in_middle, ""),
         ("what a branch adds to the store, KB", added, "<= 10"),
-        ("cold opening of a branch over that of its parent", statistics.median(ratios), "<= 1.1"),
+        ("cold opening of the parent, best of 5, ms", min(cold["long"]), ""),
+        ("cold opening of a branch over that", min(cold[branches[0]]) / min(cold["long"]), "<= 1.1"),
     ]
 
 
