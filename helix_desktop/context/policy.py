@@ -189,7 +189,7 @@ PROFILES: Mapping[str, ContextPolicy] = {
     "classic": ContextPolicy(
         profile="classic",
         handle_digits=64,
-        anchor_tokens=500,
+        anchor_tokens=600,
         protect_steps=20,
         protect_tokens=15_000,
         protect_argument_steps=10,

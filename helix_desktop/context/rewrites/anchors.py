@@ -7,7 +7,7 @@ identifier under the entry it was last seen in, from where a recall brings it ba
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import chain, groupby, islice
 from operator import itemgetter
 from typing import NamedTuple
@@ -148,45 +148,37 @@ class IdentifierIndex:
 
         Chosen are the names that cost least for what they are worth. With `among` only these identifiers.
         """
-        fitting = _cheapest(
-            self._newest_hidden(visible) if among is None else self._hidden_among(among, visible),
-            max_tokens * _CHARS_PER_TOKEN - len(title) - _MAX_GROUPS * _LABEL_CHARS,
-        )
-        return f"{title} {'; '.join(_groups(fitting))}" if fitting else ""
+        prices = self._newest_hidden(visible) if among is None else self._hidden_among(among, visible)
+        max_chars = max_tokens * _CHARS_PER_TOKEN - len(title) - _MAX_GROUPS * _LABEL_CHARS
+        names = sorted((-self._place(name).seq, name) for name in _cheapest(prices, max_chars))
+        return f"{title} {'; '.join(_groups(names))}" if names else ""
 
-    def _newest_hidden(self, visible: Set[str]) -> list[tuple[float, str, int]]:
-        """Return price, name and event of the newest names that are not visible."""
+    def _newest_hidden(self, visible: Set[str]) -> dict[str, float]:
+        """Return the newest names that are not visible, each with its price."""
         used = (name for name in reversed(self._used) if name not in visible)
         unused = (name for name in reversed(self._unused) if name not in visible)
-        return [
-            *self._priced(islice(used, _MAX_USED), self._used, _USED_FACTOR),
-            *self._priced(islice(unused, _MAX_SEEN), self._unused, 1),
-        ]
+        prices = self._prices(islice(used, _MAX_USED), self._used, _USED_FACTOR)
+        return prices | self._prices(islice(unused, _MAX_SEEN), self._unused, 1)
 
-    def _hidden_among(self, names: Set[str], visible: Set[str]) -> list[tuple[float, str, int]]:
+    def _hidden_among(self, names: Set[str], visible: Set[str]) -> dict[str, float]:
         hidden = names - visible
-        return [
-            *self._priced(hidden & self._used.keys(), self._used, _USED_FACTOR),
-            *self._priced(hidden & self._unused.keys(), self._unused, 1),
-        ]
+        prices = self._prices(hidden & self._used.keys(), self._used, _USED_FACTOR)
+        return prices | self._prices(hidden & self._unused.keys(), self._unused, 1)
 
-    def _priced(
-        self, names: Iterable[str], places: Mapping[str, Sighting], factor: int
-    ) -> list[tuple[float, str, int]]:
-        """Return what each name costs for what it is worth, itself, and its event.
+    def _prices(self, names: Iterable[str], places: Mapping[str, Sighting], factor: int) -> dict[str, float]:
+        """Return what each name costs for what it is worth.
 
         It costs its length, and is worth the more the newer it is and the more messages it was in; a used one
         by the factor more.
         """
         now, times = self._last.step + 1 if self._last else 1, self._times
-        return [
-            (
-                (len(name) + _NAME_OVERHEAD) * (now - (place := places[name]).step) / (factor * times[name]),
-                name,
-                place.seq,
-            )
+        return {
+            name: (len(name) + _NAME_OVERHEAD) * (now - places[name].step) / (factor * times[name])
             for name in names
-        ]
+        }
+
+    def _place(self, name: str) -> Sighting:
+        return self._used.get(name) or self._unused[name]
 
 
 def _texts_when_masked(event: MessageEvent) -> tuple[str, ...]:
@@ -201,18 +193,14 @@ def _text_in_note(event: MessageEvent) -> str:
     return target_in_note(event) if isinstance(event, ToolAnswered) else event.text
 
 
-def _cheapest(priced: list[tuple[float, str, int]], max_chars: int) -> list[tuple[int, str]]:
-    """Return events and names that fit, cheapest first chosen, newest first in order."""
-    fitting: list[tuple[int, str]] = []
-    priced.sort()
-    for _, name, seq in priced:
+def _cheapest(prices: Mapping[str, float], max_chars: int) -> Iterator[str]:
+    """Yield the names that fit, cheapest first; of two with one price the first by the alphabet."""
+    for name in sorted(sorted(prices), key=prices.__getitem__):
         if len(name) < max_chars:
             max_chars -= len(name) + 1
-            fitting.append((-seq, name))
+            yield name
             if max_chars < _LEAST_CHARS:
                 break
-    fitting.sort()
-    return fitting
 
 
 def _groups(names: Sequence[tuple[int, str]]) -> list[str]:
