@@ -194,14 +194,10 @@ def rent_of(candidates: list[SweepCandidate]) -> float:
 
 
 def tokens_resent(transcript: Transcript, seq: int) -> int:
-    """Return the tokens from an event on: what a rewrite there makes the provider read again, uncached.
-
-    What was never sent is none of them: the newest answer of the model, and what came after it.
-    """
+    """Return the tokens from an event on: what a rewrite there makes the provider read again, uncached."""
     tokens = 0
     for entry in reversed(transcript.window_entries()):
-        if not isinstance(entry, LogItem) or entry.step < transcript.steps:
-            tokens += transcript.entry_tokens(entry)
+        tokens += transcript.entry_tokens(entry)
         if isinstance(entry, LogItem) and entry.seq == seq:
             break
     return tokens
