@@ -18,6 +18,7 @@ from helix_desktop.agent.tool_calls.file_changes import FileChanges
 from helix_desktop.agent.tool_calls.runner import ToolRunner
 from helix_desktop.agent.user_message import TurnStart, UserMessage
 from helix_desktop.agent.window.manager import ContextManager
+from helix_desktop.context.log.file_notes import files_note
 from helix_desktop.context.log.mode_notes import mode_note
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.window.cache_layers import hash_layers
@@ -126,10 +127,11 @@ class TurnEngine:
         try:
             await self._runtime.session.close_interrupted()
             await self._omit_refused_images()
-            await self._file_changes.record()  # the user may have edited files meanwhile
+            changed = await self._file_changes.record()  # the user may have edited files meanwhile
             news = await self._instructions.before_message()
             mode = self._permissions.mode
-            note = mode_note(self._runtime.transcript.announced_mode, mode)
+            notes = mode_note(self._runtime.transcript.announced_mode, mode), files_note(changed)
+            note = "\n".join(filter(None, notes))
             uncounted = [message.text] if message.tokens is None else []
             counts = await self._runtime.counter.count([note, *uncounted] if note else uncounted)
             tokens = sum(counts, message.tokens or 0)

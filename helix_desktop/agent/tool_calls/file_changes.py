@@ -12,6 +12,7 @@ from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.files import FilesChanged
 from helix_desktop.domain.files.use import file_use
+from helix_desktop.domain.files.version import ChangedFile
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.tools import ApprovalRequest, ToolResult
 
@@ -50,19 +51,22 @@ class FileChanges:
         if result.subagent or _may_change_files(request):
             await self.record(call_id)
 
-    async def record(self, call_id: str = "") -> None:
-        """Record which files changed since the agent read or wrote them, the newest of them; never raises."""
+    async def record(self, call_id: str = "") -> tuple[ChangedFile, ...]:
+        """Record which files changed since the agent read or wrote them, the newest of them; return them.
+
+        Never raises.
+        """
         staleness = self._runtime.transcript.staleness
         versions = list(staleness.file_versions.values())
         if self._checker is None or not versions:
-            return
+            return ()
         checked = versions[-_MAX_FILES:]
         try:
             async with asyncio.timeout(_DEADLINE_S):
                 report = await self._checker.check(checked)
         except (HelixError, OSError) as error:  # TimeoutError is one: what is not found now is found later
             log.warning("files could not be checked for changes: %s", error)
-            return
+            return ()
         versions_by_path = {version.path: version for version in checked}
         unchecked = report.unchecked + len(versions) - len(checked)
 
@@ -73,7 +77,10 @@ class FileChanges:
             )  # one may have been read again meanwhile
             return [FilesChanged(changed, call_id, unchecked)] if changed else []
 
-        await self._runtime.session.record_decided(decide)
+        recorded = await self._runtime.session.record_decided(decide)
+        return tuple(
+            file for entry in recorded if isinstance(entry.event, FilesChanged) for file in entry.event.files
+        )
 
 
 def _may_change_files(request: ApprovalRequest | None) -> bool:

@@ -26,7 +26,7 @@ class Caller:
         messages = request["messages"]
         newest = max(n for n, message in enumerate(messages) if message["role"] == "user")
         done = sum(message["role"] == "tool" for message in messages[newest:])
-        calls = json.loads(messages[newest]["content"])
+        calls = json.loads(messages[newest]["content"].rpartition("\n\n")[2])  # a note may stand before
         if done == len(calls):
             return text_reply("Done.")
         self.calls += 1
@@ -98,7 +98,10 @@ async def test_what_the_user_changes_between_two_turns_is_noticed(tmp_path: Path
         (changed,) = await ask(rig)
         assert [file.path for file in changed.files] == ["a.txt", "b.txt"]
         assert changed.call_id == ""
+        note = "[Files on disk since you last saw them: changed: a.txt; gone: b.txt. "
+        assert str(rig.chat_requests[-1].messages[-1]["content"]).startswith(note)
         assert await ask(rig, run("true")) == []
+        assert "[Files on disk" not in str(rig.chat_requests[-1].messages[-3]["content"]), "said once"
         source = WorkspaceCacheSource(rig.workspace, lambda: rig.conversation.session.transcript)
         await source.ids(CacheFilter())
         (row,) = await source.rows([rig.events(ToolAnswered)[0].digest])
