@@ -149,9 +149,9 @@ def test_unchanged_cards_are_reused(pane: Timeline) -> None:
     assert pane.card_widget(500) is not None
 
 
-def test_five_hundred_cards_are_built_as_they_become_visible(qtbot: QtBot, pane: Timeline) -> None:
+def test_many_cards_are_built_as_they_become_visible(qtbot: QtBot, pane: Timeline) -> None:
     """Few at first, more on the way down, a requested one at once."""
-    cards = tuple(handover_card(number, number * 10) for number in range(500, 0, -1))
+    cards = tuple(handover_card(number, number * 10) for number in range(250, 0, -1))
     pane.set_state(TimelineState(cards, usage_points(), 14_600, 24_000))
     bar = pane._scroll.verticalScrollBar()
     qtbot.waitUntil(lambda: bar.maximum() > 0)

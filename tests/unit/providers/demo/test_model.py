@@ -37,11 +37,10 @@ def test_the_sample_has_its_bug_at_first() -> None:
     assert len(TIDEWATCH.user_messages) == 9
 
 
-@pytest.mark.parametrize("keep", [1000, 20], ids=["everything in the window", "old outputs as markers"])
-async def test_the_script_finds_and_fixes_the_bug(tmp_path: Path, keep: int) -> None:
+async def test_the_script_finds_and_fixes_the_bug_with_old_outputs_as_markers(tmp_path: Path) -> None:
     root = copy_sample_project("tidewatch", tmp_path)
     assert await asyncio.to_thread(suite, root) == "FAILED (failures=1)"
-    loop = DemoLoop(root, keep)
+    loop = DemoLoop(root, 20)
     answers = [await loop.run_turn(message) for message in TIDEWATCH.user_messages]
     assert await asyncio.to_thread(suite, root) == "OK"
     assert len(loop.calls) >= 80
@@ -50,7 +49,7 @@ async def test_the_script_finds_and_fixes_the_bug(tmp_path: Path, keep: int) -> 
     assert "`test_the_gale_of_the_14th_raises_amber_in_the_evening` failed" in answers[7]
     assert len({call.id for call in loop.calls}) == len(loop.calls)
     recalls = [call for call in loop.calls if call.name == "recall_cached_content"]
-    assert len(recalls) == (3 if keep == 20 else 0)
+    assert len(recalls) == 3
 
 
 async def test_calls_are_parallel_where_that_is_natural(tmp_path: Path) -> None:
