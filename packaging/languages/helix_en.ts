@@ -7635,6 +7635,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/context/window/window_breakdown.py" />
+            <source>Sent once, with the first message</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/inspector/provider_cache_card.py" />
             <source>Session cost</source>
             <translation type="unfinished" />
@@ -7719,11 +7724,6 @@
         <message>
             <location filename="../../helix_desktop/ui/inspector/charts.py" />
             <source>Tokens saved: {parts}</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/context/window/window_breakdown.py" />
-            <source>Told once, with the first message</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -174,7 +174,7 @@ def _standing_item(
     if standing.problem in _PROBLEMS:
         why = _PROBLEMS[standing.problem]
     elif event is None:
-        why = text("Told once, with the first message")
+        why = text("Sent once, with the first message")
     elif event.changed:
         why = text("Changed on disk")
     elif folder := standing.path.rpartition("/")[0]:

@@ -41,7 +41,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @given(lines=patterns, files=paths)
 def test_it_ignores_what_git_ignores(checkout: Path, lines: list[str], files: list[list[str]]) -> None:
     (checkout / ".gitignore").write_text("\n".join(lines))
-    asked = sorted({"/".join(parts) for parts in files})
+    file_names = sorted({"/".join(parts) for parts in files})
     answer = subprocess.run(
         [
             "git",
@@ -54,13 +54,13 @@ def test_it_ignores_what_git_ignores(checkout: Path, lines: list[str], files: li
             "-z",
             "--stdin",
         ],
-        input="\0".join(asked).encode(),
+        input="\0".join(file_names).encode(),
         capture_output=True,
         check=False,
     ).stdout
     ignored = {path for path in answer.decode().split("\0") if path}
     rules = IgnoreRules("\n".join(lines), ignores_case=False)
-    assert {path for path in asked if rules.ignores(path.split("/"))} == ignored
+    assert {path for path in file_names if rules.ignores(path.split("/"))} == ignored
 
 
 def test_a_lenient_file_system_gets_no_other_spelling_through() -> None:
