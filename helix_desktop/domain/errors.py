@@ -13,6 +13,7 @@ HelixError
 │   │   └── StoreDamaged
 │   ├── DigestUnknown, DigestAmbiguous, ContentDamaged, ContentTooLarge
 │   └── ContentRedacted                                     a digest unknown since the user had it removed
+├── RevertRefused                                           files that are not as they were planned to be
 ├── ModelError
 │   ├── ModelUnreachable, ContextWindowExceeded, InvalidModelResponse
 │   └── ModelRequestRejected
@@ -99,6 +100,16 @@ class ArchiveWriteFailed(HelixError):
 
 class StoreError(HelixError):
     """The workspace's store could not do what was asked."""
+
+
+class RevertRefused(HelixError):
+    """Files could not be reverted; none of them was changed. `paths` are those that stood in the way."""
+
+    def __init__(
+        self, what: UserText, why: OptionalText = "", fix: OptionalText = "", paths: tuple[str, ...] = ()
+    ) -> None:
+        super().__init__(what, why, fix)
+        self.paths = paths
 
 
 class StoreLocked(StoreError):

@@ -8,6 +8,7 @@ import msgspec
 
 from helix_desktop.domain.effort import Effort, SentEffort
 from helix_desktop.domain.events.base import EventBase
+from helix_desktop.domain.events.file_changes import ChangesAccepted, ChangesRecorded
 from helix_desktop.domain.events.files import FilesChanged
 from helix_desktop.domain.events.instructions import InstructionsAdded, OpeningGiven
 from helix_desktop.domain.events.rewrite import (
@@ -395,6 +396,8 @@ Event = (
     | OutputHeld
     | ToolAnswered
     | FilesChanged
+    | ChangesRecorded
+    | ChangesAccepted
     | FormChosen
     | Pinned
     | Unpinned

@@ -1,0 +1,1 @@
+"""The changes of sessions: recorded around calls, listed, reverted, accepted."""

@@ -1,0 +1,1 @@
+"""What is known of a workspace's files over time: states, changes, coverage, reverts."""

@@ -1,0 +1,49 @@
+"""What of a workspace the file history covers: what it can bring back."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+UncoveredReason = Literal[
+    "pending",
+    "ignored",
+    "secret",
+    "too_large",
+    "mount",
+    "special",
+    "unreadable",
+    "name",
+    "quota",
+    "own_data",
+    "git",
+]
+"""Why changes of a path cannot be undone: not copied yet, ignored by git's rules or a build folder, a secret
+(hash only), over the size limit, another file system, a pipe or the like, no permission, a name that is no
+text, no room left in the quota, the app's own data, or git's own folder."""
+
+
+class UncoveredPlace(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A path that is not covered, and why; a folder stands for all that is in it (`files` 0: not counted)."""
+
+    path: str
+    reason: UncoveredReason
+    is_folder: bool = False
+    files: int = 0
+    size: int = 0
+
+
+class Coverage(msgspec.Struct, frozen=True):
+    """What is covered now: files and bytes that are, what is not (the first of them), and how many that are.
+
+    `is_complete` is False until every file of the first copy is in; `error` says why it stopped, if it did.
+    """
+
+    files: int = 0
+    size: int = 0
+    stored_size: int = 0
+    places: tuple[UncoveredPlace, ...] = ()
+    uncovered: int = 0
+    is_complete: bool = False
+    error: str = ""

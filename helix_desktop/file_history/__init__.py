@@ -1,0 +1,1 @@
+"""The history of a workspace's files: its database, the tree it watches, and reverts."""

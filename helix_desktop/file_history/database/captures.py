@@ -1,0 +1,93 @@
+"""Running calls with what changed during them so far, and captures until they stand in a session's log."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from helix_desktop.domain.file_history.capture import Capture
+from helix_desktop.domain.file_history.state import FileChange
+
+
+class RunningCall(NamedTuple):
+    """A call that runs, or ran when its process ended."""
+
+    call_id: str
+    session: str
+    title: str
+    pid: int
+    started_ms: int
+
+
+class CaptureRows:
+    """The rows of calls and captures in one database."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def begin(self, call: RunningCall) -> None:
+        """Add a running call."""
+        self._connection.execute("INSERT OR REPLACE INTO running VALUES (?, ?, ?, ?, ?)", call)
+
+    def running(self) -> list[RunningCall]:
+        """Return the running calls of all processes, oldest first."""
+        rows = self._connection.execute(
+            "SELECT call_id, session, title, pid, started_ms FROM running ORDER BY started_ms, rowid"
+        )
+        return [RunningCall(*row) for row in rows]
+
+    def put_changes(self, call_id: str, changes: Iterable[FileChange]) -> None:
+        """Set what changed at paths during a running call so far."""
+        self._connection.executemany(
+            "INSERT OR REPLACE INTO running_changes VALUES (?, ?, ?)",
+            ((call_id, change.path, msgspec.json.encode(change)) for change in changes),
+        )
+
+    def changes(self, call_id: str) -> dict[str, FileChange]:
+        """Return what changed during a running call so far, by path."""
+        rows = self._connection.execute(
+            "SELECT path, change FROM running_changes WHERE call_id = ? ORDER BY path", (call_id,)
+        )
+        return {path: msgspec.json.decode(change, type=FileChange) for path, change in rows}
+
+    def end(self, call_id: str) -> None:
+        """Remove a running call and its changes."""
+        self._connection.execute("DELETE FROM running WHERE call_id = ?", (call_id,))
+        self._connection.execute("DELETE FROM running_changes WHERE call_id = ?", (call_id,))
+
+    def add(self, capture: Capture) -> None:
+        """Add a capture that is to be recorded in its session's log."""
+        self._connection.execute(
+            "INSERT INTO captures VALUES (?, ?, ?, ?, ?, 0)",
+            (
+                capture.id,
+                capture.session,
+                bytes.fromhex(capture.changes),
+                msgspec.json.encode(capture),
+                capture.created_ms,
+            ),
+        )
+
+    def unrecorded(self, session: str) -> list[Capture]:
+        """Return a session's captures that were not acknowledged, oldest first."""
+        rows = self._connection.execute(
+            "SELECT capture FROM captures WHERE session = ? AND recorded = 0 ORDER BY created_ms, rowid",
+            (session,),
+        )
+        return [msgspec.json.decode(row[0], type=Capture) for row in rows]
+
+    def acknowledge(self, ids: Sequence[str]) -> None:
+        """Note that captures stand in their session's log."""
+        self._connection.executemany("UPDATE captures SET recorded = 1 WHERE id = ?", ((id_,) for id_ in ids))
+
+    def all(self) -> list[Capture]:
+        """Return every capture, oldest first."""
+        rows = self._connection.execute("SELECT capture FROM captures ORDER BY created_ms, rowid")
+        return [msgspec.json.decode(row[0], type=Capture) for row in rows]
+
+    def remove(self, ids: Iterable[str]) -> None:
+        """Remove captures whose session is gone; their contents go with the next clean-up."""
+        self._connection.executemany("DELETE FROM captures WHERE id = ?", ((id_,) for id_ in ids))

@@ -1,0 +1,24 @@
+"""The journal of reverts under way: what is needed to finish or take back one that a kill cut off."""
+
+from __future__ import annotations
+
+import sqlite3
+
+
+class JournalRows:
+    """The rows of the journal in one database; an entry's bytes are the revert's own."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def put(self, revert_id: str, state: str, entry: bytes) -> None:
+        """Write how far a revert is."""
+        self._connection.execute("INSERT OR REPLACE INTO journal VALUES (?, ?, ?)", (revert_id, state, entry))
+
+    def all(self) -> list[tuple[str, str, bytes]]:
+        """Return the reverts under way: id, state, entry."""
+        return self._connection.execute("SELECT id, state, entry FROM journal ORDER BY rowid").fetchall()
+
+    def remove(self, revert_id: str) -> None:
+        """Remove a revert that ended."""
+        self._connection.execute("DELETE FROM journal WHERE id = ?", (revert_id,))

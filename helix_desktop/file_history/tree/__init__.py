@@ -1,0 +1,1 @@
+"""The tree of a workspace: what of it is covered, how it is scanned, what a call changed in it."""
