@@ -1,0 +1,78 @@
+"""The changes of one session as they are shown: by step, by turn, by file."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from helix_desktop.domain.file_history.capture import ChangeSource, RevertScope
+from helix_desktop.domain.file_history.state import FileChange, FileState
+
+ChangedFileStatus = Literal["open", "accepted", "reverted"]
+"""What became of a file's changes: nothing yet, accepted by the user, or taken back."""
+
+
+class RecordedChanges(msgspec.Struct, frozen=True):
+    """One capture in its place in a session: event `seq` of the log of `session` (a subagent's, or its own).
+
+    `turn` counts the user's messages from 1; 0: before the first. `turn_seq` is the event of the message,
+    `turn_title` its first line. `call_id`, `tool` and `target` are those of the call that made it, `others`
+    the titles of calls that ran at the same time. `is_reverted`: every change of it was taken back, and not
+    redone. `changes` is empty if the list was removed from the history (`is_removed`).
+    """
+
+    capture: str
+    session: str
+    seq: int
+    at_ms: int
+    turn: int
+    turn_seq: int
+    turn_title: str
+    source: ChangeSource
+    call_id: str = ""
+    tool: str = ""
+    target: str = ""
+    others: tuple[str, ...] = ()
+    reverts: tuple[str, ...] = ()
+    scope: RevertScope = ""
+    changes: tuple[FileChange, ...] = ()
+    added_lines: int = 0
+    removed_lines: int = 0
+    is_reverted: bool = False
+    is_removed: bool = False
+
+
+class FileSummary(msgspec.Struct, frozen=True):
+    """All that a session did to one file: from its first state to its last, by which captures.
+
+    `by_user`: something outside the agent's calls changed it meanwhile, too.
+    """
+
+    path: str
+    before: FileState | None
+    after: FileState | None
+    captures: tuple[str, ...]
+    status: ChangedFileStatus = "open"
+    by_user: bool = False
+    is_covered: bool = True
+
+
+class SessionChanges(msgspec.Struct, frozen=True):
+    """The changes of a session and its subagents, oldest first, and their files by path."""
+
+    session: str
+    captures: tuple[RecordedChanges, ...] = ()
+    files: tuple[FileSummary, ...] = ()
+
+
+class RevertSelection(msgspec.Struct, frozen=True):
+    """What of a session is to be taken back: of these captures, these paths (none named: all).
+
+    `hunks` are the numbers (from 0) of the hunks of one capture's change of one path; None: the whole.
+    """
+
+    captures: tuple[str, ...]
+    paths: tuple[str, ...] = ()
+    hunks: tuple[int, ...] | None = None
+    scope: RevertScope = ""
