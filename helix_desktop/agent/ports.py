@@ -306,8 +306,8 @@ class FileHistory(Protocol):
         """Note that a call begins; return what changed before it outside all calls, for its session."""
         ...
 
-    async def end_call(self, call_id: str) -> CapturedChanges | None:
-        """Note that a call ended, and return what changed during it; None: nothing did."""
+    async def end_call(self, session: str, call_id: str) -> CapturedChanges | None:
+        """Note that a call of a session ended, and return what changed during it; None: nothing did."""
         ...
 
     async def look(self, session: str) -> CapturedChanges | None:
@@ -350,9 +350,13 @@ class FileHistory(Protocol):
     ) -> CapturedChanges | None:
         """Bring the files of a plan to what is planned and chosen: all of it, or nothing.
 
-        None: there was nothing to do. Raises RevertRefused if a path is not as it was planned, or cannot be
-        written.
+        None: there was nothing to do. What changed outside all calls before is captured first, and stays in
+        `unrecorded`. Raises RevertRefused if a path is not as it was planned, or cannot be written.
         """
+        ...
+
+    async def include(self, path: str, included: bool) -> None:
+        """Cover a place that is not covered, or leave it to the rules again; holds for later starts too."""
         ...
 
     async def close(self) -> None:

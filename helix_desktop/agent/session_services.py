@@ -9,6 +9,7 @@ from helix_desktop.agent.ports import (
     Approver,
     Clock,
     FileChecker,
+    FileHistory,
     FileReader,
     InstructionSource,
     Store,
@@ -32,7 +33,8 @@ class SessionServices:
     record for each. `is_trusted` returns True if the user trusts the workspace's folder. `delegate_spec` is
     the spec of the tool that starts subagents; without it there are none. Without a `file_checker` only what
     the agent's own calls change is known, without a `file_reader` no file can be attached by its path,
-    without `instructions` no session is told of its workspace.
+    without `instructions` no session is told of its workspace, without a `file_history` no change of a file
+    can be undone.
     `create_session_tools` returns the tools that know the session that
     calls them.
     """
@@ -52,12 +54,13 @@ class SessionServices:
         create_session_tools: Callable[[Session], Tools] | None = None,
         file_reader: FileReader | None = None,
         instructions: InstructionSource | None = None,
+        file_history: FileHistory | None = None,
     ) -> None:
         self.store, self.counter, self.clock = store, counter, clock
         self.tools: Tools = TrustGatedTools(tools, is_trusted)
         self.is_trusted = is_trusted
         self.delegate_spec, self.file_checker, self.file_reader = delegate_spec, file_checker, file_reader
-        self.instructions = instructions
+        self.instructions, self.file_history = instructions, file_history
         self._create_session_tools = create_session_tools
         self.permissions = permissions
         self.prompts, self.versions = split_versions(prompts)

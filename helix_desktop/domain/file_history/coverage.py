@@ -24,6 +24,17 @@ UncoveredReason = Literal[
 text, no room left in the quota, the app's own data, or git's own folder."""
 
 
+class CoverageSettings(msgspec.Struct, frozen=True):
+    """What the user chose of a workspace's coverage: places that are covered though the rules leave them out.
+
+    `max_file` (bytes) is the largest file that is, `quota` (bytes on disk) what all contents may take.
+    """
+
+    included: tuple[str, ...] = ()
+    max_file: int = 20 * 1024 * 1024
+    quota: int = 2 * 1024 * 1024 * 1024
+
+
 class UncoveredPlace(msgspec.Struct, frozen=True, omit_defaults=True):
     """A path that is not covered, and why; a folder stands for all that is in it (`files` 0: not counted)."""
 

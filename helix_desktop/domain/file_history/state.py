@@ -19,7 +19,8 @@ class FileState(msgspec.Struct, frozen=True, omit_defaults=True):
     `digest` and `size` (bytes) are those of a file's content, `mode` the permission bits of a file or folder
     (as `stat.S_IMODE`), `target` where a link leads. Of a file that is not `stored` the content is known by
     its hash alone (of one over the size limit not even that: its digest is empty), so it cannot be brought
-    back.
+    back. A file without a digest has the time it was last changed (`modified_ns`, nanoseconds since
+    1970), so that two versions of it differ.
     """
 
     kind: FileKind = "file"
@@ -28,6 +29,7 @@ class FileState(msgspec.Struct, frozen=True, omit_defaults=True):
     mode: int = 0
     target: str = ""
     stored: bool = True
+    modified_ns: int = 0
 
 
 class FileChange(msgspec.Struct, frozen=True, omit_defaults=True):

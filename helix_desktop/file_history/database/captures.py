@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 import msgspec
 
-from helix_desktop.domain.file_history.capture import Capture
+from helix_desktop.domain.file_history.capture import CallMark, Capture
 from helix_desktop.domain.file_history.state import FileChange
 
 
-class RunningCall(NamedTuple):
-    """A call that runs, or ran when its process ended."""
+class RunningCall(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A call that runs in a process, or ran when that ended; `others` ran at the same time, by their titles.
 
-    call_id: str
-    session: str
-    title: str
-    pid: int
+    `process` names the lock that the process holds as long as it lives.
+    """
+
+    mark: CallMark
+    process: str
     started_ms: int
+    others: tuple[str, ...] = ()
 
 
 class CaptureRows:
@@ -28,35 +29,40 @@ class CaptureRows:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
-    def begin(self, call: RunningCall) -> None:
-        """Add a running call."""
-        self._connection.execute("INSERT OR REPLACE INTO running VALUES (?, ?, ?, ?, ?)", call)
+    def put_running(self, call: RunningCall) -> None:
+        """Add a running call, or replace what is stored of it."""
+        mark = call.mark
+        self._connection.execute(
+            "INSERT INTO running VALUES (?, ?, ?, ?, ?)"
+            " ON CONFLICT (session, call_id) DO UPDATE SET call = excluded.call",
+            (mark.session, mark.call_id, call.process, call.started_ms, msgspec.json.encode(call)),
+        )
 
     def running(self) -> list[RunningCall]:
         """Return the running calls of all processes, oldest first."""
-        rows = self._connection.execute(
-            "SELECT call_id, session, title, pid, started_ms FROM running ORDER BY started_ms, rowid"
-        )
-        return [RunningCall(*row) for row in rows]
+        rows = self._connection.execute("SELECT call FROM running ORDER BY started_ms, rowid")
+        return [msgspec.json.decode(row[0], type=RunningCall) for row in rows]
 
-    def put_changes(self, call_id: str, changes: Iterable[FileChange]) -> None:
+    def put_changes(self, mark: CallMark, changes: Iterable[FileChange]) -> None:
         """Set what changed at paths during a running call so far."""
         self._connection.executemany(
-            "INSERT OR REPLACE INTO running_changes VALUES (?, ?, ?)",
-            ((call_id, change.path, msgspec.json.encode(change)) for change in changes),
+            "INSERT OR REPLACE INTO running_changes VALUES (?, ?, ?, ?)",
+            ((mark.session, mark.call_id, change.path, msgspec.json.encode(change)) for change in changes),
         )
 
-    def changes(self, call_id: str) -> dict[str, FileChange]:
+    def changes(self, mark: CallMark) -> dict[str, FileChange]:
         """Return what changed during a running call so far, by path."""
         rows = self._connection.execute(
-            "SELECT path, change FROM running_changes WHERE call_id = ? ORDER BY path", (call_id,)
+            "SELECT path, change FROM running_changes WHERE session = ? AND call_id = ? ORDER BY path",
+            (mark.session, mark.call_id),
         )
         return {path: msgspec.json.decode(change, type=FileChange) for path, change in rows}
 
-    def end(self, call_id: str) -> None:
+    def end(self, mark: CallMark) -> None:
         """Remove a running call and its changes."""
-        self._connection.execute("DELETE FROM running WHERE call_id = ?", (call_id,))
-        self._connection.execute("DELETE FROM running_changes WHERE call_id = ?", (call_id,))
+        key = (mark.session, mark.call_id)
+        self._connection.execute("DELETE FROM running WHERE session = ? AND call_id = ?", key)
+        self._connection.execute("DELETE FROM running_changes WHERE session = ? AND call_id = ?", key)
 
     def add(self, capture: Capture) -> None:
         """Add a capture that is to be recorded in its session's log."""

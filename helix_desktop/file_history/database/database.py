@@ -9,6 +9,7 @@ from pathlib import Path
 from helix_desktop.file_history.database.captures import CaptureRows
 from helix_desktop.file_history.database.contents import ContentRows
 from helix_desktop.file_history.database.journal import JournalRows
+from helix_desktop.file_history.database.meta import MetaRows
 from helix_desktop.file_history.database.schema import open_database
 from helix_desktop.file_history.database.tree_rows import TreeRows
 
@@ -25,6 +26,7 @@ class HistoryDatabase:
         self.tree = TreeRows(self._connection)
         self.captures = CaptureRows(self._connection)
         self.journal = JournalRows(self._connection)
+        self.meta = MetaRows(self._connection)
 
     @contextmanager
     def write(self) -> Iterator[None]:

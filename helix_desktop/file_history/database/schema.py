@@ -17,15 +17,16 @@ CREATE TABLE contents (
 );
 CREATE TABLE tree (
     path TEXT PRIMARY KEY, kind TEXT NOT NULL, digest BLOB NOT NULL, size INTEGER NOT NULL,
-    mode INTEGER NOT NULL, target TEXT NOT NULL, stored INTEGER NOT NULL, stamp BLOB NOT NULL,
-    fresh INTEGER NOT NULL
+    mode INTEGER NOT NULL, target TEXT NOT NULL, stored INTEGER NOT NULL, modified_ns INTEGER NOT NULL,
+    stamp BLOB NOT NULL, fresh INTEGER NOT NULL
 ) WITHOUT ROWID;
 CREATE TABLE running (
-    call_id TEXT PRIMARY KEY, session TEXT NOT NULL, title TEXT NOT NULL, pid INTEGER NOT NULL,
-    started_ms INTEGER NOT NULL
+    session TEXT NOT NULL, call_id TEXT NOT NULL, process TEXT NOT NULL, started_ms INTEGER NOT NULL,
+    call BLOB NOT NULL, PRIMARY KEY (session, call_id)
 );
 CREATE TABLE running_changes (
-    call_id TEXT NOT NULL, path TEXT NOT NULL, change BLOB NOT NULL, PRIMARY KEY (call_id, path)
+    session TEXT NOT NULL, call_id TEXT NOT NULL, path TEXT NOT NULL, change BLOB NOT NULL,
+    PRIMARY KEY (session, call_id, path)
 ) WITHOUT ROWID;
 CREATE TABLE captures (
     id TEXT PRIMARY KEY, session TEXT NOT NULL, changes BLOB NOT NULL, capture BLOB NOT NULL,

@@ -29,19 +29,21 @@ class TreeRows:
     def load(self) -> dict[str, SeenPath]:
         """Return all of them by path."""
         rows = self._connection.execute(
-            "SELECT path, kind, digest, size, mode, target, stored, stamp, fresh FROM tree"
+            "SELECT path, kind, digest, size, mode, target, stored, modified_ns, stamp, fresh FROM tree"
         )
         return {
             path: SeenPath(
-                FileState(kind, digest.hex(), size, mode, target, bool(stored)), stamp, bool(fresh)
+                FileState(kind, digest.hex(), size, mode, target, bool(stored), modified_ns),
+                stamp,
+                bool(fresh),
             )
-            for path, kind, digest, size, mode, target, stored, stamp, fresh in rows
+            for path, kind, digest, size, mode, target, stored, modified_ns, stamp, fresh in rows
         }
 
     def put(self, rows: Iterable[tuple[str, SeenPath]]) -> None:
         """Store what was seen at paths."""
         self._connection.executemany(
-            "INSERT OR REPLACE INTO tree VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT OR REPLACE INTO tree VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 (
                     path,
@@ -51,6 +53,7 @@ class TreeRows:
                     seen.state.mode,
                     seen.state.target,
                     seen.state.stored,
+                    seen.state.modified_ns,
                     seen.stamp,
                     seen.is_fresh,
                 )
