@@ -1,0 +1,285 @@
+"""What differs between two contents of a file: hunks of lines, or words about what is no text."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import Literal
+
+import msgspec
+
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.file_history.line_match import Block, matching_blocks, place_groups
+from helix_desktop.domain.file_history.state import FileState
+from helix_desktop.domain.file_history.word_spans import SpanBudget, spans_of_group
+from helix_desktop.domain.files.encoding import utf16_encoding
+from helix_desktop.domain.image import identify_image
+
+DiffKind = Literal["text", "image", "binary", "too_large", "hash_only", "link", "folder", "mode"]
+"""What is compared: lines of text; two images; bytes that are no text; texts too large to compare; contents
+of which only the hash is known; a link; a folder; or nothing, because only the permissions changed."""
+
+LineKind = Literal["same", "removed", "added"]
+
+CONTEXT_LINES = 3
+MAX_TEXT_BYTES = 16 * 1024 * 1024  # bytes of both sides together that are compared by lines
+_UTF8 = "utf-8"
+
+
+class DiffSpan(msgspec.Struct, frozen=True):
+    """Characters of a line's text that differ from its other side: the first, and the one behind the last."""
+
+    start: int
+    end: int
+
+
+class DiffLine(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A line of a hunk: its numbers from 1 before and after (0: not there), its text without line feed.
+
+    A carriage return at its end is part of the text. `spans` is empty if all of the line is added or removed.
+    Bytes that are no UTF-8 are lone surrogates in it (`surrogateescape`).
+    """
+
+    kind: LineKind
+    old: int
+    new: int
+    text: str
+    spans: tuple[DiffSpan, ...] = ()
+    has_line_end: bool = True
+
+    @property
+    def whole(self) -> str:
+        """The text with its line feed, if it has one."""
+        return self.text + "\n" if self.has_line_end else self.text
+
+
+class Hunk(msgspec.Struct, frozen=True):
+    """Changed lines with the unchanged ones around them; it begins at these lines (from 1) of both sides."""
+
+    old_start: int
+    new_start: int
+    lines: tuple[DiffLine, ...]
+
+    @property
+    def old_count(self) -> int:
+        """How many lines of the former content it covers."""
+        return sum(line.kind != "added" for line in self.lines)
+
+    @property
+    def new_count(self) -> int:
+        """How many lines of the later content it covers."""
+        return sum(line.kind != "removed" for line in self.lines)
+
+    @property
+    def header(self) -> str:
+        """Its places as git writes them: `@@ -1,4 +1,5 @@`."""
+        old, new = self.old_count, self.new_count
+        return f"@@ -{_place(self.old_start, old)} +{_place(self.new_start, new)} @@"
+
+
+class FileDiff(msgspec.Struct, frozen=True):
+    """What differs between two states of a path (None: nothing stands there).
+
+    Two equal states differ in nothing; their kind is `mode`, too (`is_empty`).
+    A diff of texts has its hunks and all lines of both sides, with their line ends; `added` and `removed`
+    count lines. One of images has their bytes. `has_mixed_line_ends`: some lines end with a carriage return
+    and others do not, on either side.
+    """
+
+    kind: DiffKind
+    before: FileState | None = None
+    after: FileState | None = None
+    hunks: tuple[Hunk, ...] = ()
+    added: int = 0
+    removed: int = 0
+    before_lines: tuple[str, ...] = ()
+    after_lines: tuple[str, ...] = ()
+    before_encoding: str = _UTF8
+    after_encoding: str = _UTF8
+    has_mixed_line_ends: bool = False
+    before_data: bytes | None = None
+    after_data: bytes | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """True if there is no difference at all."""
+        return self.before == self.after
+
+    @property
+    def changes_mode(self) -> bool:
+        """True if a path that stays has other permissions."""
+        before, after = self.before, self.after
+        return before is not None and after is not None and before.mode != after.mode
+
+
+def diff_contents(before: bytes | None, after: bytes | None, context: int = CONTEXT_LINES) -> FileDiff:
+    """Return what differs between two contents (None: no file), with unchanged lines around each change."""
+    return diff_states(_state_of(before), before, _state_of(after), after, context)
+
+
+def diff_states(
+    before: FileState | None,
+    before_data: bytes | None,
+    after: FileState | None,
+    after_data: bytes | None,
+    context: int = CONTEXT_LINES,
+) -> FileDiff:
+    """Return what differs between two states; the data of a file is None if it is not known."""
+    diff = FileDiff("mode", before, after)
+    kind = _kind_by_states(before, after)
+    if kind is not None:
+        return msgspec.structs.replace(diff, kind=kind)
+    data = [content for content in (before_data, after_data) if content is not None]
+    if len(data) < (before is not None) + (after is not None):
+        is_large = any(state is not None and not state.digest for state in (before, after))
+        return msgspec.structs.replace(diff, kind="too_large" if is_large else "hash_only")
+    if any(identify_image(content, "") for content in data):
+        return msgspec.structs.replace(diff, kind="image", before_data=before_data, after_data=after_data)
+    encodings = _encoding(before_data or b""), _encoding(after_data or b"")
+    if not all(encodings) or sum(map(len, data)) > MAX_TEXT_BYTES:
+        return msgspec.structs.replace(diff, kind="too_large" if all(encodings) else "binary")
+    return _diff_texts(diff, before_data or b"", after_data or b"", encodings, context)
+
+
+def apply_hunks(before: bytes, diff: FileDiff, undone: Collection[int]) -> bytes:
+    """Return the later content without the hunks `undone` (numbers from 0): with all of them, `before`.
+
+    Raises ValueError if `diff` is none of texts, or not one from `before` on.
+    """
+    if diff.kind == "mode":
+        return before
+    if diff.kind != "text":
+        raise ValueError(f"a diff of kind {diff.kind} has no hunks")
+    lines = _lines(before, diff.before_encoding)
+    if set(undone).issuperset(range(len(diff.hunks))):
+        return before
+    parts: list[str] = []
+    at = 0
+    for number, hunk in enumerate(diff.hunks):
+        start = hunk.old_start - 1
+        old = [line.whole for line in hunk.lines if line.kind != "added"]
+        if start < at or lines[start : start + len(old)] != old:
+            raise ValueError(f"hunk {number} does not fit this content")
+        parts += lines[at:start]
+        parts += old if number in undone else [line.whole for line in hunk.lines if line.kind != "removed"]
+        at = start + len(old)
+    return _encode("".join([*parts, *lines[at:]]), diff.after_encoding)
+
+
+def _kind_by_states(before: FileState | None, after: FileState | None) -> DiffKind | None:
+    """Return the kind of a diff for which no content is compared; None: the contents decide."""
+    kinds = {state.kind for state in (before, after) if state is not None}
+    if "link" in kinds:
+        return "link"
+    if "folder" in kinds:
+        return "folder"
+    if before is not None and after is not None and before.digest == after.digest != "":
+        return "mode"
+    return None
+
+
+def _state_of(data: bytes | None) -> FileState | None:
+    return None if data is None else FileState(digest=digest_of(data), size=len(data))
+
+
+def _place(start: int, count: int) -> str:
+    if count == 1:
+        return str(start)
+    return f"{start if count else start - 1},{count}"
+
+
+def _encoding(data: bytes) -> str:
+    """Return how bytes are decoded so that encoding gives them back; empty for those that are no text."""
+    encoding = utf16_encoding(data)
+    if encoding:
+        try:
+            return encoding if _encode(_decode(data, encoding), encoding) == data else ""
+        except UnicodeError:
+            return ""
+    return "" if b"\0" in data else _UTF8
+
+
+def _decode(data: bytes, encoding: str) -> str:
+    return data.decode(encoding, "surrogateescape" if encoding == _UTF8 else "strict")
+
+
+def _encode(text: str, encoding: str) -> bytes:
+    return text.encode(encoding, "surrogateescape" if encoding == _UTF8 else "strict")
+
+
+def _lines(data: bytes, encoding: str) -> list[str]:
+    """Return the lines with their ends; only a line feed ends a line."""
+    lines = [f"{line}\n" for line in _decode(data, encoding).split("\n")]
+    last = lines.pop()[:-1]
+    return [*lines, last] if last else lines
+
+
+def _diff_texts(
+    diff: FileDiff, before: bytes, after: bytes, encodings: tuple[str, str], context: int
+) -> FileDiff:
+    old, new = _lines(before, encodings[0]), _lines(after, encodings[1])
+    blocks: list[Block] = []
+    if encodings[0] == encodings[1]:
+        blocks = place_groups(matching_blocks(old, new), old, new)
+    same = sum(size for _, _, size in blocks)
+    ends = {line.endswith("\r\n") for lines in (old, new) for line in lines if line.endswith("\n")}
+    return msgspec.structs.replace(
+        diff,
+        kind="text",
+        hunks=tuple(_hunks(old, new, blocks, context)),
+        added=len(new) - same,
+        removed=len(old) - same,
+        before_lines=tuple(old),
+        after_lines=tuple(new),
+        before_encoding=encodings[0],
+        after_encoding=encodings[1],
+        has_mixed_line_ends=len(ends) > 1,
+    )
+
+
+def _gaps(blocks: Sequence[Block], old_size: int, new_size: int) -> Iterator[tuple[range, range]]:
+    """Yield the lines between the blocks, on both sides."""
+    old_at = new_at = 0
+    for old, new, size in [*blocks, (old_size, new_size, 0)]:
+        if old_at < old or new_at < new:
+            yield range(old_at, old), range(new_at, new)
+        old_at, new_at = old + size, new + size
+
+
+def _hunks(old: list[str], new: list[str], blocks: list[Block], context: int) -> Iterator[Hunk]:
+    budget = SpanBudget()
+    group: list[tuple[range, range]] = []
+    for gap in _gaps(blocks, len(old), len(new)):
+        if group and gap[0].start - group[-1][0].stop > 2 * context:
+            yield _hunk(old, new, group, context, budget)
+            group = []
+        group.append(gap)
+    if group:
+        yield _hunk(old, new, group, context, budget)
+
+
+def _hunk(
+    old: list[str], new: list[str], gaps: list[tuple[range, range]], context: int, budget: SpanBudget
+) -> Hunk:
+    lead = min(context, gaps[0][0].start)
+    old_at, new_at = gaps[0][0].start - lead, gaps[0][1].start - lead
+    tail = min(context, len(old) - gaps[-1][0].stop)
+    lines: list[DiffLine] = []
+    start = old_at, new_at
+    end = range(gaps[-1][0].stop + tail, gaps[-1][0].stop + tail)
+    for removed, added in [*gaps, (end, range(0))]:
+        same = zip(range(old_at, removed.start), range(new_at, new_at + removed.start - old_at), strict=True)
+        lines += [_line("same", old_number, new_number, new[new_number]) for old_number, new_number in same]
+        old_at, new_at = removed.stop, added.stop
+        spans = spans_of_group([_text(old[at]) for at in removed], [_text(new[at]) for at in added], budget)
+        lines += [_line("removed", at, -1, old[at], spans[0].get(at - removed.start, ())) for at in removed]
+        lines += [_line("added", -1, at, new[at], spans[1].get(at - added.start, ())) for at in added]
+    return Hunk(start[0] + 1, start[1] + 1, tuple(lines))
+
+
+def _line(kind: LineKind, old: int, new: int, whole: str, spans: Sequence[tuple[int, int]] = ()) -> DiffLine:
+    places = tuple(DiffSpan(start, end) for start, end in spans)
+    return DiffLine(kind, old + 1, new + 1, _text(whole), places, whole.endswith("\n"))
+
+
+def _text(whole: str) -> str:
+    return whole.removesuffix("\n")

@@ -1,0 +1,234 @@
+"""What two sequences have in common: unique items first, then the shortest edit, with bounded effort."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Hashable, Iterator, Sequence
+
+Block = tuple[int, int, int]
+"""Equal items: where they begin in the old and in the new sequence, and how many there are."""
+
+_BASE_STEPS, _STEPS_PER_ITEM = 200_000, 20  # well under a second for hostile texts of 5,000 lines
+_MAX_DEPTH = 16  # how often the room between unique items is looked through for further ones
+_MAX_EDITS = 256  # edits that one search of the shortest edit looks ahead
+_MAX_SHIFT = 100  # lines that a group of changed lines may move to a better place
+
+
+def matching_blocks(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[Block]:
+    """Return what is equal, in order, without overlaps; deterministic, and bounded in time on any input."""
+    numbers: dict[Hashable, int] = {}
+    left = [numbers.setdefault(item, len(numbers)) for item in old]
+    right = [numbers.setdefault(item, len(numbers)) for item in new]
+    return _joined(_Matcher(left, right).blocks())
+
+
+def place_groups(blocks: list[Block], old: Sequence[str], new: Sequence[str]) -> list[Block]:
+    """Move groups of lines that are only added or only removed to where they read best.
+
+    A group whose first line equals the line behind it could as well begin one line later. It begins and ends
+    where the text is indented least, and behind a blank line, if there is such a place.
+    """
+    ends = [(0, 0, 0), *blocks, (len(old), len(new), 0)]
+    if blocks and blocks[0][:2] == (0, 0):
+        del ends[0]
+    if blocks and blocks[-1][0] + blocks[-1][2] == len(old) and blocks[-1][1] + blocks[-1][2] == len(new):
+        del ends[-1]
+    for number in range(len(ends) - 1):
+        (old_at, new_at, size), (old_end, new_end, next_size) = ends[number : number + 2]
+        up = min(size - bool(number), _MAX_SHIFT)
+        down = min(next_size - (number + 2 < len(ends)), _MAX_SHIFT)
+        if old_at + size == old_end and new_at + size < new_end:
+            shift = _best_shift(new, new_at + size, new_end, up, down)
+        elif new_at + size == new_end and old_at + size < old_end:
+            shift = _best_shift(old, old_at + size, old_end, up, down)
+        else:
+            continue
+        ends[number] = (old_at, new_at, size + shift)
+        ends[number + 1] = (old_end + shift, new_end + shift, next_size - shift)
+    return _joined([block for block in ends if block[2]])
+
+
+def _best_shift(lines: Sequence[str], start: int, end: int, up: int, down: int) -> int:
+    """Return by how many lines the group `start` to `end` moves; negative: towards the beginning."""
+    first = start
+    while start - first < up and lines[first - 1] == lines[end - 1 - (start - first)]:
+        first -= 1
+    last = start
+    while last - start < down and lines[last] == lines[end + (last - start)]:
+        last += 1
+    if first == last:
+        return 0
+    size = end - start
+    return min(range(last, first - 1, -1), key=lambda at: _edge(lines, at) + _edge(lines, at + size)) - start
+
+
+def _edge(lines: Sequence[str], at: int) -> int:
+    """Return how badly a group reads that begins or ends before line `at`; 0: best."""
+    if at in (0, len(lines)):
+        return 0
+    behind = next((line for line in lines[at : at + 3] if line.strip()), "")
+    indent = len(behind) - len(behind.lstrip())
+    return 4 * indent + bool(lines[at - 1].strip()) + 2 * (not lines[at].strip())
+
+
+def _joined(blocks: list[Block]) -> list[Block]:
+    joined: list[Block] = []
+    for block in sorted(blocks):
+        if joined:
+            old, new, size = joined[-1]
+            if (old + size, new + size) == block[:2]:
+                joined[-1] = (old, new, size + block[2])
+                continue
+        joined.append(block)
+    return joined
+
+
+class _Matcher:
+    """Finds the blocks of two lists of numbers; each distinct item has one."""
+
+    def __init__(self, old: list[int], new: list[int]) -> None:
+        self._old, self._new = old, new
+        self._steps = _BASE_STEPS + _STEPS_PER_ITEM * (len(old) + len(new))
+        self._found: list[Block] = []
+
+    def blocks(self) -> list[Block]:
+        regions = [(0, len(self._old), 0, len(self._new), 0)]
+        while regions:
+            old_at, old_end, new_at, new_end, depth = regions.pop()
+            old_at, old_end, new_at, new_end = self._cut(old_at, old_end, new_at, new_end)
+            if old_at == old_end or new_at == new_end or self._steps <= 0:
+                continue
+            self._steps -= old_end - old_at + new_end - new_at
+            anchors = self._anchors(old_at, old_end, new_at, new_end) if depth < _MAX_DEPTH else []
+            if not anchors:
+                self._match_by_edits(range(old_at, old_end), range(new_at, new_end))
+                continue
+            for old, new in anchors:
+                self._found.append((old, new, 1))
+                if old_at < old and new_at < new:
+                    regions.append((old_at, old, new_at, new, depth + 1))
+                old_at, new_at = old + 1, new + 1
+            regions.append((old_at, old_end, new_at, new_end, depth + 1))
+        return self._found
+
+    def _cut(self, old_at: int, old_end: int, new_at: int, new_end: int) -> tuple[int, int, int, int]:
+        """Take what a region begins and ends with on both sides."""
+        old, new = self._old, self._new
+        room, size = min(old_end - old_at, new_end - new_at), 0
+        while size < room and old[old_at + size] == new[new_at + size]:
+            size += 1
+        if size:
+            self._found.append((old_at, new_at, size))
+        old_at, new_at, room, size = old_at + size, new_at + size, room - size, 0
+        while size < room and old[old_end - 1 - size] == new[new_end - 1 - size]:
+            size += 1
+        if size:
+            self._found.append((old_end - size, new_end - size, size))
+        return old_at, old_end - size, new_at, new_end - size
+
+    def _anchors(self, old_at: int, old_end: int, new_at: int, new_end: int) -> list[tuple[int, int]]:
+        """Return the most items that are unique on both sides and in the same order there."""
+        old_places = _unique_places(self._old, old_at, old_end)
+        new_places = _unique_places(self._new, new_at, new_end)
+        pairs = [
+            (old, new)
+            for item, old in old_places.items()
+            if old >= 0 and (new := new_places.get(item, -1)) >= 0
+        ]
+        pairs.sort()
+        tails: list[int] = []  # the smallest last place of a row of each length
+        rows: list[int] = []  # which pair that is
+        previous: list[int] = []
+        for number, (_old, new) in enumerate(pairs):
+            length = bisect_left(tails, new)
+            previous.append(rows[length - 1] if length else -1)
+            tails[length : length + 1] = [new]
+            rows[length : length + 1] = [number]
+        anchors = []
+        number = rows[-1] if rows else -1
+        while number >= 0:
+            anchors.append(pairs[number])
+            number = previous[number]
+        anchors.reverse()
+        return anchors
+
+    def _match_by_edits(self, old_range: range, new_range: range) -> None:
+        in_old = {self._old[at] for at in old_range}
+        common = in_old.intersection(self._new[at] for at in new_range)
+        olds = [at for at in old_range if self._old[at] in common]
+        news = [at for at in new_range if self._new[at] in common]
+        old, new = [self._old[at] for at in olds], [self._new[at] for at in news]
+        size = min(len(old), len(new))
+        begin = next((at for at in range(size) if old[at] != new[at]), size)
+        size -= begin
+        end = next((at for at in range(size) if old[-1 - at] != new[-1 - at]), size)
+        same = [(0, 0, begin), (len(old) - end, len(new) - end, end)]
+        same += self._search_all(old[: len(old) - end], new[: len(new) - end], begin)
+        for old_at, new_at, length in same:
+            self._found += [(olds[old_at + step], news[new_at + step], 1) for step in range(length)]
+
+    def _search_all(self, old: list[int], new: list[int], begin: int) -> Iterator[Block]:
+        x = y = begin
+        while x < len(old) and y < len(new) and self._steps > 0:
+            blocks, x, y = self._search(old, new, x, y)
+            yield from blocks
+
+    def _search(self, old: list[int], new: list[int], x0: int, y0: int) -> tuple[list[Block], int, int]:
+        """Return the blocks of the shortest edit from a place on (Myers, 1986), and where they end.
+
+        That is the end of both lists, or the furthest place that `_MAX_EDITS` edits reach.
+        """
+        width, height = len(old) - x0, len(new) - y0
+        reached = {1: 0}
+        trail: list[dict[int, int]] = []
+        for edits in range(_MAX_EDITS):
+            trail.append(reached)
+            reached, steps = _advance(old, new, (x0, y0), reached, edits)
+            self._steps -= steps
+            if reached.get(width - height) == width or self._steps <= 0:
+                break
+        diagonal = max(reached, key=lambda k: (2 * reached[k] - k, k))
+        x, y = reached[diagonal], reached[diagonal] - diagonal
+        blocks = [(x0 + at, y0 + new_at, size) for at, new_at, size in _walk_back(trail, x, y)]
+        return blocks, x0 + x, y0 + y
+
+
+def _unique_places(items: list[int], start: int, end: int) -> dict[int, int]:
+    """Return where each item is, -1 for one that is there more than once."""
+    places: dict[int, int] = {}
+    for at in range(start, end):
+        places[items[at]] = -1 if items[at] in places else at
+    return places
+
+
+def _advance(
+    old: list[int], new: list[int], start: tuple[int, int], reached: dict[int, int], edits: int
+) -> tuple[dict[int, int], int]:
+    """Return how far one more edit reaches on each diagonal, and the steps that it took."""
+    x0, y0 = start
+    width, height = len(old) - x0, len(new) - y0
+    further: dict[int, int] = {}
+    steps = 0
+    for k in range(-edits + 2 * max(0, edits - height), edits + 1 - 2 * max(0, edits - width), 2):
+        x = begin = _begin(reached, k)
+        if not (0 <= x <= width and x - k <= height):
+            continue
+        while x < width and x - k < height and old[x0 + x] == new[y0 + x - k]:
+            x += 1
+        further[k] = x
+        steps += 1 + x - begin
+    return further, steps
+
+
+def _begin(reached: dict[int, int], k: int) -> int:
+    return max(reached.get(k + 1, -1), reached.get(k - 1, -2) + 1)
+
+
+def _walk_back(trail: list[dict[int, int]], x: int, y: int) -> Iterator[Block]:
+    for reached in reversed(trail):
+        k = x - y
+        begin = _begin(reached, k)
+        if x > begin:
+            yield begin, begin - k, x - begin
+        is_down = reached.get(k + 1, -1) == begin
+        x, y = (begin, begin - k - 1) if is_down else (begin - 1, begin - k)
