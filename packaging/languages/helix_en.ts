@@ -1917,6 +1917,130 @@
         </message>
     </context>
     <context>
+        <name>Changes</name>
+        <message>
+            <location filename="../../helix_desktop/file_history/database/schema.py" />
+            <source>Another Helix Desktop is opening or repairing it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/file_history/database/connection.py" />
+            <source>Another Helix Desktop is writing to it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/file_history/database/connection.py" />
+            <source>Check the disk and the permissions of the data folder, then reopen the workspace.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/file_history/database/connection.py" />
+            <source>Check the disk and the permissions of {folder}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/file_history/database/connection.py" />
+            <source>Close and reopen the workspace.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/file_history/database/connection.py" />
+            <source>Close and reopen the workspace: a new file history begins, and the damaged file is kept.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/file_history/database/connection.py" />
+            <source>Free some disk space, then try again.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/file_history/database/contents.py" />
+            <source>It contained a secret; the user removed it on {day}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/file_history/database/schema.py" />
+            <source>It is the database of another program.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/file_history/database/contents.py" />
+            <source>It was never stored, or a clean-up removed it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/file_history/database/connection.py" />
+            <source>Its file was replaced by another one.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/file_history/database/schema.py" />
+            <source>Its version is {version}; this Helix Desktop reads up to {own}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/file_history/database/connection.py" />
+            <source>Open the workspace again.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/file_history/database/schema.py" />
+            <source>Tables are missing.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/file_history/database/connection.py" />
+            <source>The change can't be stored in the file history.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/file_history/database/connection.py" />
+            <source>The disk is full.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/file_history/database/connection.py" />
+            <source>The file history can't be read.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/file_history/database/connection.py" />
+            <source>The file history is closed.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/file_history/database/connection.py" />
+            <source>The file history is damaged.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/file_history/database/schema.py" />
+            <source>The file history was written by a newer Helix Desktop.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/file_history/database/contents.py" />
+            <source>This version of the file is damaged on disk, and can't be restored.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/file_history/database/contents.py" />
+            <source>This version of the file is not in the file history.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/file_history/database/connection.py" />
+            <location filename="../../helix_desktop/file_history/database/schema.py" />
+            <source>Try again in a moment.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/file_history/database/schema.py" />
+            <source>Update Helix Desktop. Nothing was changed.</source>
+            <translation type="unfinished" />
+        </message>
+    </context>
+    <context>
         <name>Chat</name>
         <message numerus="yes">
             <location filename="../../helix_desktop/ui/chat/items/tool_body.py" />

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable, Sequence
 
 import msgspec
 
 from helix_desktop.domain.file_history.capture import CallMark, Capture
 from helix_desktop.domain.file_history.state import FileChange
+from helix_desktop.file_history.database.connection import Connection
 
 
 class RunningCall(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -26,7 +26,7 @@ class RunningCall(msgspec.Struct, frozen=True, omit_defaults=True):
 class CaptureRows:
     """The rows of calls and captures in one database."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
     def put_running(self, call: RunningCall) -> None:
@@ -40,23 +40,23 @@ class CaptureRows:
 
     def running(self) -> list[RunningCall]:
         """Return the running calls of all processes, oldest first."""
-        rows = self._connection.execute("SELECT call FROM running ORDER BY started_ms, rowid")
-        return [msgspec.json.decode(row[0], type=RunningCall) for row in rows]
+        rows = self._connection.query("SELECT call FROM running ORDER BY started_ms, rowid")
+        return [self._connection.decode(row[0], RunningCall) for row in rows]
 
     def put_changes(self, mark: CallMark, changes: Iterable[FileChange]) -> None:
         """Set what changed at paths during a running call so far."""
-        self._connection.executemany(
+        self._connection.execute_many(
             "INSERT OR REPLACE INTO running_changes VALUES (?, ?, ?, ?)",
             ((mark.session, mark.call_id, change.path, msgspec.json.encode(change)) for change in changes),
         )
 
     def changes(self, mark: CallMark) -> dict[str, FileChange]:
         """Return what changed during a running call so far, by path."""
-        rows = self._connection.execute(
+        rows = self._connection.query(
             "SELECT path, change FROM running_changes WHERE session = ? AND call_id = ? ORDER BY path",
             (mark.session, mark.call_id),
         )
-        return {path: msgspec.json.decode(change, type=FileChange) for path, change in rows}
+        return {path: self._connection.decode(change, FileChange) for path, change in rows}
 
     def end(self, mark: CallMark) -> None:
         """Remove a running call and its changes."""
@@ -79,21 +79,23 @@ class CaptureRows:
 
     def unrecorded(self, session: str) -> list[Capture]:
         """Return a session's captures that were not acknowledged, oldest first."""
-        rows = self._connection.execute(
+        rows = self._connection.query(
             "SELECT capture FROM captures WHERE session = ? AND recorded = 0 ORDER BY created_ms, rowid",
             (session,),
         )
-        return [msgspec.json.decode(row[0], type=Capture) for row in rows]
+        return [self._connection.decode(row[0], Capture) for row in rows]
 
     def acknowledge(self, ids: Sequence[str]) -> None:
         """Note that captures stand in their session's log."""
-        self._connection.executemany("UPDATE captures SET recorded = 1 WHERE id = ?", ((id_,) for id_ in ids))
+        self._connection.execute_many(
+            "UPDATE captures SET recorded = 1 WHERE id = ?", ((id_,) for id_ in ids)
+        )
 
     def all(self) -> list[Capture]:
         """Return every capture, oldest first."""
-        rows = self._connection.execute("SELECT capture FROM captures ORDER BY created_ms, rowid")
-        return [msgspec.json.decode(row[0], type=Capture) for row in rows]
+        rows = self._connection.query("SELECT capture FROM captures ORDER BY created_ms, rowid")
+        return [self._connection.decode(row[0], Capture) for row in rows]
 
     def remove(self, ids: Iterable[str]) -> None:
         """Remove captures whose session is gone; their contents go with the next clean-up."""
-        self._connection.executemany("DELETE FROM captures WHERE id = ?", ((id_,) for id_ in ids))
+        self._connection.execute_many("DELETE FROM captures WHERE id = ?", ((id_,) for id_ in ids))

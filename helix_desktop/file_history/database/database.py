@@ -10,17 +10,28 @@ from helix_desktop.file_history.database.captures import CaptureRows
 from helix_desktop.file_history.database.contents import ContentRows
 from helix_desktop.file_history.database.journal import JournalRows
 from helix_desktop.file_history.database.meta import MetaRows
-from helix_desktop.file_history.database.schema import open_database
+from helix_desktop.file_history.database.schema import damaged_files, open_database
 from helix_desktop.file_history.database.tree_rows import TreeRows
+
+_BATCH_BYTES = 16 * 1024 * 1024  # of one transaction of a batch: other processes wait for it
+_BATCH_ITEMS = 2_000
+_REPORTED = "reported-damage"
 
 
 class HistoryDatabase:
-    """One open database. Every use of its parts is within `write` or `read`, in one thread at a time."""
+    """One open database, for one thread at a time; several processes may have it open.
+
+    Every method of it and its parts may raise StoreClosed, StoreUnreadable and StoreWriteFailed, and no
+    error of SQLite. What writes belongs in `write`: outside, each statement is a transaction of its own.
+    """
 
     def __init__(self, path: Path, clock: Callable[[], int]) -> None:
-        """`clock` returns the time in milliseconds since 1970. Raises StoreUnreadable."""
+        """Open the file, or make it; a damaged one is moved aside (`damaged_file`).
+
+        `clock` returns the time in milliseconds since 1970. Raises StoreUnreadable, StoreWriteFailed.
+        """
         self.path = path
-        self._connection = open_database(path)
+        self._connection = open_database(path, clock)
         self._depth = 0
         self.contents = ContentRows(self._connection, clock)
         self.tree = TreeRows(self._connection)
@@ -37,22 +48,51 @@ class HistoryDatabase:
         if self._depth:
             yield
             return
-        self._connection.execute("BEGIN IMMEDIATE")
+        self._connection.begin()
         self._depth = 1
         try:
             yield
-        except BaseException:
-            self._connection.execute("ROLLBACK")
-            raise
-        else:
-            self._connection.execute("COMMIT")
+            self._connection.commit()
         finally:
             self._depth = 0
+            self._connection.roll_back()  # nothing, after a commit
+
+    @contextmanager
+    def write_many(self) -> Iterator[Callable[[int], None]]:
+        """Run a block as several transactions, none of them large.
+
+        The block calls what it gets with the bytes of each item that it stored; there the present
+        transaction may end. What it raises rolls the last one back.
+        """
+        size = items = 0
+        is_outermost = not self._depth
+
+        def stored(item_size: int) -> None:
+            nonlocal size, items
+            size, items = size + item_size, items + 1
+            if is_outermost and (size >= _BATCH_BYTES or items >= _BATCH_ITEMS):
+                self._connection.commit()
+                self._connection.begin()
+                size = items = 0
+
+        with self.write():
+            yield stored
 
     @property
     def version(self) -> int:
         """A number that changes when another process wrote."""
-        return int(self._connection.execute("PRAGMA data_version").fetchone()[0])
+        return int(self._connection.query("PRAGMA data_version")[0][0])
+
+    @property
+    def damaged_file(self) -> str:
+        """The name of a damaged file that this one replaced, until that was reported; mostly empty."""
+        files = damaged_files(self.path)
+        name = files[-1].name if files else ""
+        return "" if self.meta.get(_REPORTED) == name.encode() else name
+
+    def mark_damage_reported(self) -> None:
+        """Note that the user knows of `damaged_file`."""
+        self.meta.put(_REPORTED, self.damaged_file.encode())
 
     def close(self) -> None:
         """Close the file."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
+from helix_desktop.file_history.database.connection import Connection
 
 
 class JournalRows:
     """The rows of the journal in one database; an entry's bytes are the revert's own."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
     def put(self, revert_id: str, state: str, entry: bytes) -> None:
@@ -17,7 +17,7 @@ class JournalRows:
 
     def all(self) -> list[tuple[str, str, bytes]]:
         """Return the reverts under way: id, state, entry."""
-        return self._connection.execute("SELECT id, state, entry FROM journal ORDER BY rowid").fetchall()
+        return self._connection.query("SELECT id, state, entry FROM journal ORDER BY rowid")
 
     def remove(self, revert_id: str) -> None:
         """Remove a revert that ended."""

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import sqlite3
+from helix_desktop.file_history.database.connection import Connection
 
 
 class MetaRows:
     """The single values in one database."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
     def get(self, name: str) -> bytes | None:
         """Return a value; None: it was never set."""
-        row = self._connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
-        return None if row is None else bytes(row[0])
+        rows = self._connection.query("SELECT value FROM meta WHERE name = ?", (name,))
+        return bytes(rows[0][0]) if rows else None
 
     def put(self, name: str, value: bytes) -> None:
         """Set a value."""

@@ -1,20 +1,40 @@
-"""Opens the database, and its tables."""
+"""The file of the database: its tables, and its opening, damaged ones too.
+
+file-history.db         the database, with -wal and -shm beside it while it is open
+….db.lock               held while it is opened
+….db.suspect            damage was met: the next opening looks through all of it
+….db.damaged-<time>     one that was damaged or not ours, moved aside with its -wal
+"""
 
 from __future__ import annotations
 
 import os
-import sqlite3
+from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from helix_desktop.domain.errors import StoreDamaged, StoreUnreadable
+from helix_desktop.domain.user_text import TextContext, system_reason, verbatim
+from helix_desktop.file_history.database.connection import BUSY_S, Connection, unreadable
+
+text = TextContext("Changes")
 
 FILE_NAME = "file-history.db"
 VERSION = 1
-_BUSY_S = 20.0  # seconds another process may hold the lock: it writes a batch of the first copy at most
+_APPLICATION = 0x48584648  # "HXFH": what says that a database is a file history
+_MAX_WAL_BYTES = 64 * 1024 * 1024  # of a -wal file that nobody reads any more
+_COMPANIONS = ("-wal", "-shm", "-journal")
+_DAMAGED = ".damaged-"
 
 _TABLES = """
 CREATE TABLE contents (
     digest BLOB PRIMARY KEY, size INTEGER NOT NULL, stored_size INTEGER NOT NULL, encoding INTEGER NOT NULL,
     created_ms INTEGER NOT NULL, data BLOB NOT NULL
 );
+CREATE INDEX contents_by_age ON contents (created_ms, digest, size, stored_size);
+CREATE TABLE removed (digest BLOB PRIMARY KEY, at_ms INTEGER NOT NULL, successor BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE tree (
     path TEXT PRIMARY KEY, kind TEXT NOT NULL, digest BLOB NOT NULL, size INTEGER NOT NULL,
     mode INTEGER NOT NULL, target TEXT NOT NULL, stored INTEGER NOT NULL, modified_ns INTEGER NOT NULL,
@@ -36,25 +56,102 @@ CREATE INDEX captures_by_session ON captures (session, recorded);
 CREATE TABLE journal (id TEXT PRIMARY KEY, state TEXT NOT NULL, entry BLOB NOT NULL);
 CREATE TABLE meta (name TEXT PRIMARY KEY, value BLOB NOT NULL);
 """
+_TABLE_NAMES = {"contents", "removed", "tree", "running", "running_changes", "captures", "journal", "meta"}
 
 
-def open_database(path: Path) -> sqlite3.Connection:
-    """Open the database, made if it is not there, for its user alone. Raises sqlite3.Error, OSError."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
-    connection = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
+def open_database(path: Path, clock: Callable[[], int]) -> Connection:
+    """Open the database, made if it is not there, for its user alone.
+
+    One that is damaged, or none of ours, is moved aside first. `clock` returns milliseconds since 1970.
+    Raises StoreUnreadable, StoreWriteFailed.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(f"{path}.lock", timeout=BUSY_S):
+            try:
+                return _open(path)
+            except StoreDamaged:
+                _move_aside(path, clock())
+            return _open(path)
+    except Timeout as error:
+        raise unreadable(
+            text("Another Helix Desktop is opening or repairing it."), text("Try again in a moment.")
+        ) from error
+    except OSError as error:
+        raise unreadable(system_reason(error)) from error
+
+
+def damaged_files(path: Path) -> list[Path]:
+    """Return the databases that were moved aside, oldest first, without their companions. Raises OSError."""
+    beside = path.parent.glob(f"{path.name}{_DAMAGED}*") if path.parent.is_dir() else ()
+    return sorted(file for file in beside if not file.name.endswith(_COMPANIONS))
+
+
+def remove_database(path: Path) -> None:
+    """Delete a database with its companion files, which need not exist. Raises OSError."""
+    for suffix in ("", *_COMPANIONS):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+
+
+def _open(path: Path) -> Connection:
+    no_follow = getattr(os, "O_NOFOLLOW", 0)
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT | no_follow, 0o600))
+    connection = Connection(path)
     try:
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # holds if set before the first table
-        connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA secure_delete = ON")
-        connection.execute("BEGIN IMMEDIATE")
-        if not connection.execute("PRAGMA user_version").fetchone()[0]:
-            for statement in filter(str.strip, _TABLES.split(";")):
-                connection.execute(statement)
-            connection.execute(f"PRAGMA user_version = {VERSION}")
-        connection.execute("COMMIT")
+        connection.execute("PRAGMA cell_size_check = ON")
+        connection.execute(f"PRAGMA journal_size_limit = {_MAX_WAL_BYTES}")
+        connection.begin()
+        _create_or_check(connection)
+        connection.commit()
+        connection.execute("PRAGMA journal_mode = WAL")
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def _create_or_check(connection: Connection) -> None:
+    tables = {name for (name,) in connection.query("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+    if not tables:
+        for statement in filter(str.strip, _TABLES.split(";")):
+            connection.execute(statement)
+        connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+        connection.execute(f"PRAGMA user_version = {VERSION}")
+        return
+    [[application]] = connection.query("PRAGMA application_id")
+    [[version]] = connection.query("PRAGMA user_version")
+    if application != _APPLICATION:
+        raise connection.damaged(text("It is the database of another program."))
+    if version > VERSION:
+        raise StoreUnreadable(
+            text("The file history was written by a newer Helix Desktop."),
+            text(
+                "Its version is {version}; this Helix Desktop reads up to {own}.",
+                version=version,
+                own=VERSION,
+            ),
+            text("Update Helix Desktop. Nothing was changed."),
+        )
+    if not tables >= _TABLE_NAMES:
+        raise connection.damaged(text("Tables are missing."))
+    if connection.suspicion.exists():
+        [[verdict]] = connection.query("PRAGMA integrity_check(1)")
+        if verdict != "ok":
+            raise connection.damaged(verbatim(f"{verdict}."))
+        connection.suspicion.unlink(missing_ok=True)
+
+
+def _move_aside(path: Path, at_ms: int) -> None:
+    """Rename the database, companions first: what is left after a kill is moved aside by the next opening."""
+    at = datetime.fromtimestamp(at_ms / 1000, UTC)
+    name, number = f"{path.name}{_DAMAGED}{at:%Y%m%d-%H%M%S}", 1
+    while (aside := path.with_name(name if number == 1 else f"{name}-{number}")).exists():
+        number += 1
+    for suffix in (*_COMPANIONS, ""):
+        file = path.with_name(path.name + suffix)
+        if file.exists():
+            file.rename(aside.with_name(aside.name + suffix))
+    path.with_name(f"{path.name}.suspect").unlink(missing_ok=True)

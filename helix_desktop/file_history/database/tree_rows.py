@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from helix_desktop.domain.file_history.state import FileState
+from helix_desktop.file_history.database.connection import Connection
 
 
 class SeenPath(NamedTuple):
@@ -23,12 +23,12 @@ class SeenPath(NamedTuple):
 class TreeRows:
     """The rows of the tree in one database."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
     def load(self) -> dict[str, SeenPath]:
         """Return all of them by path."""
-        rows = self._connection.execute(
+        rows = self._connection.query(
             "SELECT path, kind, digest, size, mode, target, stored, modified_ns, stamp, fresh FROM tree"
         )
         return {
@@ -42,25 +42,25 @@ class TreeRows:
 
     def put(self, rows: Iterable[tuple[str, SeenPath]]) -> None:
         """Store what was seen at paths."""
-        self._connection.executemany(
+        self._connection.execute_many(
             "INSERT OR REPLACE INTO tree VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 (
                     path,
-                    seen.state.kind,
-                    bytes.fromhex(seen.state.digest),
-                    seen.state.size,
-                    seen.state.mode,
-                    seen.state.target,
-                    seen.state.stored,
-                    seen.state.modified_ns,
-                    seen.stamp,
-                    seen.is_fresh,
+                    row.state.kind,
+                    bytes.fromhex(row.state.digest),
+                    row.state.size,
+                    row.state.mode,
+                    row.state.target,
+                    row.state.stored,
+                    row.state.modified_ns,
+                    row.stamp,
+                    row.is_fresh,
                 )
-                for path, seen in rows
+                for path, row in rows
             ),
         )
 
     def remove(self, paths: Iterable[str]) -> None:
         """Remove paths at which nothing stands any more."""
-        self._connection.executemany("DELETE FROM tree WHERE path = ?", ((path,) for path in paths))
+        self._connection.execute_many("DELETE FROM tree WHERE path = ?", ((path,) for path in paths))
