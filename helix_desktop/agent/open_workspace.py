@@ -16,6 +16,7 @@ from helix_desktop.agent.branches import (
 )
 from helix_desktop.agent.budget import SessionBudget
 from helix_desktop.agent.cached_content import ContentAccess
+from helix_desktop.agent.changes.workspace_changes import WorkspaceChanges
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.conversation_factory import create_conversation
 from helix_desktop.agent.models.roles import ConfiguredModels, ModelRoles, RunSettingsSource
@@ -58,7 +59,7 @@ class OpenWorkspace:
     """An open workspace. Its conversations run whether or not a view shows them.
 
     `contents` are what its store holds, `models` what its sessions work with, `usage` how full they are,
-    `fallbacks` how many of their summaries needed one.
+    `fallbacks` how many of their summaries needed one, `changes` what changed of its files.
     `is_read_only` is True if the folder is missing, so that its sessions can only be read.
     """
 
@@ -83,6 +84,9 @@ class OpenWorkspace:
         self.models = SessionModels(services, lambda: self.policy, models, configured_models)
         self.usage = SessionUsage(self.store, self.models, lambda: self.policy, self.find_open)
         self.fallbacks = WorkspaceFallbacks(self.store, self._open_log)
+        self.changes = WorkspaceChanges(
+            services.file_history, self.store, self._find_session, self._open_for_changes
+        )
         self._services = services
         self._open: dict[str, Conversation] = {}
         self._subagents: dict[str, Conversation] = {}
@@ -333,6 +337,13 @@ class OpenWorkspace:
                 if summary.parent == session_id
             },
         )
+
+    def _find_session(self, session: str) -> Session | None:
+        conversation = self.find_open(session)
+        return conversation.session if conversation is not None else None
+
+    async def _open_for_changes(self, session: str) -> Session:
+        return (await self.open_session(session)).session
 
     def _open_log(self, session: str) -> list[RecordedEvent] | None:
         """Return the log of an open session or a running subagent; None if it is neither."""

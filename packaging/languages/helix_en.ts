@@ -1954,6 +1954,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/agent/changes/workspace_changes.py" />
+            <source>Hunks are those of one change of one file.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/file_history/database/contents.py" />
             <source>It contained a secret; the user removed it on {day}.</source>
             <translation type="unfinished" />
@@ -1974,6 +1979,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/agent/changes/workspace_changes.py" />
+            <source>Its folder is missing, or is not trusted.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/file_history/database/schema.py" />
             <source>Its version is {version}; this Helix Desktop reads up to {own}.</source>
             <translation type="unfinished" />
@@ -1989,8 +1999,23 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/agent/changes/workspace_changes.py" />
+            <source>Take back the whole change of the file.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/changes/workspace_changes.py" />
+            <source>That part of {file} can't be taken back alone.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/file_history/database/connection.py" />
             <source>The change can't be stored in the file history.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/changes/workspace_changes.py" />
+            <source>The change of that file has no such part of text.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2019,6 +2044,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/agent/changes/workspace_changes.py" />
+            <source>The session has no such change.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/file_history/database/contents.py" />
             <source>This version of the file is damaged on disk, and can't be restored.</source>
             <translation type="unfinished" />
@@ -2026,6 +2056,16 @@
         <message>
             <location filename="../../helix_desktop/file_history/database/contents.py" />
             <source>This version of the file is not in the file history.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/changes/workspace_changes.py" />
+            <source>This workspace has no file history.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/changes/workspace_changes.py" />
+            <source>Trust the folder; from then on changes can be undone.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2037,6 +2077,11 @@
         <message>
             <location filename="../../helix_desktop/file_history/database/schema.py" />
             <source>Update Helix Desktop. Nothing was changed.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/changes/workspace_changes.py" />
+            <source>{file} is not in that change.</source>
             <translation type="unfinished" />
         </message>
     </context>

@@ -29,6 +29,7 @@ from helix_desktop.context.log.window_layout import (
 from helix_desktop.context.policy import ContextPolicy, policy_from_event
 from helix_desktop.domain.cost import Budget, Spending, spending_of
 from helix_desktop.domain.effort import Effort, SentEffort
+from helix_desktop.domain.events.file_changes import ChangesRecorded
 from helix_desktop.domain.events.files import FilesChanged
 from helix_desktop.domain.events.instructions import InstructionsAdded, OpeningGiven, StandingText
 from helix_desktop.domain.events.rewrite import (
@@ -107,6 +108,7 @@ class Transcript(MessageLog):
         self.pending_outputs: dict[str, ToolAnswered] = {}
         self.queued_messages: dict[int, MessageQueued] = {}
         self.subagent_sessions: dict[str, str] = {}  # the sessions of subagents by the calls that began them
+        self.captures: dict[str, int] = {}  # captures of changed files by id, each in which event
         self.spending = Spending()
         self.budget: Budget | None = None
         self.warned_budget: Budget | None = None
@@ -148,6 +150,8 @@ class Transcript(MessageLog):
                 self._apply_standing_texts(recorded.seq, event)
             case FilesChanged() as changed:
                 self.staleness.apply(recorded.seq, changed)
+            case ChangesRecorded(capture=capture):
+                self.captures[capture] = recorded.seq
             case _:
                 self._apply_session_event(recorded)
 

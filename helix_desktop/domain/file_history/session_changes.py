@@ -18,8 +18,9 @@ class RecordedChanges(msgspec.Struct, frozen=True):
 
     `turn` counts the user's messages from 1; 0: before the first. `turn_seq` is the event of the message,
     `turn_title` its first line. `call_id`, `tool` and `target` are those of the call that made it, `others`
-    the titles of calls that ran at the same time. `is_reverted`: every change of it was taken back, and not
-    redone. `changes` is empty if the list was removed from the history (`is_removed`).
+    the titles of calls that ran at the same time. `reverted` are the paths whose change was taken back, and
+    not redone. `changes` is empty if the list was removed from the history (`is_removed`). `place` is the
+    event of the session itself behind which it was made: `seq`, or the start of the subagent.
     """
 
     capture: str
@@ -39,8 +40,14 @@ class RecordedChanges(msgspec.Struct, frozen=True):
     changes: tuple[FileChange, ...] = ()
     added_lines: int = 0
     removed_lines: int = 0
-    is_reverted: bool = False
+    reverted: tuple[str, ...] = ()
     is_removed: bool = False
+    place: int = 0
+
+    @property
+    def is_reverted(self) -> bool:
+        """True if every change of it was taken back, and not redone."""
+        return bool(self.changes) and len(self.reverted) == len(self.changes)
 
 
 class FileSummary(msgspec.Struct, frozen=True):

@@ -1,0 +1,255 @@
+"""The changes of a workspace's files, for window and command line: what there is, and taking it back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+from msgspec.structs import replace
+
+from helix_desktop.agent.changes.capture_events import read_state, record_unrecorded
+from helix_desktop.agent.ports import FileHistory, Store
+from helix_desktop.agent.session import Session
+from helix_desktop.context.log.recorded_changes import (
+    LoggedCapture,
+    LoggedChanges,
+    logged_changes,
+    selected_changes,
+    session_changes,
+    with_subagents,
+)
+from helix_desktop.domain.errors import InvalidInput, StoreError, StoreLocked
+from helix_desktop.domain.events.file_changes import ChangesAccepted
+from helix_desktop.domain.events.session import RecordedEvent
+from helix_desktop.domain.file_history.coverage import Coverage
+from helix_desktop.domain.file_history.diff import FileDiff, apply_hunks, diff_states
+from helix_desktop.domain.file_history.revert import RevertChoice, RevertPlan
+from helix_desktop.domain.file_history.session_changes import (
+    RecordedChanges,
+    RevertSelection,
+    SessionChanges,
+)
+from helix_desktop.domain.file_history.state import ChangeList, FileChange, FileState
+from helix_desktop.domain.user_text import TextContext
+
+_text = TextContext("Changes")
+_MAX_LISTS = 2000  # lists of changes in memory: one of a formatter's 2,000 files takes some 2 MB
+
+
+class WorkspaceChanges:
+    """The changes of one workspace's files. Always there; without a history it can only list the log.
+
+    Every method but `coverage` may raise StoreError, and InvalidInput without a history.
+    """
+
+    def __init__(
+        self,
+        history: FileHistory | None,
+        store: Store,
+        find_open: Callable[[str], Session | None],
+        open_session: Callable[[str], Awaitable[Session]],
+    ) -> None:
+        """`find_open` returns an open session, or a subagent that runs; `open_session` opens one."""
+        self._history, self._store = history, store
+        self._find_open, self._open_session = find_open, open_session
+        self._lists: dict[str, ChangeList] = {}
+        self._ended_subagents: dict[str, LoggedChanges] = {}
+
+    @property
+    def is_available(self) -> bool:
+        """True if the workspace has a file history."""
+        return self._history is not None
+
+    @property
+    def coverage(self) -> Coverage:
+        """What is covered, as last known."""
+        return self._history.coverage if self._history is not None else Coverage()
+
+    def listen(self, listener: Callable[[], None]) -> Callable[[], None]:
+        """Subscribe to changes of the coverage. Call the returned function to unsubscribe."""
+        return self._history.listen(listener) if self._history is not None else lambda: None
+
+    async def of_session(self, session: str) -> SessionChanges:
+        """Return the changes of a session and its subagents; what was captured last is recorded first."""
+        captures, logged = await self._captures(session)
+        lists = await self._load_lists(captures)
+        return await asyncio.to_thread(session_changes, session, captures, lists, logged.accepted)
+
+    async def diff(self, path: str, before: FileState | None, after: FileState | None) -> FileDiff:
+        """Return what differs between two states of a path; compared in a thread."""
+        history = self._require_history()
+        former, later = await read_state(history, before), await read_state(history, after)
+        return await asyncio.to_thread(diff_states, before, former, after, later)
+
+    async def content(self, digest: str) -> bytes:
+        """Return a former content. Raises DigestUnknown, ContentDamaged."""
+        return await self._require_history().content(digest)
+
+    async def plan(self, session: str, selection: RevertSelection) -> RevertPlan:
+        """Return what taking back a part of a session would do; nothing is changed.
+
+        Raises InvalidInput for hunks of more than one change, or of one that is no text.
+        """
+        rows = (await self.of_session(session)).captures
+        if selection.hunks is not None:
+            changes = [await self._without_hunks(rows, selection, selection.hunks)]
+            return await self._plan(changes, selection.captures, replace(selection, scope="hunk"))
+        changes, captures = selected_changes(rows, selection)
+        return await self._plan(changes, captures, selection)
+
+    async def plan_rewind(self, session: str, seq: int) -> RevertPlan:
+        """Return what taking back every change of the agent behind event `seq` would do.
+
+        What the user or another program changed stays; what is taken back already is left out.
+        """
+        rows = (await self.of_session(session)).captures
+        behind = tuple(
+            row.capture for row in rows if row.place > seq and row.source not in ("outside", "revert")
+        )
+        return await self.plan(session, RevertSelection(behind, scope="rewind"))
+
+    async def plan_redo(self, session: str, capture: str) -> RevertPlan:
+        """Return what redoing would do: of a revert, all that it took back; of another capture, itself."""
+        rows = (await self.of_session(session)).captures
+        row = _find(rows, capture)
+        if row.source == "revert":
+            return await self.plan(session, RevertSelection((capture,), scope="redo"))
+        again = [
+            FileChange(change.path, before=change.after, after=change.before)
+            for change in row.changes
+            if change.path in row.reverted
+        ]
+        return await self._plan(again, (capture,), RevertSelection((capture,), scope="redo"))
+
+    async def resolve_by_hand(self, plan: RevertPlan, path: str, text: bytes) -> RevertPlan:
+        """Return the plan with the user's own merge as what `merged` puts at a path. Stores it."""
+        digest = await self._require_history().put_content(text)
+
+        def merged(present: FileState | None, former: FileState | None) -> FileState:
+            mode = next((state.mode for state in (present, former) if state is not None), 0o644)
+            return FileState("file", digest, len(text), mode)
+
+        files = tuple(
+            replace(file, merged=merged(file.present, file.former)) if file.path == path else file
+            for file in plan.files
+        )
+        return replace(plan, files=files)
+
+    async def revert(
+        self, session: str, plan: RevertPlan, choices: Mapping[str, RevertChoice]
+    ) -> RecordedEvent | None:
+        """Carry out a plan with the user's choices by path; return its event.
+
+        None: there was nothing to do, or another process has the session open and will record it. Raises
+        RevertRefused if a path is not as planned, or cannot be written; then nothing was changed.
+        """
+        history = self._require_history()
+        captured = await history.revert(session, plan, choices)
+        if captured is None:
+            return None
+        try:
+            writer = self._find_open(session) or await self._open_session(session)
+            await record_unrecorded(writer, history)
+        except StoreLocked:
+            return None
+        return writer.log[writer.transcript.captures[captured.capture.id] - 1]
+
+    async def accept(self, session: str, paths: Sequence[str] = ()) -> None:
+        """Record that the user accepts what changed so far: of these paths, or (none named) of all."""
+        writer = self._find_open(session) or await self._open_session(session)
+        await writer.record_decided(lambda: [ChangesAccepted(writer.transcript.last_seq, tuple(paths))])
+
+    async def include(self, path: str, included: bool) -> None:
+        """Cover a place that is not covered, or leave it to the rules again."""
+        await self._require_history().include(path, included)
+
+    async def _captures(self, session: str) -> tuple[tuple[LoggedCapture, ...], LoggedChanges]:
+        """Return the captures of a session and its subagents, and what its own log says."""
+        writer, history = self._find_open(session), self._history
+        if writer is not None and history is not None:
+            await record_unrecorded(writer, history)
+        own = await self._logged(session)
+        subagents = {subagent: await self._logged_subagent(subagent) for subagent in own.subagents}
+        return with_subagents(own, subagents), own
+
+    async def _logged(self, session: str) -> LoggedChanges:
+        writer = self._find_open(session)
+        log = list(writer.log) if writer is not None else await self._store.events(session)
+        return await asyncio.to_thread(logged_changes, session, log)
+
+    async def _logged_subagent(self, session: str) -> LoggedChanges:
+        """Return what a subagent's log says; read once after its end, which nothing follows."""
+        if session in self._ended_subagents:
+            return self._ended_subagents[session]
+        runs = self._find_open(session) is not None
+        logged = await self._logged(session)
+        if not runs:
+            self._ended_subagents[session] = logged
+        return logged
+
+    async def _load_lists(self, captures: Sequence[LoggedCapture]) -> dict[str, ChangeList]:
+        found: dict[str, ChangeList] = {}
+        for digest in dict.fromkeys(capture.digest for capture in captures):
+            changes = self._lists.get(digest) or await self._read_list(digest)
+            if changes is not None:
+                found[digest] = self._lists[digest] = changes
+        while len(self._lists) > _MAX_LISTS:
+            del self._lists[next(iter(self._lists))]
+        return found
+
+    async def _read_list(self, digest: str) -> ChangeList | None:
+        if self._history is None:
+            return None
+        try:
+            return await self._history.change_list(digest)
+        except StoreError:  # a clean-up removed it, or it is damaged
+            return None
+
+    async def _plan(
+        self, changes: Sequence[FileChange], captures: Sequence[str], selection: RevertSelection
+    ) -> RevertPlan:
+        plan = await self._require_history().plan_revert(changes, captures)
+        return replace(plan, captures=tuple(captures), scope=selection.scope)
+
+    async def _without_hunks(
+        self, rows: Sequence[RecordedChanges], selection: RevertSelection, hunks: Sequence[int]
+    ) -> FileChange:
+        """Return the change from a file without some hunks of a change to the file with all of them."""
+        history = self._require_history()
+        if len(selection.captures) != 1 or len(selection.paths) != 1:
+            raise InvalidInput(_text("Hunks are those of one change of one file."))
+        row = _find(rows, selection.captures[0])
+        (path,) = selection.paths
+        change = next((change for change in row.changes if change.path == path), None)
+        if change is None:
+            raise InvalidInput(_text("{file} is not in that change.", file=path))
+        before, after = await read_state(history, change.before), await read_state(history, change.after)
+        diff = await asyncio.to_thread(diff_states, change.before, before, change.after, after)
+        if diff.kind != "text" or not all(0 <= hunk < len(diff.hunks) for hunk in hunks):
+            raise InvalidInput(
+                _text("That part of {file} can't be taken back alone.", file=path),
+                _text("The change of that file has no such part of text."),
+                _text("Take back the whole change of the file."),
+            )
+        if len(set(hunks)) == len(diff.hunks):
+            return change
+        data = await asyncio.to_thread(apply_hunks, before or b"", diff, hunks)
+        digest = await history.put_content(data)
+        mode = change.after.mode if change.after is not None else 0o644
+        return FileChange(path, FileState("file", digest, len(data), mode), change.after)
+
+    def _require_history(self) -> FileHistory:
+        if self._history is None:
+            raise InvalidInput(
+                _text("This workspace has no file history."),
+                _text("Its folder is missing, or is not trusted."),
+                _text("Trust the folder; from then on changes can be undone."),
+            )
+        return self._history
+
+
+def _find(rows: Sequence[RecordedChanges], capture: str) -> RecordedChanges:
+    row = next((row for row in rows if row.capture == capture), None)
+    if row is None:
+        raise InvalidInput(_text("The session has no such change."))
+    return row

@@ -1,0 +1,254 @@
+"""The changes of files in a session's log: in which turn, by which call, and what became of each.
+
+All of it follows from the logs and the lists of changes; nothing of it is stored. A branch has the captures
+of its parent up to its point. What was reverted in the one after that point is open in the other, whose log
+does not say it; a plan there finds the files as they were already, and has nothing to do.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import msgspec
+from msgspec.structs import replace
+
+from helix_desktop.domain.events.file_changes import ChangesAccepted, ChangesRecorded
+from helix_desktop.domain.events.session import (
+    AssistantSpoke,
+    RecordedEvent,
+    SubagentStarted,
+    ToolAnswered,
+    UserSpoke,
+)
+from helix_desktop.domain.file_history.session_changes import (
+    ChangedFileStatus,
+    FileSummary,
+    RecordedChanges,
+    RevertSelection,
+    SessionChanges,
+)
+from helix_desktop.domain.file_history.state import ChangeList, FileChange, FileState
+from helix_desktop.domain.messages import ToolCall
+from helix_desktop.domain.text_format import title_line
+from helix_desktop.domain.tool_call_target import call_target
+
+_Place = tuple[str, str]
+"""A path in a capture: its id, and the path."""
+
+
+class LoggedCapture(msgspec.Struct, frozen=True):
+    """A capture as the log names it; `digest` is that of its list, which `changes` is still without."""
+
+    changes: RecordedChanges
+    digest: str
+
+
+class LoggedChanges(msgspec.Struct, frozen=True):
+    """What one log says of changes: captures in order, subagents by session, and what was accepted.
+
+    A subagent comes with a capture that has the turn and the place of the call that started it.
+    """
+
+    captures: tuple[LoggedCapture, ...] = ()
+    subagents: Mapping[str, RecordedChanges] = msgspec.field(default_factory=dict)
+    accepted: tuple[ChangesAccepted, ...] = ()
+
+
+def logged_changes(session: str, log: Iterable[RecordedEvent]) -> LoggedChanges:
+    """Return what a session's log says of changes, each capture once."""
+    place = RecordedChanges("", session, 0, 0, 0, 0, "", "tool")
+    calls: dict[str, ToolCall] = {}
+    targets: dict[str, str] = {}
+    captures: dict[str, LoggedCapture] = {}
+    subagents: dict[str, RecordedChanges] = {}
+    accepted: list[ChangesAccepted] = []
+    for recorded in log:
+        match recorded.event:
+            case UserSpoke(steered=False, text=text):
+                place = replace(
+                    place, turn=place.turn + 1, turn_seq=recorded.seq, turn_title=title_line(text)
+                )
+            case AssistantSpoke(calls=answered_with):
+                calls.update((call.id, call) for call in answered_with)
+            case ToolAnswered(call_id=call_id, target=target) if target:
+                targets[call_id] = target
+            case SubagentStarted(session=subagent):
+                subagents[subagent] = replace(place, place=recorded.seq)
+            case ChangesAccepted() as event:
+                accepted.append(event)
+            case ChangesRecorded() as event if event.capture not in captures:
+                call = calls.get(event.call_id)
+                changes = replace(
+                    _described(place, event, call, targets.get(event.call_id, "")),
+                    seq=recorded.seq,
+                    at_ms=recorded.at,
+                    place=recorded.seq,
+                )
+                captures[event.capture] = LoggedCapture(changes, event.changes)
+    return LoggedChanges(tuple(captures.values()), subagents, tuple(accepted))
+
+
+def _described(
+    place: RecordedChanges, event: ChangesRecorded, call: ToolCall | None, target: str
+) -> RecordedChanges:
+    return replace(
+        place,
+        capture=event.capture,
+        source=event.source,
+        call_id=event.call_id,
+        tool=call.name if call else "",
+        target=target or (call_target(call.arguments) if call else ""),
+        others=event.others,
+        reverts=event.reverts,
+        scope=event.scope,
+        added_lines=event.added_lines,
+        removed_lines=event.removed_lines,
+    )
+
+
+def with_subagents(own: LoggedChanges, subagents: Mapping[str, LoggedChanges]) -> tuple[LoggedCapture, ...]:
+    """Return the captures of a session and its subagents, oldest first.
+
+    Those of a subagent are of the turn, and in the place, of the call that started it.
+    """
+
+    def of_subagent(session: str, logged: LoggedChanges) -> list[LoggedCapture]:
+        start = own.subagents[session]
+        return [
+            replace(
+                capture,
+                changes=replace(
+                    capture.changes,
+                    turn=start.turn,
+                    turn_seq=start.turn_seq,
+                    turn_title=start.turn_title,
+                    place=start.place,
+                ),
+            )
+            for capture in logged.captures
+        ]
+
+    logs = [own.captures, *(of_subagent(session, logged) for session, logged in subagents.items())]
+    merged = heapq.merge(*logs, key=lambda capture: capture.changes.at_ms)
+    return tuple({capture.changes.capture: capture for capture in merged}.values())
+
+
+def session_changes(
+    session: str,
+    captures: Sequence[LoggedCapture],
+    lists: Mapping[str, ChangeList],
+    accepted: Sequence[ChangesAccepted] = (),
+) -> SessionChanges:
+    """Return the changes of a session; `lists` are those by digest that are still in the history."""
+    rows = [_with_list(capture, lists.get(capture.digest)) for capture in captures]
+    reverted = _reverted(rows)
+    rows = [
+        replace(
+            row,
+            reverted=tuple(change.path for change in row.changes if (row.capture, change.path) in reverted),
+        )
+        for row in rows
+    ]
+    return SessionChanges(session, tuple(rows), tuple(_files(rows, accepted)))
+
+
+def _with_list(capture: LoggedCapture, found: ChangeList | None) -> RecordedChanges:
+    if found is None:
+        return replace(capture.changes, is_removed=True)
+    return replace(capture.changes, changes=found.changes)
+
+
+def _reverted(rows: Iterable[RecordedChanges]) -> set[_Place]:
+    """Return which paths of which captures are taken back, and not redone since."""
+    states: dict[str, FileState | None] = {}
+    changes: dict[str, dict[str, FileChange]] = {}
+    is_revert: dict[str, bool] = {}
+    flipped: dict[_Place, list[_Place]] = {}
+    reverted: set[_Place] = set()
+
+    def flip(place: _Place) -> None:
+        reverted.symmetric_difference_update({place})
+        for target in flipped.get(place, ()):
+            flip(target)
+
+    for row in rows:
+        changes[row.capture] = own = {change.path: change for change in row.changes}
+        is_revert[row.capture] = row.source == "revert"
+        states.update((path, change.after) for path, change in own.items())
+        for target in dict.fromkeys(row.reverts):
+            for path, change in changes.get(target, {}).items():
+                place = target, path
+                should = is_revert[target] or row.scope != "redo"
+                has_effect = (path in own and row.scope != "hunk") or (
+                    path in states and states[path] == (change.before if should else change.after)
+                )
+                if has_effect and (place in reverted) != should:
+                    flip(place)
+                    flipped.setdefault((row.capture, path), []).append(place)
+    return reverted
+
+
+def _files(rows: Sequence[RecordedChanges], accepted: Sequence[ChangesAccepted]) -> list[FileSummary]:
+    summaries: dict[str, FileSummary] = {}
+    open_paths: set[str] = set()
+    accepted_paths: set[str] = set()
+    upto = _accepted_upto(accepted)
+    for row in rows:
+        taken_back = frozenset(row.reverted)
+        for change in row.changes:
+            path = change.path
+            summary = summaries.get(path) or FileSummary(path, change.before, None, ())
+            summaries[path] = replace(
+                summary,
+                after=change.after,
+                captures=(*summary.captures, row.capture),
+                by_user=summary.by_user or row.source == "outside",
+                is_covered=summary.is_covered and change.is_covered,
+            )
+            if row.source != "revert" and path not in taken_back:
+                (accepted_paths if row.place <= upto(path) else open_paths).add(path)
+
+    def status(path: str) -> ChangedFileStatus:
+        if path in open_paths:
+            return "open"
+        return "accepted" if path in accepted_paths else "reverted"
+
+    return [replace(summaries[path], status=status(path)) for path in sorted(summaries)]
+
+
+def _accepted_upto(accepted: Sequence[ChangesAccepted]) -> Callable[[str], int]:
+    """Return a function from a path to the last event up to which its changes are accepted."""
+    of_all = max((event.upto for event in accepted if not event.paths), default=0)
+    of_paths: dict[str, int] = {}
+    for event in accepted:
+        for path in event.paths:
+            of_paths[path] = max(of_paths.get(path, 0), event.upto)
+    return lambda path: max(of_all, of_paths.get(path, 0))
+
+
+def selected_changes(
+    rows: Sequence[RecordedChanges], selection: RevertSelection
+) -> tuple[list[FileChange], list[str]]:
+    """Return the changes to take back, in the order in which they were made, and the ids of their captures.
+
+    What is taken back already is left out. A revert of some hunks of a selected change is taken back with
+    it: so the path is as the change left it before that is taken back itself.
+    """
+    ids, paths = set(selection.captures), frozenset(selection.paths)
+    for row in rows:
+        if row.scope == "hunk" and not ids.isdisjoint(row.reverts):
+            ids.add(row.capture)
+    changes: list[FileChange] = []
+    captures: list[str] = []
+    for row in rows:
+        taken_back = frozenset(row.reverted)
+        found = [
+            change
+            for change in row.changes
+            if row.capture in ids and change.path not in taken_back and (not paths or change.path in paths)
+        ]
+        if found:
+            changes += found
+            captures.append(row.capture)
+    return changes, captures
