@@ -79,10 +79,10 @@ class Hunk(msgspec.Struct, frozen=True):
 class FileDiff(msgspec.Struct, frozen=True):
     """What differs between two states of a path (None: nothing stands there).
 
-    Two equal states differ in nothing; their kind is `mode`, too (`is_empty`).
-    A diff of texts has its hunks and all lines of both sides, with their line ends; `added` and `removed`
-    count lines. One of images has their bytes. `has_mixed_line_ends`: some lines end with a carriage return
-    and others do not, on either side.
+    Two equal states differ in nothing; their kind is `mode`, too (`is_empty`). A diff of texts has its hunks
+    and all lines of both sides, with their line ends; `added` and `removed` count lines. One of images, links
+    or folders has the bytes of the files. `has_mixed_line_ends`: some lines end with a carriage return and
+    others do not, on either side.
     """
 
     kind: DiffKind
@@ -127,12 +127,12 @@ def diff_states(
     diff = FileDiff("mode", before, after)
     kind = _kind_by_states(before, after)
     if kind is not None:
-        return msgspec.structs.replace(diff, kind=kind)
+        return msgspec.structs.replace(diff, kind=kind, before_data=before_data, after_data=after_data)
     data = [content for content in (before_data, after_data) if content is not None]
     if len(data) < (before is not None) + (after is not None):
         is_large = any(state is not None and not state.digest for state in (before, after))
         return msgspec.structs.replace(diff, kind="too_large" if is_large else "hash_only")
-    if any(identify_image(content, "") for content in data):
+    if any(b"\0" in content and identify_image(content, "") for content in data):
         return msgspec.structs.replace(diff, kind="image", before_data=before_data, after_data=after_data)
     encodings = _encoding(before_data or b""), _encoding(after_data or b"")
     if not all(encodings) or sum(map(len, data)) > MAX_TEXT_BYTES:

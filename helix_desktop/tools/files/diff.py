@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
+from collections.abc import Iterator
 
+from helix_desktop.domain.file_history.diff import FileDiff, diff_contents
+from helix_desktop.domain.file_history.patch import SIGNS
 from helix_desktop.domain.unicode_safety import escape_hidden, escape_hidden_name
 
 _MAX_BYTES = 512 * 1024
@@ -22,25 +24,19 @@ def unified_diff(path: str, before: bytes | None, after: bytes) -> str:
         return (
             f"--- {path}\n+++ {path}\n({was}, {len(after):,} bytes after; too large or binary to compare)\n"
         )
-    lines = list(
-        difflib.unified_diff(
-            _lines(old),
-            _lines(after),
-            "/dev/null" if before is None else f"a/{path}",
-            f"b/{path}",
-            lineterm="",
-        )
-    )
+    lines = list(_lines(path, before, diff_contents(before, after)))
     left = len(lines) - _MAX_LINES
     note = [f"(… {left:,} more lines of this diff …)"] if left > 0 else []
     return "\n".join([*lines[:_MAX_LINES], *note]) + "\n" if lines else "(no change)\n"
 
 
-def _lines(data: bytes) -> list[str]:
-    text = data.decode(errors="replace")
-    lines = text.split("\n")
-    if not lines[-1]:
-        lines.pop()
-    elif text:
-        lines[-1] += "  (no line end)"
-    return [escape_hidden(line.replace("\r", "␍")) for line in lines]
+def _lines(path: str, before: bytes | None, diff: FileDiff) -> Iterator[str]:
+    if diff.hunks:
+        yield f"--- {'/dev/null' if before is None else f'a/{path}'}"
+        yield f"+++ b/{path}"
+    for hunk in diff.hunks:
+        yield hunk.header
+        for line in hunk.lines:
+            text = line.text.encode(errors="surrogateescape").decode(errors="replace")
+            end = "" if line.has_line_end else "  (no line end)"
+            yield SIGNS[line.kind] + escape_hidden(text.replace("\r", "␍")) + end
