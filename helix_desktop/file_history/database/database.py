@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from helix_desktop.domain.file_history.storage import HistoryTotals
 from helix_desktop.file_history.database.captures import CaptureRows
 from helix_desktop.file_history.database.contents import ContentRows
 from helix_desktop.file_history.database.journal import JournalRows
@@ -15,6 +16,7 @@ from helix_desktop.file_history.database.tree_rows import TreeRows
 
 _BATCH_BYTES = 16 * 1024 * 1024  # of one transaction of a batch: other processes wait for it
 _BATCH_ITEMS = 2_000
+_PAGES_AT_ONCE = 2_000  # 8 MB
 _REPORTED = "reported-damage"
 
 
@@ -93,6 +95,23 @@ class HistoryDatabase:
     def mark_damage_reported(self) -> None:
         """Note that the user knows of `damaged_file`."""
         self.meta.put(_REPORTED, self.damaged_file.encode())
+
+    def totals(self) -> HistoryTotals:
+        """Return what is stored, and what it takes on disk."""
+        contents, size, stored_size = self.contents.totals()
+        disk_size = sum(file.stat().st_size for file in self.path.parent.glob(f"{self.path.name}*"))
+        return HistoryTotals(contents, size, stored_size, self.tree.stored_size(), disk_size)
+
+    def shrink(self) -> None:
+        """Give what was removed back to the system, in steps for which nobody waits long."""
+        free, before = self._free_pages(), -1
+        while free not in (0, before):
+            self._connection.query(f"PRAGMA incremental_vacuum({_PAGES_AT_ONCE})")
+            before, free = free, self._free_pages()
+        self._connection.query("PRAGMA wal_checkpoint(PASSIVE)")
+
+    def _free_pages(self) -> int:
+        return int(self._connection.query("PRAGMA freelist_count")[0][0])
 
     def close(self) -> None:
         """Close the file."""

@@ -9,6 +9,7 @@ file-history.db         the database, with -wal and -shm beside it while it is o
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -30,11 +31,13 @@ _DAMAGED = ".damaged-"
 
 _TABLES = """
 CREATE TABLE contents (
-    digest BLOB PRIMARY KEY, size INTEGER NOT NULL, stored_size INTEGER NOT NULL, encoding INTEGER NOT NULL,
-    created_ms INTEGER NOT NULL, data BLOB NOT NULL
+    id INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, size INTEGER NOT NULL, stored_size INTEGER NOT NULL,
+    encoding INTEGER NOT NULL, used_ms INTEGER NOT NULL
 );
-CREATE INDEX contents_by_age ON contents (created_ms, digest, size, stored_size);
-CREATE TABLE removed (digest BLOB PRIMARY KEY, at_ms INTEGER NOT NULL, successor BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE content_data (id INTEGER PRIMARY KEY, data BLOB NOT NULL);
+CREATE TABLE removed (
+    digest BLOB PRIMARY KEY, at_ms INTEGER NOT NULL, successor BLOB NOT NULL
+) WITHOUT ROWID;
 CREATE TABLE tree (
     path TEXT PRIMARY KEY, kind TEXT NOT NULL, digest BLOB NOT NULL, size INTEGER NOT NULL,
     mode INTEGER NOT NULL, target TEXT NOT NULL, stored INTEGER NOT NULL, modified_ns INTEGER NOT NULL,
@@ -56,7 +59,7 @@ CREATE INDEX captures_by_session ON captures (session, recorded);
 CREATE TABLE journal (id TEXT PRIMARY KEY, state TEXT NOT NULL, entry BLOB NOT NULL);
 CREATE TABLE meta (name TEXT PRIMARY KEY, value BLOB NOT NULL);
 """
-_TABLE_NAMES = {"contents", "removed", "tree", "running", "running_changes", "captures", "journal", "meta"}
+_TABLE_NAMES = frozenset(re.findall(r"CREATE TABLE (\w+)", _TABLES))
 
 
 def open_database(path: Path, clock: Callable[[], int]) -> Connection:

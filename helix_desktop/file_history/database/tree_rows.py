@@ -40,6 +40,18 @@ class TreeRows:
             for path, kind, digest, size, mode, target, stored, modified_ns, stamp, fresh in rows
         }
 
+    def digests(self) -> set[bytes]:
+        """Return the contents that the files have which are stored."""
+        return {digest for (digest,) in self._connection.query("SELECT digest FROM tree WHERE stored = 1")}
+
+    def stored_size(self) -> int:
+        """Return the stored bytes of these contents."""
+        [[size]] = self._connection.query(
+            "SELECT coalesce(sum(stored_size), 0) FROM contents"
+            " WHERE digest IN (SELECT digest FROM tree WHERE stored = 1)"
+        )
+        return int(size)
+
     def put(self, rows: Iterable[tuple[str, SeenPath]]) -> None:
         """Store what was seen at paths."""
         self._connection.execute_many(

@@ -1,0 +1,44 @@
+"""What a file history takes on disk, and what of it may go."""
+
+from __future__ import annotations
+
+import msgspec
+
+DEFAULT_QUOTA = 2 * 1024**3  # bytes of one workspace's file history: stored, that is compressed
+
+
+class HistoryTotals(msgspec.Struct, frozen=True):
+    """What a file history holds: contents, their bytes, those stored, and those of its files on disk.
+
+    `tree_size` is what of the stored bytes the workspace's files need as they are now.
+    """
+
+    contents: int = 0
+    size: int = 0
+    stored_size: int = 0
+    tree_size: int = 0
+    disk_size: int = 0
+
+
+class HistoryCleanup(msgspec.Struct, frozen=True):
+    """What a clean-up removes, or would: contents with their stored bytes, and captures of deleted sessions.
+
+    `over_quota` counts the contents that captures still name: the changes stay listed, and can't be undone.
+    `short` is by how many bytes the quota is missed all the same, because the workspace's own files need it.
+    """
+
+    captures: int = 0
+    contents: int = 0
+    stored_size: int = 0
+    over_quota: int = 0
+    short: int = 0
+
+    def plus(self, other: HistoryCleanup) -> HistoryCleanup:
+        """Return both together; `short` is that of the other, which comes later."""
+        return HistoryCleanup(
+            self.captures + other.captures,
+            self.contents + other.contents,
+            self.stored_size + other.stored_size,
+            self.over_quota + other.over_quota,
+            other.short,
+        )

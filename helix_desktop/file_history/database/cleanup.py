@@ -1,0 +1,154 @@
+"""The clean-up of a file history: what deleted sessions had, what nothing names, what is over the quota.
+
+Contents of the tree as last seen always stay. Over the quota those go first that only old captures name; the
+captures and their lists stay, so that everything that changed is still listed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+
+import msgspec
+
+from helix_desktop.domain.errors import ContentDamaged, DigestUnknown
+from helix_desktop.domain.file_history.capture import Capture
+from helix_desktop.domain.file_history.state import ChangeList, FileChange
+from helix_desktop.domain.file_history.storage import HistoryCleanup
+from helix_desktop.domain.store.retention import HOUR_MS
+from helix_desktop.file_history.database.contents import ContentRow
+from helix_desktop.file_history.database.database import HistoryDatabase
+
+_TRIES = 5  # to find a moment in which no other process writes, between looking and removing
+_AT_ONCE = 500  # contents removed in one transaction: other processes wait for it
+
+
+class HistoryPlan(msgspec.Struct, frozen=True):
+    """What a clean-up would remove: captures by their ids, unnamed contents, and those over the quota."""
+
+    captures: tuple[str, ...] = ()
+    unnamed: tuple[ContentRow, ...] = ()
+    over_quota: tuple[ContentRow, ...] = ()
+    short: int = 0
+
+    @property
+    def contents(self) -> tuple[ContentRow, ...]:
+        """The contents, in the order in which they are removed."""
+        return self.unnamed + self.over_quota
+
+    def first(self, contents: int) -> HistoryPlan:
+        """Return the plan with so many of its contents."""
+        over_quota = self.over_quota[: max(0, contents - len(self.unnamed))]
+        return HistoryPlan(self.captures, self.unnamed[:contents], over_quota, self.short)
+
+    @property
+    def result(self) -> HistoryCleanup:
+        """What it comes to."""
+        return HistoryCleanup(
+            len(self.captures),
+            len(self.contents),
+            sum(row.stored_size for row in self.contents),
+            len(self.over_quota),
+            self.short,
+        )
+
+
+def plan_clean_up(
+    database: HistoryDatabase, gone: Collection[str], quota: int, at_ms: int, grace_ms: int = HOUR_MS
+) -> HistoryPlan:
+    """Return what a clean-up would remove; changes nothing.
+
+    `gone` are the ids of captures that no session's log holds any more, `quota` is in stored bytes (0: none).
+    What was stored within `grace_ms` stays, unless it is over the quota.
+    """
+    if database.journal.all():  # a revert is under way: what it needs is named nowhere else
+        return HistoryPlan()
+    captures = database.captures.all()
+    needed, named = _named(database, [capture for capture in captures if capture.id not in gone])
+    unnamed: list[ContentRow] = []
+    droppable: list[ContentRow] = []
+    size = 0
+    for row in database.contents.rows():
+        if row.digest not in needed and row.digest not in named and row.used_ms + grace_ms <= at_ms:
+            unnamed.append(row)
+            continue
+        size += row.stored_size
+        if row.digest in named and row.digest not in needed:
+            droppable.append(row)
+    droppable.sort(key=lambda row: named[row.digest])
+    over_quota: list[ContentRow] = []
+    while quota and size > quota and len(over_quota) < len(droppable):
+        over_quota.append(droppable[len(over_quota)])
+        size -= over_quota[-1].stored_size
+    return HistoryPlan(
+        tuple(capture.id for capture in captures if capture.id in gone),
+        tuple(unnamed),
+        tuple(over_quota),
+        max(0, size - quota) if quota else 0,
+    )
+
+
+def clean_up(
+    database: HistoryDatabase, gone: Collection[str], quota: int, at_ms: int, grace_ms: int = HOUR_MS
+) -> HistoryCleanup:
+    """Remove what `plan_clean_up` returns, and shrink the file; return what was removed.
+
+    It goes in small transactions, and only while nobody else writes: else it is planned again.
+    """
+    result = HistoryCleanup()
+    for _ in range(_TRIES):
+        version = database.version
+        plan = plan_clean_up(database, gone, quota, at_ms, grace_ms)
+        removed = _remove(database, plan, version)
+        result = result.plus(plan.first(removed).result)
+        if removed == len(plan.contents):
+            break
+    database.shrink()
+    return result
+
+
+def _remove(database: HistoryDatabase, plan: HistoryPlan, version: int) -> int:
+    """Remove what is planned while the database has this version; return how many contents that were."""
+    contents, removed = plan.contents, 0
+    while not removed or removed < len(contents):
+        with database.write():
+            if database.version != version:
+                break
+            if not removed:
+                database.captures.remove(plan.captures)
+            batch = contents[removed : removed + _AT_ONCE]
+            database.contents.remove(row.digest for row in batch)
+        if not batch:
+            break
+        removed += len(batch)
+    return removed
+
+
+def _named(database: HistoryDatabase, captures: Iterable[Capture]) -> tuple[set[bytes], dict[bytes, int]]:
+    """Return the digests of what has to stay, and of what captures name, by the number of the newest.
+
+    The tree, running calls and the lists of changes have to stay.
+    """
+    needed = database.tree.digests()
+    for call in database.captures.running():
+        needed.update(_digests(database.captures.changes(call.mark).values()))
+    named: dict[bytes, int] = {}
+    for number, capture in enumerate(captures):
+        needed.add(bytes.fromhex(capture.changes))
+        for digest in _digests(_changes(database, capture)):
+            named[digest] = number
+    return needed, named
+
+
+def _changes(database: HistoryDatabase, capture: Capture) -> tuple[FileChange, ...]:
+    """Return what a capture changed; nothing if its list is gone or damaged."""
+    try:
+        return ChangeList.decode(database.contents.get(capture.changes)).changes
+    except (DigestUnknown, ContentDamaged, msgspec.MsgspecError):
+        return ()
+
+
+def _digests(changes: Iterable[FileChange]) -> Iterator[bytes]:
+    for change in changes:
+        for state in (change.before, change.after):
+            if state is not None and state.stored and state.digest:
+                yield bytes.fromhex(state.digest)
