@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
 from helix_desktop.agent.budget import SessionBudget
+from helix_desktop.agent.changes.recorder import ChangeRecorder
 from helix_desktop.agent.engine import TurnEngine
 from helix_desktop.agent.message_queue import MessageQueue
 from helix_desktop.agent.session_runtime import SessionRuntime
@@ -46,6 +47,7 @@ class Conversation:
 
     `create_conversation` puts it together. `window` is what the next request holds; `handovers` and
     `observations` are what stands for older messages, or will. `side_questions` asks beside the turns.
+    `changes` records what its calls change of the workspace's files.
     """
 
     def __init__(
@@ -57,6 +59,7 @@ class Conversation:
         window: SessionWindow,
         *,
         running_calls: RunningCalls,
+        changes: ChangeRecorder,
         subagents: SubagentRunner,
         budget: SessionBudget,
         spend_approvals: SpendApprovals,
@@ -68,6 +71,7 @@ class Conversation:
         self.window = window
         self.handovers, self.observations = context_manager.handovers, context_manager.observations
         self.running_calls, self.subagents, self.budget = running_calls, subagents, budget
+        self.changes = changes
         self.permissions, self._is_subagent = permissions, is_subagent
         rewriter = context_manager.rewriter
         self.side_questions = SideQuestions(runtime, budget, rewriter, services.is_trusted)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from helix_desktop.agent.budget import BudgetedSettings, SessionBudget
+from helix_desktop.agent.changes.recorder import ChangeRecorder
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.engine import TurnEngine
 from helix_desktop.agent.instructions import SessionInstructions
@@ -48,20 +49,13 @@ def create_conversation(
     """
     permissions = permissions or SessionPermissions()
     budget = SessionBudget(session, settings, parent_budget, subagent_spending)
-    runtime = SessionRuntime(
-        session=session,
-        settings=BudgetedSettings(settings, budget),
-        counter=services.counter,
-        clock=services.clock,
-        scope=scope,
-        prompts=services.prompts,
-        prompt_versions=services.versions,
-        model_choice=model_choice or ModelChoice(session, settings),
-    )
+    model_choice = model_choice or ModelChoice(session, settings)
+    runtime = _create_runtime(session, scope, services, BudgetedSettings(settings, budget), model_choice)
     subagents = SubagentRunner(session, scope, subagent_factory)
     extractor = Extractor(services.counter, services.prompts["extract"], runtime.settings)
     file_changes = FileChanges(runtime, services.file_checker)
-    runner = _create_tool_runner(runtime, services, permissions, subagents, extractor, file_changes)
+    changes = ChangeRecorder(runtime, services.file_history, services.store)
+    runner = _create_tool_runner(runtime, services, permissions, subagents, extractor, file_changes, changes)
     spend_approvals = SpendApprovals(runtime, budget, services.is_unattended)
     context_manager = ContextManager(runtime, budget, spend_approvals)
     forms = OutputForms(runtime, services.store, context_manager.rewriter, extractor)
@@ -72,6 +66,7 @@ def create_conversation(
         budget,
         permissions,
         file_changes,
+        changes,
         SessionInstructions(runtime, services.instructions),
         is_unattended=is_subagent or services.is_unattended,
     )
@@ -82,11 +77,31 @@ def create_conversation(
         context_manager,
         SessionWindow(runtime, context_manager.rewriter, forms),
         running_calls=runner.running_calls,
+        changes=changes,
         subagents=subagents,
         budget=budget,
         spend_approvals=spend_approvals,
         permissions=permissions,
         is_subagent=is_subagent,
+    )
+
+
+def _create_runtime(
+    session: Session,
+    scope: TaskScope,
+    services: SessionServices,
+    settings: RunSettingsSource,
+    model_choice: ModelChoice,
+) -> SessionRuntime:
+    return SessionRuntime(
+        session=session,
+        settings=settings,
+        counter=services.counter,
+        clock=services.clock,
+        scope=scope,
+        prompts=services.prompts,
+        prompt_versions=services.versions,
+        model_choice=model_choice,
     )
 
 
@@ -97,6 +112,7 @@ def _create_tool_runner(
     subagents: SubagentRunner,
     extractor: Extractor,
     file_changes: FileChanges,
+    changes: ChangeRecorder,
 ) -> ToolRunner:
     tools = services.tools_of(runtime.session)
     if services.delegate_spec is not None:
@@ -108,4 +124,4 @@ def _create_tool_runner(
         services.interactive_approver.reevaluate,
         is_demo=lambda: runtime.frame.info.demo,
     )
-    return ToolRunner(runtime, tools, approvals, IntakeGate(runtime, extractor), file_changes)
+    return ToolRunner(runtime, tools, approvals, IntakeGate(runtime, extractor), file_changes, changes)

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 import msgspec
 
 from helix_desktop.agent.budget import SessionBudget
+from helix_desktop.agent.changes.recorder import ChangeRecorder
 from helix_desktop.agent.instructions import SessionInstructions
 from helix_desktop.agent.intake.intake import Intake
 from helix_desktop.agent.response_stream import ResponseStream
@@ -61,6 +62,7 @@ class TurnEngine:
         budget: SessionBudget,
         permissions: SessionPermissions,
         file_changes: FileChanges,
+        changes: ChangeRecorder,
         instructions: SessionInstructions,
         is_unattended: bool = False,
     ) -> None:
@@ -69,7 +71,7 @@ class TurnEngine:
         self._runtime, self._tools, self._context_manager = runtime, tools, context_manager
         self.response = ResponseStream(runtime)
         self._budget, self._permissions, self._file_changes = budget, permissions, file_changes
-        self._instructions = instructions
+        self._changes, self._instructions = changes, instructions
         self._intake = Intake(runtime.counter)
         self.cancelled_as: TurnOutcome = (
             "stopped"  # the outcome of a cancelled turn; closing the app sets "interrupted"
@@ -147,6 +149,7 @@ class TurnEngine:
             )
             *_, recorded = await self._runtime.session.record(*titled, *news, event)
             start.end(recorded.seq)
+            self._changes.look_in_background()
             if any(attachment.version for attachment in message.attachments):
                 await self._file_changes.record()  # they may have changed since they were attached
         finally:
@@ -171,6 +174,7 @@ class TurnEngine:
 
             await self._runtime.session.record_decided(decide)
             await self._file_changes.record()
+            self._changes.look_in_background()
         finally:
             start.end()
 
@@ -278,6 +282,7 @@ class TurnEngine:
         try:
             await self.response.record_partial()
             await self._runtime.session.close_calls(ended.how)
+            await self._changes.end_open_calls()
             if not await self._runtime.session.end_turn(ended) and ended.how == "failed":
                 self._runtime.session.publish(ErrorRaised(ended.what, ended.why, ended.fix, ended.remedies))
         except HelixError as error:

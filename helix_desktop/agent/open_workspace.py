@@ -289,6 +289,7 @@ class OpenWorkspace:
         self._open[session] = conversation
         conversation.session.listen(lambda update: self._on_update(conversation.session, update))
         was_interrupted = await conversation.session.close_interrupted()
+        conversation.changes.catch_up_in_background()
         own_summary = _find_summary(listed, session)
         if own_summary is not None and not was_interrupted:
             with suppress(StoreError):  # another process writes it and corrects its summary

@@ -2009,6 +2009,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/agent/changes/recorder.py" />
+            <source>The agent works on as before.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/file_history/database/connection.py" />
             <source>The change can't be stored in the file history.</source>
             <translation type="unfinished" />
@@ -2077,6 +2082,11 @@
         <message>
             <location filename="../../helix_desktop/file_history/database/schema.py" />
             <source>Update Helix Desktop. Nothing was changed.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/changes/recorder.py" />
+            <source>What the agent changes now can't be undone.</source>
             <translation type="unfinished" />
         </message>
         <message>

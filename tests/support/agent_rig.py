@@ -35,6 +35,7 @@ from helix_desktop.store.memory.store import MemoryStore
 from helix_desktop.tools.ask_user import AskUser
 from helix_desktop.tools.registry import ToolRegistry
 from tests.support.conversation_rig import ConversationRig
+from tests.support.memory_file_history import MemoryFileHistory
 from tests.support.memory_files import MemoryFiles
 from tests.support.message_linter import lint
 from tests.support.scripted_model import ScriptedModel, WordCounter
@@ -211,8 +212,10 @@ class AgentRig(ConversationRig):
         store: GatedStore | None = None,
         approver: Approver | None = None,
         tools: ScriptedTools | None = None,
+        has_history: bool = False,
     ) -> None:
         self.files = MemoryFiles()
+        self.history = MemoryFileHistory(self.files) if has_history else None
         self.model, self.tools, self.rules, self.clock = (
             model,
             tools or ScriptedTools(),
@@ -234,6 +237,7 @@ class AgentRig(ConversationRig):
             delegate_spec=self.delegate_tool_spec,
             file_checker=self.files,
             instructions=self.instructions,
+            file_history=self.history,
         )
         workspace = OpenWorkspace(
             "w",

@@ -26,6 +26,15 @@ class MemoryFiles:
         """Remove a file."""
         del self._files[path]
 
+    def read(self, path: str) -> bytes | None:
+        """Return a file's content; None: there is none."""
+        return self._files[path][0] if path in self._files else None
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The files there are, in order."""
+        return tuple(sorted(self._files))
+
     def version(self, path: str) -> FileVersion:
         """Return a file's version now."""
         data, write = self._files[path]

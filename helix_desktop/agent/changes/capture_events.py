@@ -33,7 +33,10 @@ async def record_captures(
 
 
 async def record_unrecorded(session: Session, history: FileHistory) -> list[RecordedEvent]:
-    """Record what was captured for a session and does not stand in its log. Raises StoreError."""
+    """Record what was captured for a session and does not stand in its log. Raises StoreError.
+
+    All of it, so that the log has the captures in the order in which they were made, whoever records them.
+    """
     return await record_captures(session, history, await history.unrecorded(session.id))
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from helix_desktop.agent.changes.recorder import ChangeRecorder
 from helix_desktop.agent.intake.intake import Intake
 from helix_desktop.agent.intake.output_form_prompt import HeldOutput
 from helix_desktop.agent.intake.output_gate import IntakeGate
@@ -51,9 +52,10 @@ class ToolRunner:
         approvals: ApprovalService,
         gate: IntakeGate,
         file_changes: FileChanges,
+        changes: ChangeRecorder,
     ) -> None:
         self._runtime, self._tools, self._approvals, self._gate = runtime, tools, approvals, gate
-        self._file_changes = file_changes
+        self._file_changes, self._changes = file_changes, changes
         self._intake = Intake(runtime.counter)
         self._approved_lock = asyncio.Lock()
         self.running_calls = RunningCalls(runtime.clock)
@@ -181,6 +183,7 @@ class ToolRunner:
     async def _run(
         self, call: ToolCall, request: ApprovalRequest | None, held_outputs: list[HeldOutput]
     ) -> None:
+        await self._changes.begin_call(call, request)
         self._runtime.session.publish(CallStarted(call))
         started_at_ms = self._runtime.clock()
         running = self.running_calls.create(call)
@@ -198,8 +201,10 @@ class ToolRunner:
             result = _unexpected_failure(call, error)
         if running.stopped and not result.ok:
             result = msgspec.structs.replace(result, stopped=True)
+        captured = await self._changes.end_call(call.id)
         result = await self._file_changes.with_versions(call, request, result)
         await self._record(call, result, started_at_ms, held_outputs)
+        await self._changes.record(call.id, captured)
         await self._file_changes.record_after(call.id, request, result)
 
     async def _record(

@@ -1,0 +1,133 @@
+"""The change recorder: has what a session's calls change captured, and records it in the session's log."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable
+from contextlib import suppress
+from typing import TypeVar
+
+from helix_desktop.agent.changes.capture_events import record_captures, record_unrecorded
+from helix_desktop.agent.ports import FileHistory, Store
+from helix_desktop.agent.session import Session
+from helix_desktop.agent.session_runtime import SessionRuntime
+from helix_desktop.agent.session_updates import ErrorRaised
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.events.file_changes import ChangesRecorded
+from helix_desktop.domain.events.session import SubagentStarted
+from helix_desktop.domain.file_history.capture import CallMark, CapturedChanges
+from helix_desktop.domain.messages import ToolCall
+from helix_desktop.domain.tool_call_target import call_target
+from helix_desktop.domain.tools import ApprovalRequest
+from helix_desktop.domain.user_text import OptionalText, TextContext, UserText, join_sentences, verbatim
+
+_text = TextContext("Changes")
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+
+_DEADLINE_S = 60.0  # seconds; a scan of a million files takes some 5, and a disk that hangs holds up no turn
+
+
+class ChangeRecorder:
+    """The recorder of one session; without a history it does nothing.
+
+    A history that fails breaks no call: the user gets one notice per cause, and nothing is recorded.
+    """
+
+    def __init__(self, runtime: SessionRuntime, history: FileHistory | None, store: Store) -> None:
+        self._runtime, self._history, self._store = runtime, history, store
+        self._open_calls: dict[str, None] = {}
+        self._causes: set[str] = set()
+
+    async def begin_call(self, call: ToolCall, request: ApprovalRequest | None) -> tuple[str, ...]:
+        """Have what a call will change captured, if it may change files.
+
+        Records what changed before it outside all calls, and returns these paths.
+        """
+        if self._history is None or request is None or request.kind == "fetch":
+            return ()
+        self._open_calls[call.id] = None  # first: the history may know it even if this is cancelled
+        mark = CallMark(
+            self._session.id,
+            call.id,
+            call_target(call.arguments) or call.name,
+            (request.subject, *request.other_paths) if request.kind == "edit" else None,
+        )
+        outside = await self._attempt(self._history.begin_call(mark))
+        await self._attempt(record_unrecorded(self._session, self._history))  # a look found some, too
+        return tuple(change.path for change in outside.list.changes) if outside else ()
+
+    async def end_call(self, call_id: str) -> CapturedChanges | None:
+        """Return what a call changed, now that it has ended; `record` follows once it is answered."""
+        if self._history is None or call_id not in self._open_calls:
+            return None
+        return await self._attempt(self._history.end_call(self._session.id, call_id))
+
+    async def record(self, call_id: str, captured: CapturedChanges | None) -> None:
+        """Record what a call changed, if it did."""
+        if captured is not None and self._history is not None:
+            await self._attempt(record_unrecorded(self._session, self._history))
+        self._open_calls.pop(call_id, None)
+
+    async def end_open_calls(self) -> None:
+        """End the calls that were cut off, and record what they changed."""
+        if self._history is None or not self._open_calls:
+            return
+        for call_id in tuple(self._open_calls):
+            await self._attempt(self._history.end_call(self._session.id, call_id))
+            self._open_calls.pop(call_id, None)
+        await self._attempt(record_unrecorded(self._session, self._history))
+
+    def look_in_background(self) -> None:
+        """Find and record what changed outside all calls."""
+        if self._history is not None:
+            self._runtime.scope.start(self._look(self._history), f"look at files {self._session.id}")
+
+    def catch_up_in_background(self) -> None:
+        """Record what was captured before a kill, or by another process; also of subagents that ended so."""
+        if self._history is not None:
+            self._runtime.scope.start(self._catch_up(self._history), f"record changes {self._session.id}")
+
+    async def _look(self, history: FileHistory) -> None:
+        await self._attempt(history.look(self._session.id))
+        await self._attempt(record_unrecorded(self._session, history))
+
+    async def _catch_up(self, history: FileHistory) -> None:
+        with suppress(HelixError):  # such as another process that has the session open, and records it
+            await record_unrecorded(self._session, history)
+            for entry in tuple(self._session.log):
+                if isinstance(entry.event, SubagentStarted):
+                    await self._adopt(history, entry.event.session)
+
+    async def _adopt(self, history: FileHistory, subagent: str) -> None:
+        """Record what a subagent's log lacks of its captures here: nothing is added to a log that ended."""
+        captures = await history.unrecorded(subagent)
+        if captures:
+            log = await self._store.events(subagent)
+            there = {entry.event.capture for entry in log if isinstance(entry.event, ChangesRecorded)}
+            left = [captured for captured in captures if captured.capture.id not in there]
+            await record_captures(self._session, history, left)
+            await history.acknowledge([captured.capture.id for captured in captures])
+
+    @property
+    def _session(self) -> Session:
+        return self._runtime.session
+
+    async def _attempt(self, work: Awaitable[T]) -> T | None:
+        """Return what the history answers; None if it fails, which the user is informed of once."""
+        try:
+            async with asyncio.timeout(_DEADLINE_S):
+                return await work
+        except HelixError as error:
+            self._report(join_sentences(error.what, error.why), error.fix)
+        except Exception as error:
+            log.warning("the file history failed unexpectedly", exc_info=True)
+            self._report(verbatim(f"{type(error).__name__}: {error}".removesuffix(": ")))
+        return None
+
+    def _report(self, why: UserText, fix: OptionalText = "") -> None:
+        if why not in self._causes:
+            self._causes.add(why)
+            what = _text("What the agent changes now can't be undone.")
+            self._session.publish(ErrorRaised(what, why, fix or _text("The agent works on as before.")))

@@ -1,0 +1,117 @@
+"""What calls change of files stands in the log, whatever cut them off; a failing history breaks no call."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+
+import pytest
+
+from helix_desktop.agent.session_updates import ErrorRaised
+from helix_desktop.context.policy import PROFILES
+from helix_desktop.domain.errors import StoreWriteFailed
+from helix_desktop.domain.events.file_changes import ChangesRecorded
+from helix_desktop.domain.events.session import ToolAnswered
+from helix_desktop.domain.user_text import verbatim
+from tests.support.changing_tools import ChangesRig, writes
+
+
+async def started(*turns: list[tuple[str, dict[str, object]]]) -> ChangesRig:
+    rig = ChangesRig(*turns)
+    await rig.start()
+    return rig
+
+
+async def test_what_a_call_changed_follows_its_answer_and_what_was_changed_before_is_not_its_own() -> None:
+    rig = await started([writes(a_txt="one\n2\nthree\n", new_txt="n\n", b_txt=None)])
+    rig.files.write("user.txt", b"mine\n")
+    await rig.run()
+    kinds = [
+        entry.event
+        for entry in rig.conversation.session.log
+        if isinstance(entry.event, ChangesRecorded | ToolAnswered)
+    ]
+    outside, answer, made = kinds
+    assert isinstance(outside, ChangesRecorded)
+    assert (outside.source, outside.first_path, outside.files) == ("outside", "user.txt", 1)
+    assert isinstance(answer, ToolAnswered)
+    assert isinstance(made, ChangesRecorded)
+    assert (made.source, made.call_id) == ("command", answer.call_id)
+    assert (made.created, made.changed, made.deleted, made.moved) == (1, 1, 1, 0)
+    assert (made.added_lines, made.removed_lines) == (3, 2)
+    assert await rig.history.unrecorded(rig.conversation.session.id) == ()
+    await rig.assert_consistent()
+
+
+async def test_a_moved_file_is_counted_once() -> None:
+    rig = await started([writes(b_txt=None, c_txt="b\n")])
+    await rig.run()
+    (made,) = rig.recorded
+    assert (made.created, made.deleted, made.moved, made.files) == (0, 0, 1, 1)
+
+
+@pytest.mark.parametrize("end", ["fail", "crash"])
+async def test_a_call_that_fails_has_changed_what_it_changed(end: str) -> None:
+    rig = await started([writes(end, a_txt="half\n")])
+    await rig.run()
+    assert [event.first_path for event in rig.recorded] == ["a.txt"]
+
+
+@pytest.mark.parametrize("cut_off_at", ["call", "capture"])
+async def test_a_stopped_turn_has_what_its_call_changed(cut_off_at: str) -> None:
+    rig = await started([writes("wait" if cut_off_at == "call" else "", a_txt="half\n")], [])
+    if cut_off_at == "capture":
+        rig.history.gate.clear()
+    await rig.conversation.send("Go.")
+    if cut_off_at == "call":
+        await asyncio.wait_for(rig.tools.started.wait(), 20)
+    else:
+        await rig.wait_until(lambda: rig.files.read("a.txt") == b"half\n")
+        await asyncio.sleep(0)
+    async with asyncio.TaskGroup() as group:
+        group.create_task(rig.conversation.stop())
+        await asyncio.sleep(0)
+        rig.history.gate.set()
+    assert [event.first_path for event in rig.recorded] == ["a.txt"]
+    assert await rig.history.unrecorded(rig.conversation.session.id) == ()
+    rig.files.write("a.txt", b"by the user\n")
+    await rig.run("Go on.")
+    assert [event.source for event in rig.recorded] == ["command", "outside"]  # no call counts as running
+    await rig.assert_consistent()
+
+
+async def test_a_history_that_fails_breaks_no_call_and_is_reported_once() -> None:
+    rig = await started([writes(a_txt="1\n"), writes(a_txt="2\n")], [writes(a_txt="3\n")])
+    rig.history.error = StoreWriteFailed(verbatim("The disk is full."), fix=verbatim("Make room."))
+    await rig.run()
+    (notice,) = rig.updates_of(ErrorRaised)
+    assert (notice.why, notice.fix) == ("The disk is full.", "Make room.")
+    assert all(answer.ok for answer in rig.events(ToolAnswered))
+    assert not rig.recorded
+    rig.history.error = None
+    await rig.run()
+    assert rig.recorded[-1].call_id == "t1s0_0"
+
+
+async def test_what_a_kill_left_unrecorded_is_recorded_once_when_its_session_is_opened() -> None:
+    rig = await started([writes(a_txt="1\n")])
+    await rig.run()
+    session = rig.conversation.session.id
+    recorded_already = await rig.history.look(session)
+    assert recorded_already is None
+    rig.files.write("a.txt", b"2\n")
+    left = await rig.history.look(session)  # captured; the process is killed before it is recorded
+    assert left is not None
+    await rig.conversation.close()
+
+    again = rig.create_workspace(rig.store, PROFILES["balanced"])
+    for _ in range(2):
+        conversation = await again.open_session(session)
+        await rig.wait_until(partial(conversation.session.transcript.captures.get, left.capture.id))
+        captures = [
+            entry.event.capture
+            for entry in conversation.session.log
+            if isinstance(entry.event, ChangesRecorded)
+        ]
+        assert captures == ["c1", left.capture.id]
+        await again.close_session(session)
