@@ -32,6 +32,7 @@ from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.models import DEMO_PAUSE_S
 from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.ui.cache.view import CacheBrowser
+from helix_desktop.ui.changes.view import ChangesPage
 from helix_desktop.ui.chat.page import ChatPage
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import Theme
@@ -193,16 +194,16 @@ def wire_app(
 def _build_views(window_context: WindowContext) -> SessionViews:
     """Build the screens and add them to the window."""
     chat, cache = ChatPage(), CacheBrowser(window_context.actions.start)
-    timeline, inspector = Timeline(), Inspector()
+    timeline, changes, inspector = Timeline(), ChangesPage(), Inspector()
     appearance = window_context.appearance
 
     def zoom(theme: Theme) -> None:
         chat.set_theme(theme, appearance.text_px / fonts.BASE_PX)
 
-    window_context.window.add_pages(WindowPages(chat, cache, timeline, inspector))
+    window_context.window.add_pages(WindowPages(chat, cache, timeline, changes, inspector))
     appearance.changed.connect(zoom)
     zoom(appearance.theme)
-    return SessionViews(chat, cache, timeline, inspector)
+    return SessionViews(chat, cache, timeline, changes, inspector)
 
 
 async def _save_window_state(window_context: WindowContext) -> None:

@@ -29,6 +29,7 @@ SLASH_COMMANDS: tuple[SlashCommand, ...] = (
     SlashCommand("btw", "side_question", text("Ask something that stays out of the context"), "[QUESTION]"),
     SlashCommand("budget", "set_budget", text("Set what this session may spend"), "[TOKENS] [$USD]"),
     SlashCommand("cache", "show_cache", text("Search the cached outputs"), "[WORDS]", ("search",)),
+    SlashCommand("changes", "show_changes", text("Show the files that this session changed"), also=("diff",)),
     SlashCommand("compact", "compact_now", text("Replace older messages by a handover"), "[FOCUS]"),
     SlashCommand("context", "toggle_inspector", text("Show or hide what the next request contains")),
     SlashCommand("effort", "choose_effort", text("Choose how much the model thinks"), "[LEVEL]"),

@@ -1918,6 +1918,64 @@
     </context>
     <context>
         <name>Changes</name>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <source>%n files</source>
+            <translation>
+                <numerusform>%n file</numerusform>
+                <numerusform>%n files</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <source>%n files covered</source>
+            <translation>
+                <numerusform>%n file covered</numerusform>
+                <numerusform>%n files covered</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <source>%n lines added</source>
+            <translation>
+                <numerusform>%n line added</numerusform>
+                <numerusform>%n lines added</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <source>%n lines removed</source>
+            <translation>
+                <numerusform>%n line removed</numerusform>
+                <numerusform>%n lines removed</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <source>%n places can't be undone: {names}</source>
+            <translation>
+                <numerusform>%n place can't be undone: {names}</numerusform>
+                <numerusform>%n places can't be undone: {names}</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/changes/detail.py" />
+            <source>%n steps</source>
+            <translation>
+                <numerusform>%n step</numerusform>
+                <numerusform>%n steps</numerusform>
+            </translation>
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/detail.py" />
+            <source>Accept</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <source>Accepted</source>
+            <translation type="unfinished" />
+        </message>
         <message>
             <location filename="../../helix_desktop/file_history/database/schema.py" />
             <source>Another Helix Desktop is opening or repairing it.</source>
@@ -1926,6 +1984,51 @@
         <message>
             <location filename="../../helix_desktop/file_history/database/connection.py" />
             <source>Another Helix Desktop is writing to it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/list_model.py" />
+            <source>Another command ran at the same time and may have made this change.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <source>Before the first message</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <source>Belongs to Helix Desktop</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <source>Belongs to git</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/filter_bar.py" />
+            <source>By file</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/filter_bar.py" />
+            <source>By turn</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <source>Can't be read</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/list_model.py" />
+            <source>Can't be undone: the previous content isn't stored.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/change_list.py" />
+            <source>Changes</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -1939,6 +2042,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/changes/view.py" />
+            <source>Clear filter</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/file_history/database/connection.py" />
             <source>Close and reopen the workspace.</source>
             <translation type="unfinished" />
@@ -1949,13 +2057,81 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <source>Commands</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/detail.py" />
+            <source>Copy as patch</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/detail.py" />
+            <source>Copy the diff for git apply (Ctrl+C)</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <source>Copying files stopped: {reason}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <source>Copying files: {share}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <source>Copying files…</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <source>During {command}</source>
+            <translation type="unfinished" />
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <source>During {command} and %n others</source>
+            <translation>
+                <numerusform>During {command} and %n other</numerusform>
+                <numerusform>During {command} and %n others</numerusform>
+            </translation>
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <source>Edits</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/filter_bar.py" />
+            <source>Filter by path</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/file_history/database/connection.py" />
             <source>Free some disk space, then try again.</source>
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <source>Go to chat</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/filter_bar.py" />
+            <source>Group by</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/agent/changes/workspace_changes.py" />
             <source>Hunks are those of one change of one file.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <source>Ignored by git, or a build folder</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -1984,13 +2160,124 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <source>Its name isn't valid text</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/file_history/database/schema.py" />
             <source>Its version is {version}; this Helix Desktop reads up to {own}.</source>
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/changes/detail.py" />
+            <source>Mark this change as reviewed (A)</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <source>May hold a secret: only its digest is stored</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/detail.py" />
+            <location filename="../../helix_desktop/ui/changes/filter_bar.py" />
+            <source>More actions</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/list_model.py" />
+            <source>Moved from {path}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/view.py" />
+            <source>No changes match this filter</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <source>No files changed yet. Files that the agent or its commands change appear here.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <source>Not a regular file</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <source>Not copied yet</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <source>On another file system</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <source>Open</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/detail.py" />
+            <source>Open in editor</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/detail.py" />
+            <source>Open the file in its default program (O)</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/file_history/database/connection.py" />
             <source>Open the workspace again.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <source>Over the size limit</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <source>Redo</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/detail.py" />
+            <source>Restore what was there before (R)</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <source>Revert</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <source>Reverted</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <source>Reverts</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/detail.py" />
+            <source>Revert…</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <source>Rewind</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/detail.py" />
+            <source>Select a file to see its changes.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2049,8 +2336,23 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <source>The file history's limit is reached</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <source>The folder of this workspace is missing. Its changes can't be read or undone.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/agent/changes/workspace_changes.py" />
             <source>The session has no such change.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <source>This folder isn't trusted, so the agent can't change files here.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2069,6 +2371,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <source>Trust folder…</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/agent/changes/workspace_changes.py" />
             <source>Trust the folder; from then on changes can be undone.</source>
             <translation type="unfinished" />
@@ -2077,6 +2384,11 @@
             <location filename="../../helix_desktop/file_history/database/connection.py" />
             <location filename="../../helix_desktop/file_history/database/schema.py" />
             <source>Try again in a moment.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <source>Turn {number}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2090,8 +2402,98 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <location filename="../../helix_desktop/ui/changes/view.py" />
+            <source>Write a message</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <source>You or another program</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <source>Your files are being copied, so that every change can be undone. Changes appear here as the agent works.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <source>as before</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/detail.py" />
+            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <source>can't be undone</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <source>changed</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/list_model.py" />
+            <source>collapsed</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <source>created</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <source>deleted</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/list_model.py" />
+            <source>expanded</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <source>folder</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <source>link</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <source>moved</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/detail.py" />
+            <source>moved from {path}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <source>permissions changed</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/agent/changes/workspace_changes.py" />
             <source>{file} is not in that change.</source>
+            <translation type="unfinished" />
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <source>{first} and %n others</source>
+            <translation>
+                <numerusform>{first} and %n other</numerusform>
+                <numerusform>{first} and %n others</numerusform>
+            </translation>
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/filter_bar.py" />
+            <source>{kind} {count}</source>
             <translation type="unfinished" />
         </message>
     </context>
@@ -6789,6 +7191,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/help/guide_changes.py" />
+            <source>A file that was changed later is never overwritten without asking: you choose to keep it, to take the previous one, or to merge both.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
             <source>A file that you mention is attached when you send the message, as it is then. A line below the message says which files are attached, and which don't exist.</source>
             <translation type="unfinished" />
@@ -6821,6 +7228,21 @@
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
             <source>A prompt file is a Markdown file whose text is sent as your message. {file} is the command {command}; a file in a subfolder has the folder before its name: {nested}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_changes.py" />
+            <source>A revert is a change like any other. You can undo it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_changes.py" />
+            <source>Accept and revert</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_changes.py" />
+            <source>Accept marks a change as reviewed. It changes no file.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -6885,6 +7307,21 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <source>Changes of files</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <source>Changes: the files that the session changed, with their diffs, and Revert.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_changes.py" />
+            <source>Choose “Rewind to here” below one of your messages, or type {command}: the files, the conversation, or both go back to where they were before it. A preview shows what would change.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
             <source>Choose “Start new session” there, or in the menu of a handover: the new session starts with it and can recall everything it covers. Both sessions are linked.</source>
             <translation type="unfinished" />
         </message>
@@ -6896,6 +7333,16 @@
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
             <source>Each change is a card in the timeline. Choose Undo on it, and Redo to apply it again.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <source>Every change of a file can be seen and undone, those of commands too.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_changes.py" />
+            <source>Every change of a file in the workspace: by the agent's tools, by commands and the programs they start, by you or another program in between. The previous content is stored on this computer. No git is needed.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -6941,6 +7388,11 @@
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
             <source>How to get it back</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_changes.py" />
+            <source>Ignored folders, build results, secrets such as {file}, files over the size limit and what can't be read. The line below the list counts them; open it to see each with its reason, and to include it.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -7034,6 +7486,16 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/help/guide_changes.py" />
+            <source>Revert restores what was there before: in one part of a file, a file, a step, a turn or the whole session. All files are written, or none.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_changes.py" />
+            <source>Rewind</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
             <source>Settings → Context policy: choose a profile, or change single numbers for a workspace.</source>
             <translation type="unfinished" />
@@ -7094,6 +7556,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/help/guide_changes.py" />
+            <source>The page Changes lists the files of a session by turn or by file, with their diffs.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
             <source>The paper clip, paste and drop attach any text or code file, the text of a PDF, and images. A large file enters as a preview; the agent recalls the rest.</source>
             <translation type="unfinished" />
@@ -7116,6 +7583,11 @@
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
             <source>Timeline: what was cached, noted and summarized, when and why, with Undo.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <source>To undo changes of files, open Changes.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -7166,6 +7638,16 @@
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
             <source>What is kept</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_changes.py" />
+            <source>What is not covered</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_changes.py" />
+            <source>What is recorded</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -13724,6 +14206,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/slash_commands.py" />
+            <source>Show the files that this session changed</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/slash_commands.py" />
             <source>Show what was cached, noted and summarized</source>
             <translation type="unfinished" />
         </message>
@@ -16609,6 +17096,12 @@
         <message>
             <location filename="../../helix_desktop/ui/shell/jobs.py" />
             <source>Cancel: {job}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/actions.py" />
+            <location filename="../../helix_desktop/ui/shell/top_bar.py" />
+            <source>Changes</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -26,6 +26,7 @@ _ICONS: dict[Topic, str] = {
     "noted": "file-text",
     "summarized": "book-open",
     "undo": "undo-2",
+    "changes": "diff",
     "policy": "settings",
     "instructions": "info",
     "messages": "at-sign",

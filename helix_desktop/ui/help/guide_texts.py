@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal, get_args
 
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.domain.prompt_file import WORKSPACE_FOLDERS
 from helix_desktop.domain.slash_command import SLASH
 from helix_desktop.domain.user_text import TextContext, UserText
+from helix_desktop.ui.help.guide_changes import changes_sections
+from helix_desktop.ui.help.guide_section import Section
 from helix_desktop.words.numbers import format_integer, format_whole_percent
 from helix_desktop.words.slash_commands import SLASH_COMMANDS
 from helix_desktop.words.translation import Translator, translate
@@ -23,6 +24,7 @@ Topic = Literal[
     "noted",
     "summarized",
     "undo",
+    "changes",
     "policy",
     "instructions",
     "messages",
@@ -32,20 +34,13 @@ Topic = Literal[
 TOPICS: tuple[Topic, ...] = get_args(Topic)
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
-    """A part of a topic: its heading, and paragraphs below it."""
-
-    heading: str
-    paragraphs: tuple[str, ...]
-
-
 _TITLES: dict[Topic, UserText] = {
     "context": text("How context works"),
     "cached": text("Cached"),
     "noted": text("Noted"),
     "summarized": text("Summarized"),
     "undo": text("Undo and redo"),
+    "changes": text("Changes of files"),
     "policy": text("Context policy"),
     "instructions": text("Instructions"),
     "messages": text("Write messages"),
@@ -58,6 +53,7 @@ _LEADS: dict[Topic, UserText] = {
     "noted": text("Old steps and messages are replaced by a short note of what happened."),
     "summarized": text("Older messages are replaced by a handover: one document that sums them up."),
     "undo": text("You can undo every change to the context, at any time and in any order."),
+    "changes": text("Every change of a file can be seen and undone, those of commands too."),
     "policy": text("The policy decides when something is cached, noted or summarized."),
     "instructions": text("The agent is told once where it works, and what you want of it."),
     "messages": text("Mention files and cached outputs, and bring earlier messages back."),
@@ -84,6 +80,7 @@ def topic_sections(topic: Topic) -> tuple[Section, ...]:
         "noted": _noted,
         "summarized": _summarized,
         "undo": _undo,
+        "changes": changes_sections,
         "policy": _policy,
         "instructions": _instructions,
         "messages": _messages,
@@ -134,6 +131,7 @@ def _context() -> tuple[Section, ...]:
                 tr("Inspector: what the next request contains, part by part, in tokens."),
                 tr("Cache: every output, including those that left the context."),
                 tr("Timeline: what was cached, noted and summarized, when and why, with Undo."),
+                tr("Changes: the files that the session changed, with their diffs, and Revert."),
             ),
         ),
     )
@@ -266,6 +264,7 @@ def _undo() -> tuple[Section, ...]:
                     "messages, they return only when you undo that one too. The card says so."
                 ),
                 tr("Undo changes what the model sees next. It doesn't change files or messages."),
+                tr("To undo changes of files, open Changes."),
             ),
         ),
     )

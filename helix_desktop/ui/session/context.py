@@ -9,6 +9,7 @@ from helix_desktop.domain.errors import WorkspaceMissing
 from helix_desktop.domain.user_text import TextContext
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.ui.cache.view import CacheBrowser
+from helix_desktop.ui.changes.view import ChangesPage
 from helix_desktop.ui.chat.page import ChatPage
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.inspector.view import Inspector
@@ -25,6 +26,7 @@ class SessionViews:
     chat: ChatPage
     cache: CacheBrowser
     timeline: Timeline
+    changes: ChangesPage
     inspector: Inspector
 
 

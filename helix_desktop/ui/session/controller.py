@@ -1,4 +1,4 @@
-"""The session on screen: one conversation in chat, composer, top bar, inspector, timeline and cache."""
+"""The session on screen: one conversation in composer, top bar, inspector and all pages."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites.forecast import NOTHING_DUE, Forecast, make_forecast
 from helix_desktop.domain.question import Question
 from helix_desktop.ui.cache.presenter import CachePresenter
+from helix_desktop.ui.changes.presenter import ChangesPresenter
 from helix_desktop.ui.chat.presenter import ChatPresenter
 from helix_desktop.ui.chat.questions.ask_rows import ask_key
 from helix_desktop.ui.inspector.from_cache_uses import provider_cache_state
@@ -79,6 +80,7 @@ class SessionController(QObject):
         )
         self.cache = CachePresenter(views.cache, async_actions, window.banners.show_banner)
         self.timeline = TimelinePresenter(views.timeline)
+        self.changes = ChangesPresenter(views.changes)
         self.composer = ComposerController(context)
         self.completions = ComposerCompletions(
             context, self.composer, lambda: self.workspace, lambda: self.conversation
@@ -109,6 +111,7 @@ class SessionController(QObject):
         )
         self.session_changing.emit()
         self.timeline.show(workspace, conversation)
+        self.changes.show(workspace, conversation)
         self.next_messages.show(conversation)
         self.session_changed.emit()
         self._show_background_jobs()
@@ -192,7 +195,7 @@ class SessionController(QObject):
             conversation.session.log, conversation.budget.spent, policy, transcript.cache_lifetime_s
         )
         self.views.inspector.set_state(replace(state, provider_cache=cache))
-        self._stale_pages = {"cache", "timeline"}
+        self._stale_pages = {"cache", "timeline", "changes"}
         self._refresh_page(self._window.page())
 
     async def _make_forecast(self, conversation: Conversation) -> Forecast:
@@ -215,12 +218,14 @@ class SessionController(QObject):
         self._window.show_page("timeline")
 
     def _refresh_page(self, page: str) -> None:
-        """Rebuild table and timeline only while they are visible."""
+        """Rebuild table, timeline and changes only while they are visible."""
         if page not in self._stale_pages:
             return
         self._stale_pages.discard(page)
         if page == "cache":
             self.views.cache.refresh()
+        elif page == "changes":
+            self._async_actions.start(self.changes.refresh(), "changes")
         else:
             self._async_actions.start(self.timeline.refresh(), "timeline")
 
@@ -230,5 +235,6 @@ class SessionController(QObject):
             "chat": self.views.chat.composer.editor,
             "cache": self.views.cache.table,
             "timeline": self.views.timeline,
+            "changes": self.views.changes,
         }
         pages[page].setFocus(Qt.FocusReason.OtherFocusReason)

@@ -67,6 +67,7 @@ class SessionNavigation(QObject):
         window.banners.action_clicked.connect(lambda _, action: self._apply_remedy(action))
         self._connect_chat()
         self._connect_timeline()
+        views.changes.chat_requested.connect(self._show_message)
         session_controller.composer.content_requested.connect(self.show_cache_entry)
         views.cache.entry_actions.recall_requested.connect(
             lambda *what: self._start(self.recall(*what), "recall")
@@ -195,6 +196,13 @@ class SessionNavigation(QObject):
             return
         self._window.show_page("chat")
         self._views.chat.view.jump_to(row_key_of_event(transcript, seq))
+
+    def _show_message(self, seq: int) -> None:
+        """Show where an event stands in the chat; 0: the message field."""
+        if seq:
+            self.show_event(seq)
+        else:
+            self._focus_composer()
 
     def _newest_event_with(self, digest: str) -> int:
         """Return the newest event of the session on screen that names a content; 0 for none."""

@@ -68,6 +68,7 @@ class WindowPages:
     chat: QWidget
     cache: QWidget
     timeline: QWidget
+    changes: QWidget
     inspector: QWidget
 
 
@@ -137,7 +138,12 @@ class MainWindow(QMainWindow):
         )
         self.switcher = Switcher(self)
         self.sidebar.add_session_list()
-        self._pages |= {"chat": pages.chat, "cache": pages.cache, "timeline": pages.timeline}
+        self._pages |= {
+            "chat": pages.chat,
+            "cache": pages.cache,
+            "timeline": pages.timeline,
+            "changes": pages.changes,
+        }
         for page in self._pages.values():
             self._session_pages.addWidget(page)
         for place in (self.welcome, self.missing_folder, self.no_session, self._session_pages):
@@ -180,9 +186,8 @@ class MainWindow(QMainWindow):
 
     def _connect_pages(self) -> None:
         actions = self.commands
-        for page, action in zip(
-            self._pages, (actions.show_chat, actions.show_cache, actions.show_timeline), strict=True
-        ):
+        shows = (actions.show_chat, actions.show_cache, actions.show_timeline, actions.show_changes)
+        for page, action in zip(self._pages, shows, strict=True):
             action.triggered.connect(lambda _=False, name=page: self.show_page(name))
         self.top_bar.page_selected.connect(self.show_page)
         actions.switch_workspace.triggered.connect(self.switcher.open)
@@ -249,7 +254,7 @@ class MainWindow(QMainWindow):
         self._panes.set_available(sidebar=center_page != "welcome", inspector=center_page == "work")
 
     def show_page(self, name: str) -> None:
-        """Show chat, cache or timeline."""
+        """Show chat, cache, timeline or changes."""
         self._session_pages.setCurrentWidget(self._pages[name])
         self.top_bar.show_page(name)
         self.commands.close_page.setEnabled(name != "chat")
@@ -263,7 +268,7 @@ class MainWindow(QMainWindow):
         return name if name in self._pages else "chat"
 
     def page(self) -> str:
-        """Return the page that is shown: chat, cache or timeline."""
+        """Return the page that is shown: chat, cache, timeline or changes."""
         return next(name for name, page in self._pages.items() if page is self._session_pages.currentWidget())
 
     def allow_close(self) -> None:

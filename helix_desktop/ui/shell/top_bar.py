@@ -1,4 +1,4 @@
-"""The bar above the center: session title and status, the three pages, the context gauge, and buttons."""
+"""The bar above the center: session title and status, the pages, the context gauge, and buttons."""
 
 from __future__ import annotations
 
@@ -29,16 +29,17 @@ from helix_desktop.words.translation import Translator, translate
 text = TextContext("Window")
 tr = Translator("Window")
 
-PageName = Literal["chat", "cache", "timeline"]
+PageName = Literal["chat", "cache", "timeline", "changes"]
 PAGES: tuple[tuple[PageName, UserText, str], ...] = (
     ("chat", text("Chat"), "message-square"),
     ("cache", text("Cache"), "database"),
     ("timeline", text("Timeline"), "history"),
+    ("changes", text("Changes"), "diff"),
 )
 DEMO_BADGE = text("Offline demo model")
 
-PageDetail = Literal["full", "words", "icons"]
-"""How much a page's button shows: icon and word, the word, or the icon."""
+PageDetail = Literal["full", "words", "current", "icons"]
+"""How much a page's button shows: icon and word, the word, the icon (and the word of the page on screen)."""
 
 _STATE_PX = 80  # room behind the demo badge for the session's state
 _DETAILS: tuple[tuple[GaugeDetail, PageDetail, int], ...] = (
@@ -46,10 +47,11 @@ _DETAILS: tuple[tuple[GaugeDetail, PageDetail, int], ...] = (
     ("tokens", "full", 260),
     ("share", "full", 200),
     ("share", "words", 170),
+    ("share", "current", 130),
     ("share", "icons", 0),
 )
 """What is shown as the bar narrows, and the room in pixels that it must leave to the title."""
-_TITLE_PX = 100
+_TITLE_PX = 80
 """Room below which the title takes the place of two buttons whose commands are elsewhere, too."""
 _BUTTON_PX = 30 + 3  # with its gap
 _PADDING_PX = 16  # of a page's button, at both sides together, with its border
@@ -125,7 +127,7 @@ class EditableTitle(QStackedWidget):
 
 
 class PageSwitch(Themed, TabList):
-    """The segmented control Chat / Cache / Timeline."""
+    """The segmented control Chat / Cache / Timeline / Changes."""
 
     page_selected = Signal(str)
 
@@ -153,13 +155,13 @@ class PageSwitch(Themed, TabList):
     def select(self, page: str) -> None:
         """Mark a page as the one that is shown."""
         self._buttons[page].setChecked(True)
-        self.tint(self._theme)
+        self._show_words()
 
     def width_at(self, detail: PageDetail) -> int:
         """Width in pixels in a form."""
         metrics = QFontMetricsF(fonts.sized(self.font(), fonts.BASE_PX, QFont.Weight.DemiBold))
-        titles = () if detail == "icons" else [translate(page_title) for _, page_title, _ in PAGES]
-        words = sum(metrics.horizontalAdvance(title) + 4 for title in titles)
+        titles = [metrics.horizontalAdvance(translate(page_title)) + 4 for _, page_title, _ in PAGES]
+        words = 0.0 if detail == "icons" else max(titles) if detail == "current" else sum(titles)
         icons = 0 if detail == "words" else len(PAGES) * (_ICON_PX + ICON_GAP_PX)
         return round(words + icons + len(PAGES) * _PADDING_PX) + 10
 
@@ -167,10 +169,16 @@ class PageSwitch(Themed, TabList):
         """Show icons and words, or one of them where room is narrow."""
         self._detail = detail
         self.setFixedWidth(self.width_at(detail))
+        self._show_words()
+
+    def _show_words(self) -> None:
         for name, page_title, _ in PAGES:
-            title = translate(page_title)
-            self._buttons[name].setText("" if detail == "icons" else title)
-            self._buttons[name].setToolTip(title if detail == "icons" else "")
+            button, title = self._buttons[name], translate(page_title)
+            is_worded = self._detail in ("full", "words") or (
+                self._detail == "current" and button.isChecked()
+            )
+            button.setText(title if is_worded else "")
+            button.setToolTip("" if is_worded else title)
         self.tint(self._theme)
 
     def tint(self, theme: Theme) -> None:

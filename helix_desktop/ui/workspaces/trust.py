@@ -28,6 +28,7 @@ class TrustController(QObject):
         self._async_actions = context.async_actions
         self._strip = context.views.chat.trust_strip
         self._strip.action_requested.connect(self._ask_current)
+        context.views.changes.trust_requested.connect(self._ask_current)
         context.window.remedy_requested.connect(
             lambda remedy: self._ask_current() if remedy == "trust_folder" else None
         )
@@ -59,6 +60,7 @@ class TrustController(QObject):
         await self._services.set_trusted(workspace_id, trusted)
         self.show()
         self._session_controller.composer.show_availability()
+        self._session_controller.schedule_refresh()
         if self._window.page() == "chat":
             self._session_controller.composer.widget.editor.setFocus()
         await self._sidebar.refresh()

@@ -100,7 +100,7 @@ def make_window() -> MainWindow:
     """A window with placeholders for the pages that others build."""
     states: dict[str, bytes] = {}
     memory = LayoutStore(lambda key: states.get(key, b""), states.__setitem__)
-    names = ("Chat", "Cache", "Timeline", "Context")
+    names = ("Chat", "Cache", "Timeline", "Changes", "Context")
     window = MainWindow(memory)
     window.add_pages(WindowPages(*(placeholder(name) for name in names)))
     return window

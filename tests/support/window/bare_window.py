@@ -9,7 +9,7 @@ from helix_desktop.ui.shell.main_window import LayoutStore, MainWindow, WindowPa
 
 def make_window(saved_state: dict[str, bytes]) -> MainWindow:
     """Return a window with a dictionary as its layout store, not yet shown."""
-    pages = WindowPages(QTextEdit(), QWidget(), QWidget(), QWidget())
+    pages = WindowPages(QTextEdit(), QWidget(), QWidget(), QWidget(), QWidget())
     window = MainWindow(LayoutStore(lambda key: saved_state.get(key, b""), saved_state.__setitem__))
     window.add_pages(pages)
     return window

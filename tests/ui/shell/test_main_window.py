@@ -58,6 +58,8 @@ def test_keys_switch_pages(qtbot: QtBot, window: MainWindow) -> None:
     assert window.page() == "cache"
     QTest.keyClick(window, Qt.Key.Key_3, _CONTROL)
     assert window.page() == "timeline"
+    QTest.keyClick(window, Qt.Key.Key_4, _CONTROL)
+    assert window.page() == "changes"
     with qtbot.waitSignal(window.page_shown) as blocker:
         QTest.keyClick(window, Qt.Key.Key_1, _CONTROL)
     assert blocker.args == ["chat"]
@@ -132,7 +134,7 @@ def test_the_top_bar_drops_text_but_no_control(qtbot: QtBot, window: MainWindow)
     bar = window.top_bar
     qtbot.waitUntil(bar.compact.isVisible)  # the sidebar has folded away
     assert bar.gauge.text() == "≈ 61 %"
-    assert [button.text() for button in bar.pages.findChildren(QPushButton)] == ["", "", ""]
+    assert [button.text() for button in bar.pages.findChildren(QPushButton)] == ["", "", "", ""]
     for control in (bar.pages, bar.gauge, bar.compact, bar.inspector, bar.more):
         assert control.isVisible()
         assert bar.rect().contains(control.geometry())
@@ -162,8 +164,12 @@ def test_the_title_yields_last(qtbot: QtBot, window: MainWindow, width: int, ins
     qtbot.waitUntil(check)
 
 
-@pytest.mark.parametrize("width", [820, 700])
-def test_the_page_names_stay_readable_with_any_title_status_and_gauge(qtbot: QtBot, width: int) -> None:
+@pytest.mark.parametrize(
+    ("width", "words"), [(820, ("Chat", "Cache", "Timeline", "Changes")), (700, ("Chat", "", "", ""))]
+)
+def test_the_page_names_stay_readable_with_any_title_status_and_gauge(
+    qtbot: QtBot, width: int, words: tuple[str, ...]
+) -> None:
     host = QWidget()
     qtbot.addWidget(host)
     bar = TopBar(make_actions(host))
@@ -183,7 +189,7 @@ def test_the_page_names_stay_readable_with_any_title_status_and_gauge(qtbot: QtB
             widths.add(bar.gauge.sizeHint().width())
             names.add(tuple(button.text() for button in bar.pages.findChildren(QPushButton)))
 
-    assert names == {("Chat", "Cache", "Timeline")}
+    assert names == {words}
     assert len(widths) == 1
 
 

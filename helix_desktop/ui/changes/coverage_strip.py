@@ -1,0 +1,70 @@
+"""The line below the changes: how many files are covered, how far the first copy is, what can't be undone."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtWidgets import QProgressBar, QWidget
+
+from helix_desktop.domain.file_history.coverage import Coverage
+from helix_desktop.ui.changes.rows import Obstacle
+from helix_desktop.ui.changes.texts import copied_share, coverage_text, uncovered_text
+from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.labels import IconLabel, TextLine
+from helix_desktop.ui.design.layout.boxes import column
+from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.design.what_is_this import WhatIsThis
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Changes")
+
+_BAR_PX = 90
+
+
+class CoverageStrip(Themed, QWidget):
+    """One line; the places that are not covered open in a dialog."""
+
+    places_requested = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._icon = IconLabel("shield-check", px=14, color_token="ok")
+        self.text = TextLine("", 12, role="muted")
+        self.text.setObjectName("coverage")
+        self._bar = QProgressBar()
+        self._bar.setTextVisible(False)
+        self._bar.setFixedWidth(_BAR_PX)
+        self.places = PushButton("", "link", name="uncovered_places")
+        self.places.clicked.connect(self.places_requested)
+        self._help = WhatIsThis("changes")
+        self._flow = FlowBox([self._icon, self.text, self._bar, self.places, self._help], right_from=4)
+        self.setLayout(column(self._flow, margins=(18, 3, 12, 3)))
+        self.show_coverage(Coverage(is_complete=True), "")
+
+    def show_coverage(self, coverage: Coverage, obstacle: Obstacle) -> None:
+        """Show what is covered; nothing where files cannot be captured at all."""
+        words = coverage_text(coverage, obstacle)
+        self.setVisible(bool(words))
+        is_copying = not coverage.is_complete and not coverage.error
+        icon, color = ("shield-check", "ok")
+        if coverage.error:
+            icon, color = "shield-alert", "error"
+        elif is_copying:
+            icon, color = "loader-circle", "muted"
+        self._icon.show_icon(icon, color)
+        self.text.set_text(words)
+        self._bar.setVisible(is_copying)
+        self._bar.setRange(0, 100)
+        self._bar.setValue(round(100 * copied_share(coverage)))
+        self._bar.setAccessibleName(words)
+        places = uncovered_text(coverage)
+        self.places.setText(places)
+        self.places.setVisible(bool(places))
+        self._flow.rearrange()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the background and the line above it."""
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), QColor(self._theme.side))
+        painter.fillRect(0, 0, self.width(), 1, QColor(self._theme.border))

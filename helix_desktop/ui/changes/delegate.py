@@ -1,0 +1,191 @@
+"""How one row of the list of changes looks."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
+from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
+
+from helix_desktop.system.clock import ClockMs
+from helix_desktop.ui.changes.list_model import ENTRY_ROLE, ChangeListModel
+from helix_desktop.ui.changes.rows import ChangeGroup, FileRow
+from helix_desktop.ui.changes.texts import (
+    KIND_ICONS,
+    STATUSES,
+    counts_texts,
+    files_text,
+    makers_text,
+    split_path,
+    status_text,
+    turn_text,
+    who_text,
+)
+from helix_desktop.ui.design.pill import paint_pill, tone_colors
+from helix_desktop.ui.design.style.fonts import scaled, ui_font
+from helix_desktop.ui.design.style.icons import pixmap
+from helix_desktop.ui.design.style.theme import LIGHT, Theme
+from helix_desktop.words.times import format_relative_time
+
+_HEADING, _FILE, _STEP = 38, 48, 32  # pixels of a turn, a file, a step
+_EDGE, _GAP = 12, 8
+_ICON, _CHEVRON = 16, 13
+FOLD_PX = 30  # pixels from the left in which a click folds
+_STEP_X = 38
+_VCENTER = Qt.AlignmentFlag.AlignVCenter
+_RIGHT = Qt.AlignmentFlag.AlignRight | _VCENTER
+
+
+class ChangeDelegate(QStyledItemDelegate):
+    """Paints a turn's heading on one line, a file on two, a step of a file on one."""
+
+    def __init__(self, model: ChangeListModel, view: QWidget, now: ClockMs) -> None:
+        """`now` is for words like "2 min ago"."""
+        super().__init__(view)
+        self._model, self._now = model, now
+        self.theme: Theme = LIGHT
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
+        """Return a fixed height per kind of row, so that thousands cost nothing."""
+        entry = index.data(ENTRY_ROLE)
+        if isinstance(entry, FileRow):
+            return QSize(120, scaled(_STEP if entry.is_step else _FILE))
+        return QSize(120, scaled(_FILE if entry.head is not None else _HEADING))
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        """Paint one row."""
+        entry, box = index.data(ENTRY_ROLE), QRectF(option.rect)
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        self._paint_ground(painter, box, option.state, entry)
+        if isinstance(entry, ChangeGroup):
+            if self._model.can_unfold(entry):
+                name = "chevron-down" if self._model.is_unfolded(entry) else "chevron-right"
+                self._paint_icon(painter, QPointF(box.x() + 9, box.center().y()), name, "faint", _CHEVRON)
+            if entry.head is None:
+                self._paint_heading(painter, box, entry)
+            else:
+                self._paint_file(painter, box, entry.head)
+        elif entry.is_step:
+            self._paint_step(painter, box, entry)
+        else:
+            self._paint_file(painter, box, entry)
+        painter.restore()
+
+    def _paint_ground(
+        self, painter: QPainter, box: QRectF, state: QStyle.StateFlag, entry: ChangeGroup | FileRow
+    ) -> None:
+        theme, ground = self.theme, self.theme.canvas
+        if isinstance(entry, ChangeGroup) and entry.head is None:
+            ground = theme.side
+        if state & QStyle.StateFlag.State_Selected:
+            ground = theme.selection
+        elif state & QStyle.StateFlag.State_MouseOver:
+            ground = theme.raised
+        painter.fillRect(box, QColor(ground))
+        painter.fillRect(QRectF(box.x(), box.bottom() - 1, box.width(), 1), QColor(theme.border))
+        if state & QStyle.StateFlag.State_HasFocus and state & QStyle.StateFlag.State_Selected:
+            painter.fillRect(QRectF(box.x(), box.y(), 3, box.height() - 1), QColor(theme.accent))
+
+    def _paint_heading(self, painter: QPainter, box: QRectF, group: ChangeGroup) -> None:
+        count = files_text(group.files)
+        right = self._text(painter, self._inside(box), count, 11, "faint", at_right=True)
+        if group.status != "open":
+            right = self._pill(painter, box, right, status_text(group.status), group.status)
+        left = box.x() + FOLD_PX
+        self._text(
+            painter, QRectF(left, box.y(), right - left, box.height()), turn_text(group), 12, "text", 600
+        )
+
+    def _paint_file(self, painter: QPainter, box: QRectF, row: FileRow) -> None:
+        icon, color = KIND_ICONS[row.kind]
+        self._paint_icon(painter, QPointF(box.x() + FOLD_PX, box.center().y()), icon, color, _ICON)
+        left = box.x() + FOLD_PX + _ICON + _GAP + 2
+        half = (box.height() - 10) / 2
+        top = QRectF(left, box.y() + 5, box.right() - _EDGE - left, half)
+        right = self._paint_counts(painter, top, row)
+        folder, name = split_path(row.path)
+        end = self._text(painter, QRectF(left, top.y(), right - left, half), name, 13, "text", 500)
+        if folder and right - end > 2 * _GAP:
+            rest = QRectF(end + _GAP, top.y(), right - end - _GAP, half)
+            self._text(painter, rest, folder, 12, "faint", elide=Qt.TextElideMode.ElideMiddle)
+        low = QRectF(left, box.y() + 5 + half, top.width(), half)
+        when = format_relative_time(row.last.at_ms, self._now())
+        right = self._text(painter, low, when, 11, "faint", at_right=True)
+        right = self._paint_marks(painter, low, right, row)
+        self._text(painter, QRectF(left, low.y(), right - left, half), makers_text(row.steps), 12, "muted")
+
+    def _paint_step(self, painter: QPainter, box: QRectF, row: FileRow) -> None:
+        inside = self._inside(box)
+        when = format_relative_time(row.last.at_ms, self._now())
+        right = self._text(painter, inside, when, 11, "faint", at_right=True)
+        right = self._paint_counts(
+            painter, QRectF(inside.x(), box.y(), right - inside.x(), box.height()), row
+        )
+        right = self._paint_marks(painter, box, right, row)
+        left = box.x() + FOLD_PX + _ICON + _GAP + 2
+        self._paint_icon(painter, QPointF(box.x() + _STEP_X - 4, box.center().y()), "circle", "faint", 8)
+        self._text(
+            painter, QRectF(left, box.y(), right - left, box.height()), who_text(row.last), 12, "muted"
+        )
+
+    def _paint_counts(self, painter: QPainter, room: QRectF, row: FileRow) -> float:
+        """Paint lines added and removed at the right end of the room; return where they begin."""
+        right = room.right()
+        added, removed = counts_texts(self._model.counts_of(row))
+        for text, color in ((removed, "error"), (added, "ok")):
+            if text:
+                place = QRectF(room.x(), room.y(), right - room.x(), room.height())
+                right = self._text(painter, place, text, 11, color, 500, at_right=True, mono=True)
+        return right
+
+    def _paint_marks(self, painter: QPainter, box: QRectF, right: float, row: FileRow) -> float:
+        """Paint what became of a change, and that it is not covered; return where they begin."""
+        if not row.is_covered:
+            right -= 14
+            self._paint_icon(painter, QPointF(right, box.center().y()), "shield-alert", "warn", 14)
+            right -= _GAP
+        if row.status != "open":
+            right = self._pill(painter, box, right, status_text(row.status), row.status)
+        return right
+
+    def _pill(self, painter: QPainter, box: QRectF, right: float, text: str, status: str) -> float:
+        tone = next(tone for name, (_, tone) in STATUSES.items() if name == status)
+        font = ui_font(10, 500)
+        width, height = QFontMetricsF(font).horizontalAdvance(text) + 15, scaled(17)
+        place = QRectF(right - width, box.center().y() - height / 2, width, height)
+        paint_pill(painter, place, text, tone_colors(self.theme, tone), font, 7)
+        return place.x() - _GAP
+
+    def _inside(self, box: QRectF) -> QRectF:
+        return box.adjusted(FOLD_PX, 0, -_EDGE, 0)
+
+    def _text(
+        self,
+        painter: QPainter,
+        room: QRectF,
+        text: str,
+        px: int,
+        color: str,
+        weight: int = 400,
+        *,
+        at_right: bool = False,
+        mono: bool = False,
+        elide: Qt.TextElideMode = Qt.TextElideMode.ElideRight,
+    ) -> float:
+        """Paint a text at one side of the room; return where the rest of the room ends, or begins."""
+        font = ui_font(px, weight, mono)
+        metrics = QFontMetricsF(font)
+        fitted = metrics.elidedText(text, elide, max(0.0, room.width()))
+        painter.setFont(font)
+        painter.setPen(QPen(QColor(str(getattr(self.theme, color)))))
+        painter.drawText(room, _RIGHT if at_right else _VCENTER, fitted)
+        width = metrics.horizontalAdvance(fitted)
+        return room.right() - width - _GAP if at_right else room.x() + width
+
+    def _paint_icon(self, painter: QPainter, at: QPointF, name: str, color: str, px: int) -> None:
+        """Paint an icon whose left edge and middle are at a point."""
+        ratio = painter.device().devicePixelRatioF()
+        picture = pixmap(name, str(getattr(self.theme, color)), px, ratio)
+        painter.drawPixmap(QPointF(at.x(), at.y() - px / 2), picture)

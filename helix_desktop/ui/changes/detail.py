@@ -1,0 +1,190 @@
+"""What is shown of the selected change: whose it is, what can be done with it, its diff."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QStackedWidget, QWidget
+
+from helix_desktop.system.clock import ClockMs
+from helix_desktop.ui.changes.rows import ChangeGroup, Entry, FileRow, LineCounts
+from helix_desktop.ui.changes.texts import (
+    KIND_ICONS,
+    STATUSES,
+    counts_texts,
+    files_text,
+    kind_text,
+    makers_text,
+    path_text,
+    split_path,
+    status_text,
+    turn_text,
+    who_text,
+)
+from helix_desktop.ui.design.buttons import IconButton, PushButton
+from helix_desktop.ui.design.cards import EmptyState
+from helix_desktop.ui.design.labels import IconLabel, SelectableText, TextLine
+from helix_desktop.ui.design.layout.boxes import column, row
+from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.design.pill import Pill
+from helix_desktop.ui.design.themed import Themed
+from helix_desktop.words.times import format_relative_time
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Changes")
+
+_STEPS_LISTED = 12  # of a turn
+
+
+class ChangeDetail(Themed, QWidget):
+    """A heading, buttons, and the diff; a turn shows its steps instead."""
+
+    accept_requested = Signal()
+    revert_requested = Signal()
+    open_requested = Signal()
+    patch_requested = Signal()
+    menu_requested = Signal(QWidget)
+
+    def __init__(self, now: ClockMs) -> None:
+        """`now` is for words like "2 min ago"."""
+        super().__init__()
+        self._now = now
+        self.entry: Entry | None = None
+        self._build_parts()
+        self.empty = EmptyState("diff", tr("Select a file to see its changes."))
+        self.summary = SelectableText("", 13, "muted")
+        self.summary.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self.summary.setContentsMargins(18, 12, 18, 12)
+        self.body = QStackedWidget()
+        for part in (self.empty, self.summary):
+            self.body.addWidget(part)
+        layout = column(self._head, self.body, gap=0)
+        layout.setStretch(1, 1)
+        self.setLayout(layout)
+        self.show_entry(None)
+
+    def show_entry(self, entry: Entry | None) -> None:
+        """Show whose a change is; its diff comes later."""
+        self.entry = entry
+        self._head.setVisible(entry is not None)
+        if entry is None:
+            self.body.setCurrentWidget(self.empty)
+        elif isinstance(entry, FileRow):
+            self._show_file(entry)
+        elif entry.head is not None:
+            self._show_file(entry.head)
+        else:
+            self._show_turn(entry)
+
+    def show_counts(self, counts: LineCounts | None) -> None:
+        """Show how many lines were added and removed."""
+        for line, words in zip((self._added, self._removed), counts_texts(counts), strict=True):
+            line.set_text(words)
+            line.setVisible(bool(words))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the background."""
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), QColor(self._theme.canvas))
+        painter.setPen(QColor(self._theme.border))
+        painter.drawLine(self.rect().topLeft(), self.rect().topRight())
+        painter.drawLine(self.rect().topLeft(), self.rect().bottomLeft())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Let the buttons lose their words where room is short."""
+        super().resizeEvent(event)
+        self._fit()
+
+    def _build_parts(self) -> None:
+        self._icon = IconLabel("file-pen", px=16, color_token="muted")
+        self._title = TextLine("", 13, 600)
+        self._title.elide = Qt.TextElideMode.ElideMiddle
+        self._added, self._removed = TextLine("", 12, 500, "ok", True), TextLine("", 12, 500, "error", True)
+        for counter in (self._added, self._removed):
+            counter.is_fixed_width = True
+        self._status = Pill("")
+        self._note = TextLine("", 12, role="muted")
+        self.accept = PushButton("", "", "check", name="accept_change")
+        self.revert = PushButton("", "", "undo-2", name="revert_change")
+        self.open = PushButton("", "", "external-link", name="open_in_editor")
+        self.patch = PushButton("", "", "copy", name="copy_patch")
+        self.more = IconButton("ellipsis", tr("More actions"))
+        self.more.setObjectName("change_more")
+        for button, wish in (
+            (self.accept, self.accept_requested),
+            (self.revert, self.revert_requested),
+            (self.open, self.open_requested),
+            (self.patch, self.patch_requested),
+        ):
+            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+            button.clicked.connect(wish)
+        self.more.clicked.connect(lambda: self.menu_requested.emit(self.more))
+        self._words = (
+            (self.accept, tr("Accept"), tr("Mark this change as reviewed (A)")),
+            (self.revert, tr("Revert…"), tr("Restore what was there before (R)")),
+            (self.open, tr("Open in editor"), tr("Open the file in its default program (O)")),
+            (self.patch, tr("Copy as patch"), tr("Copy the diff for git apply (Ctrl+C)")),
+        )
+        for button, words, tip in self._words:
+            button.setAccessibleName(words)
+            button.setToolTip(f"{words}\n{tip}")
+        title = row(self._icon, self._title, self._added, self._removed, self._status, None, gap=8)
+        buttons = FlowBox([self.accept, self.revert, self.open, self.patch, self.more])
+        self._head = QWidget()
+        self._head.setLayout(column(title, self._note, buttons, margins=(18, 10, 14, 10), gap=6))
+
+    def _show_file(self, file: FileRow) -> None:
+        icon, color = KIND_ICONS[file.kind]
+        self._icon.show_icon(icon, color)
+        folder, name = split_path(file.path)
+        self._title.set_text(f"{folder}/{name}" if folder else name)
+        self._title.setToolTip(path_text(file.path))
+        moved = tr("moved from {path}", path=path_text(file.moved_from)) if file.moved_from else ""
+        self._show_note(
+            moved or kind_text(file.kind),
+            who_text(file.last) if file.is_step else makers_text(file.steps),
+            format_relative_time(file.last.at_ms, self._now(), with_time=True),
+            "" if file.is_covered else tr("can't be undone"),
+        )
+        self._show_status(file)
+        self.revert.setEnabled(file.is_covered and file.status != "reverted")
+        self.open.setVisible(file.after is not None and file.after.kind == "file")
+
+    def _show_turn(self, group: ChangeGroup) -> None:
+        self._icon.show_icon("message-square", "muted")
+        self._title.set_text(turn_text(group))
+        self._show_note(
+            files_text(group.files),
+            tr.plural(len(group.steps), "%n step", "%n steps"),
+            format_relative_time(group.steps[-1].at_ms, self._now(), with_time=True),
+        )
+        self._show_status(group)
+        self.show_counts(
+            (sum(step.added_lines for step in group.steps), sum(step.removed_lines for step in group.steps))
+        )
+        self.revert.setEnabled(group.status != "reverted")
+        self.open.setVisible(False)
+        lines = [
+            f"{who_text(step)} · {files_text(len(step.changes))}" for step in group.steps[:_STEPS_LISTED]
+        ]
+        if len(group.steps) > _STEPS_LISTED:
+            lines.append("…")
+        self.summary.setText("\n".join(lines))
+        self.body.setCurrentWidget(self.summary)
+
+    def _show_note(self, *parts: str) -> None:
+        self._note.set_text(" · ".join(filter(None, parts)))
+
+    def _show_status(self, entry: Entry) -> None:
+        self._status.setVisible(entry.status != "open")
+        self._status.set_text(status_text(entry.status), STATUSES[entry.status][1])
+        self.accept.setEnabled(entry.status == "open")
+
+    def _fit(self) -> None:
+        """Show the buttons' words, the least needed gone first, until all stand on one line."""
+        room = self.width() - 40
+        for worded in (4, 2, 0):
+            for number, (button, words, _) in enumerate(self._words):
+                button.setText(f" {words}" if number < worded else "")
+            if sum(button.sizeHint().width() + 6 for button, _, _ in self._words) + 36 <= room:
+                return

@@ -1,0 +1,122 @@
+"""The bar above the list of changes: how to group, what to list, how much there is."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QButtonGroup, QWidget
+
+from helix_desktop.domain.file_history.capture import ChangeSource
+from helix_desktop.domain.file_history.session_changes import SessionChanges
+from helix_desktop.ui.changes.rows import SOURCES, ChangeFilter, Grouping
+from helix_desktop.ui.changes.texts import counts_texts, files_text, source_text
+from helix_desktop.ui.design.buttons import IconButton, PushButton, TabButton, TabList
+from helix_desktop.ui.design.fields import SearchField
+from helix_desktop.ui.design.labels import TextLine
+from helix_desktop.ui.design.layout.boxes import column, row
+from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Changes")
+
+_DEBOUNCE_MS = 150  # after the last key, before the list is filtered
+_COUNTER_PX = 640  # width of the bar below which the counter goes
+
+
+class ChangesFilterBar(QWidget):
+    """Makes the filter and the grouping; says how much there is."""
+
+    changed = Signal()
+    menu_requested = Signal(QWidget)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.grouping: Grouping = "turn"
+        self.field = SearchField(tr("Filter by path"))
+        self.field.setObjectName("change_filter")
+        self.field.setMinimumWidth(96)
+        self.field.setMaximumWidth(300)
+        self.counter = TextLine("", 12, role="muted")
+        self.more = IconButton("ellipsis", tr("More actions"))
+        self.more.setObjectName("changes_more")
+        self.more.clicked.connect(lambda: self.menu_requested.emit(self.more))
+        self._debounce = QTimer(self, singleShot=True, interval=_DEBOUNCE_MS)
+        self._debounce.timeout.connect(self.changed)
+        self.field.textChanged.connect(lambda _: self._debounce.start())
+        self._groupings: dict[Grouping, TabButton] = {}
+        self._sources: dict[ChangeSource, PushButton] = {}
+        for source in SOURCES:
+            chip = PushButton(source_text(source), "filter", name=f"changes-by-{source}")
+            chip.setCheckable(True)
+            chip.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+            chip.toggled.connect(lambda _: self.changed.emit())
+            chip.hide()
+            self._sources[source] = chip
+        self._chips = FlowBox(list(self._sources.values()))
+        line = row(self._make_switch(), self.field, None, self.counter, self.more)
+        line.setStretch(1, 10)
+        self.setLayout(column(line, self._chips, margins=(18, 11, 12, 10), gap=8))
+
+    @property
+    def sought(self) -> ChangeFilter:
+        """Return the filter as it stands."""
+        checked = (source for source, chip in self._sources.items() if self._is_on(chip))
+        return ChangeFilter(self.field.text().strip(), frozenset(checked))
+
+    def group_by(self, grouping: Grouping) -> None:
+        """Group the list by turn or by file."""
+        self._groupings[grouping].setChecked(True)
+        if grouping != self.grouping:
+            self.grouping = grouping
+            self.changed.emit()
+
+    def clear(self) -> None:
+        """List everything."""
+        self.field.clear()
+        self._debounce.stop()
+        for chip in self._sources.values():
+            chip.blockSignals(True)
+            chip.setChecked(False)
+            chip.blockSignals(False)
+        self.changed.emit()
+
+    def show_changes(self, changes: SessionChanges) -> None:
+        """Say how much changed, and offer those who made it where there are several."""
+        lines = (
+            sum(step.added_lines for step in changes.captures),
+            sum(step.removed_lines for step in changes.captures),
+        )
+        self.counter.set_text(" ".join(filter(None, (files_text(len(changes.files)), *counts_texts(lines)))))
+        present = {step.source for step in changes.captures}
+        for source, chip in self._sources.items():
+            number = sum(step.source == source for step in changes.captures)
+            chip.setText(tr("{kind} {count}", kind=source_text(source), count=number))
+            chip.setVisible(source in present and len(present) > 1)
+        self._chips.setVisible(len(present) > 1)
+        self._chips.rearrange()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Let the counter go where room is short."""
+        super().resizeEvent(event)
+        self.counter.setVisible(self.width() >= _COUNTER_PX)
+
+    def _is_on(self, chip: PushButton) -> bool:
+        return chip.isChecked() and not chip.isHidden()
+
+    def _make_switch(self) -> TabList:
+        switch, group = TabList(), QButtonGroup(self)
+        switch.setProperty("role", "segments")
+        switch.setAccessibleName(tr("Group by"))
+        line = row(margins=(3, 3, 3, 3), gap=2)
+        labels: tuple[tuple[Grouping, str], ...] = (("turn", tr("By turn")), ("file", tr("By file")))
+        for grouping, words in labels:
+            button = TabButton(words, "segment")
+            button.setObjectName(f"group-by-{grouping}")
+            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+            button.clicked.connect(lambda _=False, by=grouping: self.group_by(by))
+            group.addButton(button)
+            self._groupings[grouping] = button
+            line.addWidget(button)
+        self._groupings[self.grouping].setChecked(True)
+        switch.setLayout(line)
+        return switch

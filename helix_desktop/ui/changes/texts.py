@@ -1,0 +1,253 @@
+"""Words for changes: what happened to a file, who did it, what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from helix_desktop.domain.file_history.capture import ChangeSource, RevertScope
+from helix_desktop.domain.file_history.coverage import Coverage, UncoveredReason
+from helix_desktop.domain.file_history.session_changes import ChangedFileStatus, RecordedChanges
+from helix_desktop.domain.text_format import ellipsize
+from helix_desktop.domain.unicode_safety import escape_hidden_name
+from helix_desktop.domain.user_text import TextContext, UserText
+from helix_desktop.ui.changes.rows import ChangeGroup, FileRow, LineCounts, Obstacle, RowKind
+from helix_desktop.ui.design.pill import Tone
+from helix_desktop.words.numbers import format_integer, format_size, format_whole_percent
+from helix_desktop.words.translation import Translator, translate
+
+text = TextContext("Changes")
+tr = Translator("Changes")
+
+_COMMAND_CHARS = 60  # of a command that are shown in a list
+_PLACES_NAMED = 3
+_MINUS = "\N{MINUS SIGN}"
+
+KIND_ICONS: dict[RowKind, tuple[str, str]] = {
+    "created": ("file-plus", "ok"),
+    "changed": ("file-pen", "muted"),
+    "deleted": ("file-minus", "error"),
+    "moved": ("arrow-right", "accent_text"),
+    "mode": ("key-round", "muted"),
+    "link": ("link", "muted"),
+    "folder": ("folder", "muted"),
+    "same": ("circle-check", "muted"),
+}
+"""The icon of what happened to a file, and the token of its color."""
+_KINDS: dict[RowKind, UserText] = {
+    "created": text("created"),
+    "changed": text("changed"),
+    "deleted": text("deleted"),
+    "moved": text("moved"),
+    "mode": text("permissions changed"),
+    "link": text("link"),
+    "folder": text("folder"),
+    "same": text("as before"),
+}
+_SOURCES: dict[ChangeSource, UserText] = {
+    "tool": text("Edits"),
+    "command": text("Commands"),
+    "outside": text("You or another program"),
+    "revert": text("Reverts"),
+}
+_REVERTS: dict[RevertScope, UserText] = {
+    "redo": text("Redo"),
+    "rewind": text("Rewind"),
+}
+STATUSES: dict[ChangedFileStatus, tuple[UserText, Tone]] = {
+    "open": (text("Open"), "neutral"),
+    "accepted": (text("Accepted"), "ok"),
+    "reverted": (text("Reverted"), "warn"),
+}
+"""What became of a change, and the tone of its pill."""
+_REASONS: dict[UncoveredReason, UserText] = {
+    "pending": text("Not copied yet"),
+    "ignored": text("Ignored by git, or a build folder"),
+    "secret": text("May hold a secret: only its digest is stored"),
+    "too_large": text("Over the size limit"),
+    "mount": text("On another file system"),
+    "special": text("Not a regular file"),
+    "unreadable": text("Can't be read"),
+    "name": text("Its name isn't valid text"),
+    "quota": text("The file history's limit is reached"),
+    "own_data": text("Belongs to Helix Desktop"),
+    "git": text("Belongs to git"),
+}
+
+
+def kind_text(kind: RowKind) -> str:
+    """Return what happened to a file, in lower case."""
+    return translate(_KINDS[kind])
+
+
+def source_text(source: ChangeSource) -> str:
+    """Return who makes such changes, as a filter says it."""
+    return translate(_SOURCES[source])
+
+
+def status_text(status: ChangedFileStatus) -> str:
+    """Return what became of a change."""
+    return translate(STATUSES[status][0])
+
+
+def reason_text(reason: UncoveredReason) -> str:
+    """Return why changes of a place can't be undone."""
+    return translate(_REASONS[reason])
+
+
+def path_text(path: str) -> str:
+    """Return a path as it is shown: what can't be seen stands as codes."""
+    return escape_hidden_name(path)
+
+
+def split_path(path: str) -> tuple[str, str]:
+    """Return the folder of a path (empty: none) and its name, as they are shown."""
+    folder, _, name = path_text(path).rpartition("/")
+    return folder, name
+
+
+def who_text(step: RecordedChanges) -> str:
+    """Return who made a change."""
+    match step.source:
+        case "outside":
+            return tr("You or another program")
+        case "revert":
+            return translate(_REVERTS[step.scope]) if step.scope in _REVERTS else tr("Revert")
+        case "command":
+            return _during_text((step.target or step.tool, *step.others))
+    return _during_text((step.tool, *step.others)) if step.others else step.tool
+
+
+def makers_text(steps: Sequence[RecordedChanges]) -> str:
+    """Return who made several changes of one file."""
+    names = list(dict.fromkeys(who_text(step) for step in steps))
+    if len(names) == 1:
+        return names[0]
+    return tr.plural(len(names) - 1, "{first} and %n other", "{first} and %n others", first=names[0])
+
+
+def _during_text(calls: Sequence[str]) -> str:
+    names = [f"`{ellipsize(' '.join(escape_hidden_name(call).split()), _COMMAND_CHARS)}`" for call in calls]
+    if len(names) == 1:
+        return tr("During {command}", command=names[0])
+    return tr.plural(
+        len(names) - 1, "During {command} and %n other", "During {command} and %n others", command=names[0]
+    )
+
+
+def counts_texts(counts: LineCounts | None) -> tuple[str, str]:
+    """Return lines added and removed with their signs; empty where there are none, or nobody counted."""
+    added, removed = counts or (0, 0)
+    return (
+        f"+{format_integer(added)}" if added else "",
+        f"{_MINUS}{format_integer(removed)}" if removed else "",
+    )
+
+
+def accessible_counts(counts: LineCounts | None) -> str:
+    """Return lines added and removed as a screen reader says them."""
+    if counts is None or not any(counts):
+        return ""
+    added, removed = counts
+    parts = (
+        tr.plural(added, "%n line added", "%n lines added") if added else "",
+        tr.plural(removed, "%n line removed", "%n lines removed") if removed else "",
+    )
+    return ", ".join(filter(None, parts))
+
+
+def turn_text(group: ChangeGroup) -> str:
+    """Return the heading of a turn."""
+    step = group.first
+    if not step.turn:
+        return tr("Before the first message")
+    title = " ".join(step.turn_title.split())
+    return title or tr("Turn {number}", number=step.turn)
+
+
+def files_text(count: int) -> str:
+    """Return a number of files."""
+    return tr.plural(count, "%n file", "%n files")
+
+
+def accessible_row_text(row: FileRow, counts: LineCounts | None) -> str:
+    """Return what a screen reader says of a file."""
+    parts = (
+        who_text(row.last) if row.is_step else path_text(row.path),
+        kind_text(row.kind),
+        accessible_counts(counts),
+        "" if row.is_step else makers_text(row.steps),
+        status_text(row.status) if row.status != "open" else "",
+        "" if row.is_covered else tr("can't be undone"),
+    )
+    return ", ".join(filter(None, parts))
+
+
+def empty_text(obstacle: Obstacle, coverage: Coverage) -> str:
+    """Return why there is nothing to list, and what will appear."""
+    match obstacle:
+        case "untrusted":
+            return tr("This folder isn't trusted, so the agent can't change files here.")
+        case "missing":
+            return tr("The folder of this workspace is missing. Its changes can't be read or undone.")
+    if not coverage.is_complete and not coverage.error:
+        return tr(
+            "Your files are being copied, so that every change can be undone. Changes appear here as the "
+            "agent works."
+        )
+    return tr("No files changed yet. Files that the agent or its commands change appear here.")
+
+
+def empty_button_text(obstacle: Obstacle) -> str:
+    """Return what can be done where there is nothing to list."""
+    match obstacle:
+        case "untrusted":
+            return tr("Trust folder…")
+        case "missing":
+            return tr("Go to chat")
+    return tr("Write a message")
+
+
+def coverage_text(coverage: Coverage, obstacle: Obstacle = "") -> str:
+    """Return what is covered, in one line."""
+    if obstacle:
+        return ""
+    if coverage.error:
+        return tr("Copying files stopped: {reason}", reason=coverage.error)
+    if not coverage.is_complete:
+        share = copied_share(coverage)
+        return (
+            tr("Copying files: {share}", share=format_whole_percent(share)) if share else tr("Copying files…")
+        )
+    return tr.plural(coverage.files, "%n file covered", "%n files covered")
+
+
+def copied_share(coverage: Coverage) -> float:
+    """Return how much of the first copy is done, from 0 to 1."""
+    pending = sum(max(1, place.files) for place in coverage.places if place.reason == "pending")
+    return coverage.files / (coverage.files + pending) if coverage.files else 0.0
+
+
+def uncovered_text(coverage: Coverage) -> str:
+    """Return how much is not covered; the first places by name."""
+    places = [place for place in coverage.places if place.reason != "pending"]
+    count = coverage.uncovered - (len(coverage.places) - len(places))
+    if count <= 0:
+        return ""
+    names = [split_path(place.path)[1] for place in places[:_PLACES_NAMED]]
+    listed = ", ".join([*names, "…"] if count > len(names) else names)
+    return tr.plural(
+        count,
+        "%n place can't be undone: {names}",
+        "%n places can't be undone: {names}",
+        names=listed,
+    )
+
+
+def place_note(reason: UncoveredReason, files: int, size: int) -> str:
+    """Return why a place is not covered, and how much it is."""
+    parts = (
+        reason_text(reason),
+        files_text(files) if files else "",
+        format_size(size) if size else "",
+    )
+    return " · ".join(filter(None, parts))

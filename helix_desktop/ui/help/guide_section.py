@@ -1,0 +1,13 @@
+"""One part of a topic of the guide."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of a topic: its heading, and paragraphs below it."""
+
+    heading: str
+    paragraphs: tuple[str, ...]

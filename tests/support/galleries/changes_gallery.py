@@ -1,0 +1,83 @@
+"""Pictures of the page of changes and its dialogs.
+
+Run it with `python -m tests.support.galleries.changes_gallery [OUT [NAME]]`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+from PySide6.QtWidgets import QApplication, QWidget
+
+from helix_desktop.config.paths import resources_dir
+from helix_desktop.ui.changes.rows import ChangesState
+from helix_desktop.ui.changes.view import ChangesPage
+from helix_desktop.ui.design.style import fonts, stylesheet
+from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme
+from helix_desktop.ui.design.themed import retint
+from tests.support.galleries import changes_samples as samples
+from tests.support.galleries.panes_samples import NOW_MS
+
+Shot = Callable[[Theme], QWidget]
+
+
+def make_page(theme: Theme, state: ChangesState, width: int = 826, height: int = 760) -> ChangesPage:
+    """Return the page on screen, the lines of each file counted."""
+    page = ChangesPage(lambda: NOW_MS)
+    retint(page, theme)
+    page.resize(width, height)
+    page.show()
+    page.set_state(state)
+    page.show_counts(samples.line_counts(state))
+    return page
+
+
+def _by_file(theme: Theme, width: int = 826) -> ChangesPage:
+    page = make_page(theme, samples.changes_state(), width)
+    page.filter_bar.group_by("file")
+    return page
+
+
+def _page(state: ChangesState, theme: Theme) -> ChangesPage:
+    return make_page(theme, state)
+
+
+SHOTS: dict[str, Shot] = {
+    "turns": lambda theme: make_page(theme, samples.changes_state()),
+    "turns-wide": lambda theme: make_page(theme, samples.changes_state(), 1300, 860),
+    "turns-narrow": lambda theme: make_page(theme, samples.changes_state(), 480, 760),
+    "files": _by_file,
+    "many": lambda theme: make_page(theme, samples.many_changes()),
+    **{
+        name.partition(", ")[2]: partial(_page, state)
+        for name, state in samples.STATES.items()
+        if name not in ("changes", "changes, many")
+    },
+}
+
+
+def main() -> None:
+    """Save all pictures, or those whose name contains the second argument."""
+    out = Path(sys.argv[1] if len(sys.argv) > 1 else "build/changes")
+    part = sys.argv[2] if len(sys.argv) > 2 else ""
+    out.mkdir(parents=True, exist_ok=True)
+    app = QApplication([])
+    fonts.load(resources_dir() / "fonts")
+    for theme in (LIGHT, DARK):
+        stylesheet.apply(app, theme)
+        for name, shot in SHOTS.items():
+            if part in name:
+                widget = shot(theme)
+                app.processEvents()
+                widget.grab().save(str(out / f"{name.replace(' ', '-')}-{theme.name}.png"))
+                widget.close()
+
+
+if __name__ == "__main__":
+    main()

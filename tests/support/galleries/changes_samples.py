@@ -1,0 +1,229 @@
+"""Samples of a session's changes: every kind of change, by tools, commands, the user and reverts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import msgspec
+
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.file_history.coverage import Coverage, UncoveredPlace
+from helix_desktop.domain.file_history.session_changes import (
+    ChangedFileStatus,
+    FileSummary,
+    RecordedChanges,
+    SessionChanges,
+)
+from helix_desktop.domain.file_history.state import FileChange, FileState
+from helix_desktop.ui.changes.rows import GROUPINGS, ChangeFilter, ChangesState, build_groups
+from tests.support.galleries.panes_samples import NOW_MS
+
+_MINUTE_MS = 60_000
+_CODE = '''"""Buffers tokens and flushes whole blocks."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+
+@dataclass(slots=True)
+class StreamFlush:
+    """Flush what is finished, rebuild what is open."""
+
+    interval: float = 0.033  # 30 Hz
+    blocks: list[str]
+
+    async def run(self) -> None:
+        """Flush until it is cancelled."""
+        while True:
+            await asyncio.sleep(self.interval)
+            self.flush()
+
+    def flush(self) -> None:
+        """Freeze finished blocks."""
+        for block in self.blocks:
+            self.view.append(block)
+        self.blocks.clear()
+'''
+BEFORE = _CODE.encode()
+AFTER = (
+    _CODE.replace("0.033  # 30 Hz", "0.016  # 60 Hz")
+    .replace("blocks: list[str]", "blocks: list[Block]")
+    .replace(
+        "            self.view.append(block)\n",
+        "            if block.is_closed:\n                self.view.append(block)\n",
+    )
+    .encode()
+)
+CONTENTS = {digest_of(data): data for data in (BEFORE, AFTER, b"", b"new\n")}
+
+
+def file_state(data: bytes | None, mode: int = 0o644, *, stored: bool = True) -> FileState | None:
+    """A file with a content; None: nothing."""
+    return None if data is None else FileState("file", digest_of(data), len(data), mode, stored=stored)
+
+
+def change(
+    path: str,
+    before: bytes | None = BEFORE,
+    after: bytes | None = AFTER,
+    *,
+    moved_from: str = "",
+    shared: bool = False,
+) -> FileChange:
+    """A file that changed."""
+    return FileChange(path, file_state(before), file_state(after), moved_from, shared)
+
+
+_FIRST = "Re-render only what changed while the answer streams in"
+_SECOND = "Move the parser into its own module, and delete the old one"
+_STEPS = (
+    RecordedChanges(
+        "c1", "s0", 12, 0, 1, 9, _FIRST, "tool", "call1",
+        "edit_file", "src/helix/ui/chat/stream.py", changes=(change("src/helix/ui/chat/stream.py"),),
+        added_lines=4, removed_lines=3,
+    ),
+    RecordedChanges(
+        "c2", "s0", 15, _MINUTE_MS, 1, 9, _FIRST, "tool", "call2",
+        "write_file", "tests/ui/chat/test_stream.py",
+        changes=(change("tests/ui/chat/test_stream.py", None),), added_lines=48,
+    ),
+    RecordedChanges(
+        "c3", "s0", 18, 2 * _MINUTE_MS, 1, 9, _FIRST, "command",
+        "call3", "run_command", "make fmt && pytest -q tests/ui/chat", ("npm run build",),
+        changes=(
+            change("src/helix/ui/chat/stream.py", AFTER, BEFORE, shared=True),
+            change("src/helix/ui/chat/blocks.py", shared=True),
+            FileChange(
+                "build/cache.bin",
+                file_state(b"1", stored=False),
+                file_state(b"22", stored=False),
+            ),
+        ),
+        added_lines=9, removed_lines=7,
+    ),
+    RecordedChanges(
+        "c4", "s0", 27, 21 * _MINUTE_MS, 2, 25, _SECOND,
+        "outside", changes=(change("README.md"), change("docs/notes.md", None)),
+        added_lines=12, removed_lines=3,
+    ),
+    RecordedChanges(
+        "c5", "s0", 31, 24 * _MINUTE_MS, 2, 25, _SECOND,
+        "command", "call5", "run_command", "git mv src/parser.py src/helix/markdown/parser.py",
+        changes=(
+            change("src/helix/markdown/parser.py", None, moved_from="src/parser.py"),
+            change("src/legacy/render.py", BEFORE, None),
+            FileChange("bin/run.sh", file_state(AFTER), file_state(AFTER, 0o755)),
+            FileChange("latest", FileState("link", target="v1"), FileState("link", target="v2")),
+        ),
+        added_lines=26, removed_lines=26,
+    ),
+    RecordedChanges(
+        "c6", "s0", 40, 30 * _MINUTE_MS, 2, 25, _SECOND,
+        "revert", reverts=("c2",), scope="file",
+        changes=(change("tests/ui/chat/test_stream.py", AFTER, None),), removed_lines=48,
+    ),
+)  # fmt: skip
+STEPS = tuple(
+    msgspec.structs.replace(
+        step,
+        at_ms=NOW_MS - 45 * _MINUTE_MS + step.at_ms,
+        reverted=("tests/ui/chat/test_stream.py",) * (step.capture == "c2"),
+    )
+    for step in _STEPS
+)
+COVERAGE = Coverage(
+    12_345,
+    214_000_000,
+    31_000_000,
+    (
+        UncoveredPlace("node_modules", "ignored", True),
+        UncoveredPlace("dist", "ignored", True, 412, 9_400_000),
+        UncoveredPlace(".env", "secret", size=312),
+        UncoveredPlace("assets/intro.mp4", "too_large", size=84_000_000),
+    ),
+    4,
+    is_complete=True,
+)
+COPYING = Coverage(4_938, 90_000_000, places=(UncoveredPlace("src", "pending", True, 7_407),), uncovered=1)
+
+
+def session_changes(steps: Iterable[RecordedChanges] = STEPS) -> SessionChanges:
+    """The changes of a session, with their files."""
+    steps = tuple(steps)
+    files: dict[str, FileSummary] = {}
+    for step in steps:
+        for each in step.changes:
+            known = files.get(each.path)
+            files[each.path] = FileSummary(
+                each.path,
+                known.before if known else each.before,
+                each.after,
+                (*(known.captures if known else ()), step.capture),
+                _status(each.path),
+                step.source == "outside" or (known is not None and known.by_user),
+                each.is_covered and (known is None or known.is_covered),
+            )
+    return SessionChanges("s0", steps, tuple(files.values()))
+
+
+_STATUSES: dict[str, ChangedFileStatus] = {
+    "tests/ui/chat/test_stream.py": "reverted",
+    "docs/notes.md": "accepted",
+}
+
+
+def _status(path: str) -> ChangedFileStatus:
+    return _STATUSES.get(path, "open")
+
+
+def changes_state() -> ChangesState:
+    """Two turns with every kind of change."""
+    return ChangesState(session_changes(), COVERAGE)
+
+
+def many_changes(count: int = 500) -> ChangesState:
+    """A formatter over many files, some with very long paths."""
+    deep = "/".join(f"package_with_a_rather_long_name_{number}" for number in range(6))
+    paths = (
+        f"{deep}/" * (number % 7 == 3) + f"src/part_{number % 20:02}/module_{number:03}.py"
+        for number in range(count)
+    )
+    changes = tuple(map(change, paths))
+    step = msgspec.structs.replace(
+        STEPS[2], others=(), changes=changes, added_lines=4 * count, removed_lines=3 * count
+    )
+    return ChangesState(session_changes([step]), replace_coverage())
+
+
+def replace_coverage() -> Coverage:
+    """A large workspace, all covered."""
+    return msgspec.structs.replace(COVERAGE, places=(), uncovered=0)
+
+
+def line_counts(state: ChangesState) -> dict[str, tuple[int, int]]:
+    """Lines that each row gained and lost, as if they had been counted."""
+    rows = [
+        row
+        for grouping in GROUPINGS
+        for group in build_groups(state.changes or SessionChanges(""), grouping, ChangeFilter())
+        for row in (*group.rows, *([group.head] if group.head else []))
+    ]
+    counts = {"created": (48, 0), "deleted": (0, 26), "changed": (4, 3), "moved": (2, 1)}
+    return {row.key: counts.get(row.kind, (0, 0)) for row in rows}
+
+
+EMPTY = ChangesState(SessionChanges("s0"), replace_coverage())
+STATES = {
+    "changes": changes_state(),
+    "changes, many": many_changes(),
+    "changes, none": EMPTY,
+    "changes, first copy": replace(EMPTY, coverage=COPYING),
+    "changes, stopped copy": replace(
+        EMPTY, coverage=msgspec.structs.replace(COPYING, error="No space left on the disk.")
+    ),
+    "changes, not trusted": replace(EMPTY, obstacle="untrusted"),
+    "changes, no folder": replace(EMPTY, obstacle="missing"),
+}

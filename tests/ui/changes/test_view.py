@@ -1,0 +1,121 @@
+"""The page of changes: what it lists, how it is filtered, folded and used by keyboard."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import msgspec
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QAbstractButton
+from pytestqt.qtbot import QtBot
+
+from helix_desktop.ui.changes.rows import ChangesState, FileRow
+from helix_desktop.ui.changes.view import ChangesPage
+from tests.support.galleries import changes_samples as samples
+from tests.support.galleries.panes_samples import NOW_MS
+
+
+@pytest.fixture
+def page(qtbot: QtBot) -> ChangesPage:
+    """The page on screen, with two turns."""
+    page = ChangesPage(lambda: NOW_MS)
+    qtbot.addWidget(page)
+    page.resize(826, 700)
+    page.show()
+    page.set_state(samples.changes_state())
+    return page
+
+
+def listed(page: ChangesPage) -> list[str]:
+    """What stands in the list, from top to bottom."""
+    model = page.list.list_model
+    return [str(model.index(row).data()) for row in range(model.rowCount())]
+
+
+def press(page: ChangesPage, name: str) -> None:
+    """Click a button by its object name."""
+    button = page.findChild(QAbstractButton, name)
+    assert isinstance(button, QAbstractButton)
+    button.click()
+
+
+def test_turns_stand_newest_first_with_their_files_in_order(page: ChangesPage) -> None:
+    rows = listed(page)
+    assert rows[:2] == ["Move the parser into its own module, and delete the old one", "README.md"]
+    assert rows.index("Re-render only what changed while the answer streams in") == 8
+    assert rows[-1] == "build/cache.bin"
+
+
+def test_by_file_each_file_is_listed_once_and_unfolds_to_its_steps(page: ChangesPage) -> None:
+    press(page, "group-by-file")
+    assert listed(page) == sorted(set(listed(page)))
+    page.select("file:src/helix/ui/chat/stream.py")
+    QTest.keyClick(page.list, Qt.Key.Key_Right)
+    rows = listed(page)
+    at = rows.index("src/helix/ui/chat/stream.py")
+    assert rows[at + 1 : at + 3] == [
+        "edit_file",
+        "During `make fmt && pytest -q tests/ui/chat` and 1 other",
+    ]
+    QTest.keyClick(page.list, Qt.Key.Key_Down)
+    QTest.keyClick(page.list, Qt.Key.Key_Left)  # to the file
+    QTest.keyClick(page.list, Qt.Key.Key_Left)  # and fold it
+    assert "edit_file" not in listed(page)
+
+
+def test_a_filter_takes_words_of_the_path_and_who_made_the_change(page: ChangesPage, qtbot: QtBot) -> None:
+    page.filter_bar.field.setText("stream chat")
+    qtbot.waitUntil(lambda: "README.md" not in listed(page))
+    press(page, "changes-by-revert")
+    assert [row for row in listed(page) if "/" in row] == ["tests/ui/chat/test_stream.py"]
+    page.filter_bar.field.setText("nothing of this name")
+    qtbot.waitUntil(lambda: not listed(page))
+    press(page, "empty_action") if page.no_match.button.isHidden() else page.no_match.button.click()
+    assert len(listed(page)) > 10
+
+
+def test_a_screen_reader_hears_what_happened_to_a_file(page: ChangesPage) -> None:
+    page.show_counts(samples.line_counts(samples.changes_state()))
+    model = page.list.list_model
+    role = Qt.ItemDataRole.AccessibleTextRole
+    texts = {str(model.index(row).data(role)) for row in range(model.rowCount())}
+    assert "README.md, changed, 4 lines added, 3 lines removed, You or another program" in texts
+    assert "tests/ui/chat/test_stream.py, created, 48 lines added, write_file, Reverted" in texts
+    assert any(text.startswith("build/cache.bin") and text.endswith("can't be undone") for text in texts)
+
+
+def test_what_is_selected_stays_so_when_more_is_recorded(page: ChangesPage) -> None:
+    page.select("step:c5:src/legacy/render.py")
+    page.set_state(samples.changes_state())
+    later = msgspec.structs.replace(samples.STEPS[0], capture="c9", turn=3)
+    more = samples.session_changes([*samples.STEPS, later])
+    page.set_state(replace(samples.changes_state(), changes=more))
+    entry = page.entry
+    assert isinstance(entry, FileRow)
+    assert entry.path == "src/legacy/render.py"
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        ("changes, none", "No files changed yet."),
+        ("changes, not trusted", "This folder isn't trusted"),
+        ("changes, no folder", "The folder of this workspace is missing."),
+        ("changes, first copy", "Your files are being copied"),
+    ],
+)
+def test_an_empty_page_says_why(page: ChangesPage, state: str, words: str) -> None:
+    page.set_state(samples.STATES[state])
+    assert page.empty.isVisible()
+    assert page.empty.sentence.startswith(words)
+    assert not page.list.isVisible()
+
+
+def test_the_strip_names_what_is_covered_and_what_is_not(page: ChangesPage) -> None:
+    assert page.coverage.text.text == "12,345 files covered"
+    assert page.coverage.places.text() == "4 places can't be undone: node_modules, dist, .env, …"
+    page.set_state(ChangesState(samples.EMPTY.changes, samples.COPYING))
+    assert page.coverage.text.text == "Copying files: 40 %"
+    assert page.coverage.places.isHidden()
