@@ -30,7 +30,7 @@ class SandboxScope:
     """What a command may touch: `root` and `scratch` to write, all else to read.
 
     Of all else, `hidden` paths cannot be seen; `frozen` ones inside `root` can be read but not written. Every
-    path exists, with links resolved.
+    path exists, with links resolved. `is_read_only`: `root` is only read.
     """
 
     root: Path
@@ -38,6 +38,7 @@ class SandboxScope:
     hidden: tuple[Path, ...] = ()
     read_only: tuple[Path, ...] = ()
     home: Path = Path("/nonexistent")
+    is_read_only: bool = False
 
     @property
     def contains_home(self) -> bool:

@@ -81,13 +81,13 @@ def _mounts(scope: SandboxScope, network: bool) -> Iterator[str]:
     if network:
         for name in _NAMES:
             yield from ("--ro-bind-try", name, name)
-    yield from ("--bind", str(scope.root), str(scope.root))
+    yield from ("--ro-bind" if scope.is_read_only else "--bind", str(scope.root), str(scope.root))
     for path in scope.hidden:
         if path.is_relative_to(scope.root) and path != scope.root:
             yield from _hide(path)
     for path in scope.read_only:
         yield from ("--ro-bind-try", str(path), str(path))
-    for git in find_git_paths(scope.root):
+    for git in () if scope.is_read_only else find_git_paths(scope.root):
         yield from _protect_git(git)
 
 

@@ -53,8 +53,8 @@ class Landlock:
                 allow(ruleset, str(path), READ)
             for name in _DEVICES:
                 allow(ruleset, f"/dev/{name}", every)
-            for path in (scope.root, scope.scratch):
-                allow(ruleset, str(path), every)
+            allow(ruleset, str(scope.scratch), every)
+            allow(ruleset, str(scope.root), READ if scope.is_read_only else every)
             for path in _RESOLVER_PATHS if network else ():
                 allow(ruleset, str(path), READ)
             environment = sandbox_environment(spec.environment, str(scope.scratch))

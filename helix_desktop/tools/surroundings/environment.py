@@ -12,15 +12,19 @@ from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
 
+from helix_desktop.domain.git import GitStatus
+from helix_desktop.domain.text_format import pluralize
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.tools.files.jail import Jail
+from helix_desktop.tools.git.program import GitProgram
+from helix_desktop.tools.git.status import read_status
 from helix_desktop.tools.grants import CurrentGrants
 from helix_desktop.tools.shell.run_command import shell_path
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider
-from helix_desktop.tools.surroundings.git_state import GIT_TIMEOUT_S, git_state
 from helix_desktop.tools.surroundings.project import python_environment, test_commands
 
 _Found = TypeVar("_Found")
+GIT_TIMEOUT_S = 1.0  # a first message waits no longer for git
 _DEADLINE_S = 2.0  # a disk that does not answer holds up no message
 _HEADING = "[Environment, as it was when this session began]"
 _INTERPRETERS = ("python3", "node", "deno", "bun", "ruby", "php", "perl", "java", "go", "rustc", "dotnet")
@@ -40,14 +44,17 @@ class Surroundings:
     sandboxes: SandboxProvider
     current_grants: CurrentGrants
 
+    @property
+    def git(self) -> GitProgram:
+        """The git program in the workspace."""
+        return GitProgram(self.root, self.environment, self.sandboxes, self.current_grants)
+
 
 async def describe_environment(surroundings: Surroundings, git_timeout_s: float = GIT_TIMEOUT_S) -> str:
     """Return the text on the environment; what is not found in time is left out."""
     there = surroundings
     git, project = await asyncio.gather(
-        _bounded(
-            git_state(there.root, there.environment, there.sandboxes, there.current_grants, git_timeout_s)
-        ),
+        _bounded(read_status(there.git, git_timeout_s)),
         _bounded(asyncio.to_thread(_project_lines, there)),
     )
     moment = datetime.now().astimezone()
@@ -57,10 +64,28 @@ async def describe_environment(surroundings: Surroundings, git_timeout_s: float 
         f"Platform: {_platform()}",
         f"Shell of run_command: {shell_path()}",
         f"Workspace folder: {escape_hidden_name(str(there.root))}",
-        *([f"git: {git}"] if git else []),
+        *([f"git: {describe_git(git, git_timeout_s)}"] if git else []),
         *(project or ()),
     ]
     return "\n".join(lines)
+
+
+def describe_git(status: GitStatus, timeout_s: float = GIT_TIMEOUT_S) -> str:
+    """Return the state of a checkout in a few words, found within a time limit."""
+    where = f"branch {status.branch}" if status.branch else "a checkout"
+    if not status.is_known:
+        why = f"git did not answer in {timeout_s:g} s" if status.problem == "slow" else "git failed"
+        return f"{where}; its state is not known, {why}"
+    if status.detached_at:
+        where = f"detached at {status.short_commit}"
+    elif not status.has_commit:
+        where += ", without a commit"
+    parts = [
+        *([pluralize(status.changed, "changed file")] if status.changed else []),
+        *([f"{status.conflicts} of them in conflict"] if status.conflicts else []),
+        *([f"{status.untracked} untracked"] if status.untracked else []),
+    ]
+    return f"{where}; {', '.join(parts) or 'no changes'}"
 
 
 async def _bounded(found: Awaitable[_Found]) -> _Found | None:

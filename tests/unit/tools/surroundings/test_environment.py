@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from helix_desktop.domain.git import GitStatus
 from helix_desktop.tools.files.jail_posix import PosixJail
 from helix_desktop.tools.grants import ToolGrants
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider, no_sandbox_provider
-from helix_desktop.tools.surroundings.environment import Surroundings, describe_environment
-from helix_desktop.tools.surroundings.git_state import describe_status
+from helix_desktop.tools.surroundings.environment import Surroundings, describe_environment, describe_git
 from helix_desktop.tools.surroundings.project import test_commands as commands_of
+from tests.support.git_checkouts import git, needs_git
 
-needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="there is no git here")
 posix = pytest.mark.skipif(os.name == "nt", reason="a program in a script")
-
-
-def git(folder: Path, *args: str) -> None:
-    """Run git as somebody."""
-    who = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main")
-    subprocess.run(["git", *who, "-C", str(folder), *args], check=True, capture_output=True)
 
 
 def surroundings(root: Path, path: str = "") -> Surroundings:
@@ -62,27 +54,16 @@ async def test_looking_leaves_nothing_in_the_folder(tmp_path: Path) -> None:
 
 @posix
 async def test_a_git_that_hangs_holds_nothing_up(tmp_path: Path) -> None:
-    (tmp_path / ".git").mkdir()
-    (tmp_path / ".git" / "HEAD").write_text("ref: refs/heads/fix/it\n")
+    root = tmp_path / "project"
+    (root / ".git").mkdir(parents=True)
+    (root / ".git" / "HEAD").write_text("ref: refs/heads/fix/it\n")
     (tmp_path / "bin").mkdir()
     slow = tmp_path / "bin" / "git"
     slow.write_text("#!/bin/sh\nexec sleep 60\n")
     slow.chmod(0o755)
     path = f"{tmp_path / 'bin'}:{os.environ['PATH']}"
-    text = await describe_environment(surroundings(tmp_path, path), git_timeout_s=0.1)
+    text = await describe_environment(surroundings(root, path), git_timeout_s=0.1)
     assert "\ngit: branch fix/it; its state is not known, git did not answer in 0.1 s\n" in text
-
-
-@posix
-@needs_git
-async def test_a_checkout_cannot_have_something_run(tmp_path: Path) -> None:
-    git(tmp_path, "init", "-q")
-    trap = tmp_path / "trap"
-    trap.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
-    trap.chmod(0o755)
-    git(tmp_path, "config", "core.fsmonitor", str(trap))
-    assert "git: branch" in await describe_environment(surroundings(tmp_path))
-    assert not (tmp_path / "ran").exists()
 
 
 @pytest.mark.parametrize(
@@ -104,9 +85,9 @@ def test_the_usual_test_command(tmp_path: Path, files: dict[str, str], commands:
 
 
 def test_states_of_a_checkout() -> None:
-    assert describe_status(["# branch.oid (initial)", "# branch.head main"]) == (
-        "branch main, without a commit; no changes"
-    )
-    lines = ["# branch.oid 1234567890abcdef", "# branch.head (detached)", "u UU a.py", "? b.py"]
+    assert describe_git(GitStatus("main", has_commit=False)) == "branch main, without a commit; no changes"
+    status = GitStatus(detached_at="1234567890abcdef", changed=1, conflicts=1, untracked=1)
     state = "detached at 12345678; 1 changed file, 1 of them in conflict, 1 untracked"
-    assert describe_status(lines) == state
+    assert describe_git(status) == state
+    failed = GitStatus(is_known=False, problem="owner")
+    assert describe_git(failed) == "a checkout; its state is not known, git failed"

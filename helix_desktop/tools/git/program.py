@@ -1,0 +1,168 @@
+"""Runs the `git` program: confined, bounded, and so that a checkout cannot have anything run.
+
+A checkout's configuration and attributes can name programs: hooks, a file monitor, filters that files go
+through, pagers, helpers for passwords and connections. The commands here read; each of these is off, whatever
+is configured.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from time import monotonic
+
+from helix_desktop.domain.git import GitProblem
+from helix_desktop.tools.grants import CurrentGrants
+from helix_desktop.tools.process.runner import ProcessResult, ProcessSpec, run_process
+from helix_desktop.tools.shell.sandbox import NoSandbox
+from helix_desktop.tools.shell.sandbox_detect import SandboxProvider
+from helix_desktop.tools.shell.scratch import ScratchDir
+
+OUTPUT_CAP = 16 * 1024 * 1024  # bytes: about 100,000 lines of a status
+_CONFIG_CAP = 256 * 1024
+_PROGRAM = "git.exe" if os.name == "nt" else "git"
+_OFF = (
+    "core.fsmonitor=",
+    f"core.hooksPath={os.devnull}",
+    "core.pager=cat",
+    "core.alternateRefsCommand=",
+    "core.askPass=",
+    "credential.helper=",
+    "diff.external=",
+    "protocol.allow=never",
+    "safe.bareRepository=explicit",  # a folder that looks like one may have come with the files
+    "gc.auto=0",
+    "maintenance.auto=false",
+)
+_OPTIONS = ("--no-pager", "--no-optional-locks", *(word for setting in _OFF for word in ("-c", setting)))
+_VARIABLES = {
+    "GIT_ALLOW_PROTOCOL": "none",  # outranks what a checkout allows
+    "GIT_ASKPASS": "",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_PAGER": "cat",
+    "GIT_TERMINAL_PROMPT": "0",
+    "LC_ALL": "C",  # what it says of a failure is read
+}
+_USERS_CONFIG = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_CEILING_DIRECTORIES")
+"""What of the user's GIT_ variables holds here too: where their own configuration is, and where git looks."""
+
+_FILTER = "filter."
+_FILTER_OFF = ("clean=", "smudge=", "process=", "required=false")
+_NO_MATCH = 1  # exit code of `git config` where no name matches
+
+
+@dataclass(frozen=True)
+class GitOutput:
+    """What a command wrote; `problem` says why it did not."""
+
+    output: bytes = b""
+    problem: GitProblem = ""
+
+
+class GitProgram:
+    """The git program in the folder of a workspace, with the environment and sandbox of its commands."""
+
+    def __init__(
+        self,
+        root: Path,
+        environment: Mapping[str, str],
+        sandboxes: SandboxProvider,
+        current_grants: CurrentGrants,
+    ) -> None:
+        self.root = root
+        self._environment, self._sandboxes, self._current_grants = environment, sandboxes, current_grants
+        self._scratch = ScratchDir()  # removed with this object
+
+    def find(self) -> str:
+        """Return the path of git, which is never one in the workspace; empty if there is none. Blocks."""
+        for name in self._environment.get("PATH", "").split(os.pathsep):
+            program = Path(name, _PROGRAM)
+            is_program = program.is_absolute() and program.is_file() and os.access(program, os.X_OK)
+            if is_program and not self._contains(program):
+                return str(program)
+        return ""
+
+    def _contains(self, program: Path) -> bool:
+        """Return True if a program is in the workspace, or leads into it, by whatever links."""
+        places = (program, os.path.realpath(program.parent), os.path.realpath(program))
+        return any(Path(place).is_relative_to(self.root) for place in places)
+
+    async def run(
+        self, arguments: Sequence[str], timeout_s: float, stdin_data: bytes | None = None
+    ) -> GitOutput:
+        """Run one command that reads, with every filter of the checkout off."""
+        end = monotonic() + timeout_s
+        git = await asyncio.to_thread(self.find)
+        if not git:
+            return GitOutput(problem="failed")
+        names = ("config", "--includes", "--name-only", "-z", "--get-regexp", r"^filter\..")
+        try:
+            listed = await self._run([git, *_OPTIONS, *names], timeout_s, _CONFIG_CAP)
+            problem = _problem(listed)
+            if problem and listed.exit_code != _NO_MATCH:
+                return GitOutput(problem=problem)
+            filters = _filters_off(listed.output)
+            if filters is None:
+                return GitOutput(problem="failed")
+            command = [git, *_OPTIONS, *filters, *arguments]
+            result = await self._run(command, max(0.0, end - monotonic()), OUTPUT_CAP, stdin_data)
+        except OSError:  # it cannot be started, or there are more filters than a command has room for
+            return GitOutput(problem="failed")
+        return GitOutput(result.output, _problem(result))
+
+    async def _run(
+        self, command: Sequence[str], timeout_s: float, cap: int, stdin_data: bytes | None = None
+    ) -> ProcessResult:
+        sandbox = await self._sandboxes.detect() if self._current_grants().sandbox else NoSandbox()
+        scope = await asyncio.to_thread(lambda: self._sandboxes.scope_for(self.root, self._scratch.folder()))
+        spec = ProcessSpec(
+            command,
+            str(self.root),
+            self._clean_environment(),
+            stdin_data,
+            join_errors=False,
+            is_guarded=stdin_data is None,
+        )
+        wrapped = sandbox.wrap(spec, replace(scope, is_read_only=True), False)
+        confined = await asyncio.to_thread(wrapped.__enter__)
+        try:
+            return await run_process(confined, timeout_s, cap)
+        finally:
+            await asyncio.to_thread(wrapped.__exit__, None, None, None)
+
+    def _clean_environment(self) -> dict[str, str]:
+        cleaned = {
+            name: value
+            for name, value in self._environment.items()
+            if not name.upper().startswith("GIT_") or name in _USERS_CONFIG
+        }
+        return cleaned | _VARIABLES
+
+
+def _filters_off(names: bytes) -> list[str] | None:
+    """Return the options that turn filters off, by the names of settings; None if a name fits no option."""
+    drivers = {
+        name.rpartition(".")[0].removeprefix(_FILTER)
+        for name in names.decode(errors="surrogateescape").split("\0")
+        if name.count(".") > 1
+    }
+    if any("=" in driver or "\n" in driver for driver in drivers):
+        return None
+    return [
+        word
+        for driver in sorted(drivers)
+        for off in _FILTER_OFF
+        for word in ("-c", f"{_FILTER}{driver}.{off}")
+    ]
+
+
+def _problem(result: ProcessResult) -> GitProblem:
+    if result.exit_code is None:
+        return "slow"
+    if result.exit_code:
+        return "owner" if b"dubious ownership" in result.errors else "failed"
+    return "too_many" if result.dropped_bytes else ""
