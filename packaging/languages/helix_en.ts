@@ -2032,6 +2032,16 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/file_history/opened_history.py" />
+            <source>Changes can't be taken back yet.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/file_history/opened_history.py" />
+            <source>Changes of files are not recorded in this workspace.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/file_history/database/connection.py" />
             <source>Check the disk and the permissions of the data folder, then reopen the workspace.</source>
             <translation type="unfinished" />
@@ -2140,6 +2150,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/file_history/opened_history.py" />
+            <source>It has over {count} files.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/file_history/database/schema.py" />
             <source>It is the database of another program.</source>
             <translation type="unfinished" />
@@ -2201,6 +2216,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/file_history/opened_history.py" />
+            <source>No version of a file in the file history has this digest.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/changes/texts.py" />
             <source>Not a regular file</source>
             <translation type="unfinished" />
@@ -2218,6 +2238,11 @@
         <message>
             <location filename="../../helix_desktop/ui/changes/texts.py" />
             <source>Open</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/file_history/opened_history.py" />
+            <source>Open a folder in it as a workspace, or list large folders in .gitignore.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2331,6 +2356,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/file_history/history.py" />
+            <source>The file history of this workspace is closed.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/file_history/database/schema.py" />
             <source>The file history was written by a newer Helix Desktop.</source>
             <translation type="unfinished" />
@@ -2346,8 +2376,18 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/file_history/history.py" />
+            <source>The list of changes can't be read.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/agent/changes/workspace_changes.py" />
             <source>The session has no such change.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/file_history/opened_history.py" />
+            <source>The workspace's files can't be looked at.</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import Path, PureWindowsPath
 
 from helix_desktop.domain.errors import ToolError
+from helix_desktop.domain.files.names import normalized_name
 from helix_desktop.tools.errors import path_refused
 
 _MAX_LENGTH = 4096
@@ -28,14 +28,6 @@ _DEVICES = {"con", "prn", "aux", "nul", "conin$", "conout$", "clock$"} | {
 def startup_files(home: Path) -> tuple[Path, ...]:
     """Return files and folders below `home` that the system runs or obeys unasked; never writable."""
     return tuple(home / name for name in _STARTUP)
-
-
-def normalized_name(name: str) -> str:
-    """Normalize a name as the most lenient file system does: no case, invisible characters, end dots."""
-    visible = "".join(
-        sign for sign in unicodedata.normalize("NFKC", name) if unicodedata.category(sign) != "Cf"
-    )
-    return visible.split(":", 1)[0].casefold().rstrip(". ")
 
 
 def parts_of(path: str, roots: Iterable[Path], windows: bool = os.name == "nt") -> tuple[str, ...]:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from helix_desktop.tools.files.ignore import IgnoreRules
+from helix_desktop.domain.files.ignore_rules import IgnoreRules
 
 NAMES = ("a", "ab", "b.py", ".env", "x y", "a[1]")
 PIECES = ("a", "b", "*", "?", "**", ".env", "[a-c]", "[!a]", "[^b]", "\\*", "*.py", "ab", "x\\ y", "#", "]")
@@ -67,3 +67,10 @@ def test_a_lenient_file_system_gets_no_other_spelling_through() -> None:
     rules = IgnoreRules(".env\nsecrets/\n", ignores_case=True)
     assert rules.ignores([".ENV"])
     assert rules.ignores(["Secrets.", "key"])
+
+
+def test_a_hostile_pattern_takes_no_time() -> None:
+    """A way to split the name for every star would be tried for longer than anybody lives."""
+    rules = IgnoreRules("*a*a*a*a*a*a*a*a*a*a*a*b\n**/a/**/a/**/a/**/a/**/a/**/b\n")
+    assert not rules.ignores(["a" * 250])
+    assert not rules.ignores(["a"] * 120)

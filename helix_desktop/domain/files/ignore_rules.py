@@ -1,0 +1,144 @@
+"""Rules of an ignore file in the syntax of .gitignore."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from helix_desktop.domain.files.names import normalized_name
+
+_MAX_FOLDERS = 50_000  # whose verdicts are remembered
+_TOKEN = re.compile(r"\*+|\?|\[[!^]?\]?(?:\\.|[^\]\\])*\]|\\?.", re.DOTALL)
+_NAME = "[^/]"
+
+
+@dataclass(frozen=True)
+class _Rule:
+    pattern: re.Pattern[str]
+    ignores: bool
+    folders_only: bool
+    is_everything: bool
+
+
+class IgnoreRules:
+    """The rules of an ignore file: the last that fits decides, and nothing in an ignored folder returns."""
+
+    def __init__(self, text: str, ignores_case: bool = False) -> None:
+        self._ignores_case = ignores_case
+        self._folders: dict[str, bool] = {}
+        lines = text.removeprefix("\ufeff").splitlines()
+        self._rules = tuple(rule for line in lines if (rule := self._parse(line)) is not None)
+        self._any = re.compile("|".join(rule.pattern.pattern for rule in self._rules), self._flags)
+
+    def ignores(self, parts: Sequence[str], is_folder: bool = False) -> bool:
+        """Return True if a path of the workspace is listed, or lies in a folder that is."""
+        if not (self._rules and parts):
+            return False
+        names = [normalized_name(part) for part in parts] if self._ignores_case else parts
+        return self._is_inside("/".join(names[:-1])) or self._fits("/".join(names), is_folder)
+
+    def verdict(self, path: str, is_folder: bool = False) -> bool | None:
+        """Return whether the last rule that fits a path itself lists it; None: no rule fits."""
+        if not self._rules:
+            return None
+        if self._ignores_case:
+            path = "/".join(map(normalized_name, path.split("/")))
+        return self._decision(path, is_folder)
+
+    @property
+    def ignores_everything(self) -> bool:
+        """True if all that is in the file's own folder is listed."""
+        return any(rule.is_everything for rule in self._rules) and all(rule.ignores for rule in self._rules)
+
+    def _is_inside(self, folder: str) -> bool:
+        """Return True if a folder is listed, or lies in one that is; each is looked at once."""
+        if not folder:
+            return False
+        if folder not in self._folders:
+            if len(self._folders) > _MAX_FOLDERS:
+                self._folders.clear()
+            above = folder.rpartition("/")[0]
+            self._folders[folder] = self._is_inside(above) or self._fits(folder, is_folder=True)
+        return self._folders[folder]
+
+    def _fits(self, path: str, is_folder: bool) -> bool:
+        return bool(self._decision(path, is_folder))
+
+    def _decision(self, path: str, is_folder: bool) -> bool | None:
+        if not self._any.fullmatch(path):  # most paths, at the price of one pattern
+            return None
+        for rule in reversed(self._rules):
+            if (is_folder or not rule.folders_only) and rule.pattern.fullmatch(path):
+                return rule.ignores
+        return None
+
+    @property
+    def _flags(self) -> int:
+        return re.DOTALL | (re.IGNORECASE if self._ignores_case else 0)
+
+    def _parse(self, line: str) -> _Rule | None:
+        line = re.sub(r"(?<!\\) +$", "", line.rstrip("\r"))
+        if not line or line.startswith("#"):
+            return None
+        ignores = not line.startswith("!")
+        line = line[not ignores :]
+        folders_only = line.endswith("/")
+        body = line.rstrip("/") if folders_only else line
+        if not body:
+            return None
+        anchored = "/" in body
+        try:
+            pattern = ("" if anchored else "(?:.*/)?") + _regex(body.removeprefix("/"))
+            return _Rule(re.compile(pattern, self._flags), ignores, folders_only, body == "*")
+        except re.error:  # as git: such a pattern fits nothing
+            return None
+
+
+def _regex(glob: str) -> str:
+    """Return the pattern of a glob; its atomic groups keep a hostile one from trying every way to fit."""
+    blocks: list[list[str]] = [[]]  # parts between `**`
+    for part in glob.split("/"):
+        if part == "**":
+            blocks.append([])
+        else:
+            blocks[-1].append(_part_regex(part))
+    first, *others = ["/".join(block) for block in blocks]
+    if not others:
+        return first
+    *middle, last = others
+    out = first + "/" if first else ""
+    out += "".join(f"(?>(?:.*?/)?{block}/)" for block in middle if block)
+    return out + (f"(?:.*/)?{last}" if last else ".+")
+
+
+def _part_regex(part: str) -> str:
+    """Return the pattern of a name. What stands between two stars may match at its first place."""
+    pieces = [""]
+    for token in _TOKEN.findall(part):
+        if token.startswith("*"):
+            pieces.append("")
+        else:
+            pieces[-1] += _token_regex(token)
+    first, *others = pieces
+    if not others:
+        return first
+    *middle, last = others
+    return first + "".join(f"(?>{_NAME}*?{piece})" for piece in middle if piece) + f"{_NAME}*{last}"
+
+
+def _token_regex(token: str) -> str:
+    if token == "?":
+        return _NAME
+    if token.startswith("[") and len(token) > 1:
+        inside = token[1:-1]
+        negated = inside[:1] in ("!", "^")
+        return f"(?!/)[{'^' if negated else ''}{_class_regex(inside[negated:])}]"
+    if token == "\\":  # at the end of a pattern git takes it for invalid
+        raise re.error("a backslash at the end")
+    return re.escape(token.removeprefix("\\"))
+
+
+def _class_regex(inside: str) -> str:
+    """Return the inside of a class of characters, in which `-` and backslashes are special, nothing else."""
+    return inside.replace("[", "\\[").replace("^", "\\^").replace("]", "\\]", 1 if inside[:1] == "]" else 0)

@@ -1,0 +1,172 @@
+"""The open files of a workspace's history: everything here blocks, and is for one thread."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from helix_desktop.domain.digest import is_digest
+from helix_desktop.domain.errors import DigestUnknown, HelixError, StoreUnreadable
+from helix_desktop.domain.file_history.capture import CallMark, CapturedChanges
+from helix_desktop.domain.file_history.coverage import Coverage, CoverageSettings
+from helix_desktop.domain.file_history.revert import RevertChoice, RevertPlan
+from helix_desktop.domain.file_history.state import ChangeList, FileChange, FileState
+from helix_desktop.domain.user_text import TextContext, system_reason
+from helix_desktop.file_history.database.database import HistoryDatabase
+from helix_desktop.file_history.tree.calls import Captures
+from helix_desktop.file_history.tree.coverage import coverage_of
+from helix_desktop.file_history.tree.process_lock import ProcessLock
+from helix_desktop.file_history.tree.scan import MAX_PATHS, TooManyPaths
+from helix_desktop.file_history.tree.tree import WorkspaceTree
+
+text = TextContext("Changes")
+
+_BATCH_FILES, _BATCH_BYTES = 100, 4 * 1024 * 1024  # of the first copy: about 30 ms
+_COVERAGE_S = 0.5  # the coverage is counted as often while the first copy runs
+
+
+class OpenedHistory:
+    """The open database of one workspace's file history, its tree, and what was captured."""
+
+    def __init__(
+        self,
+        root: Path,
+        database_file: Path,
+        settings: CoverageSettings,
+        clock: Callable[[], int],
+        own_data: tuple[str, ...],
+    ) -> None:
+        """`own_data` are paths in the workspace. Raises StoreError."""
+        with _readable():
+            self._lock = ProcessLock(database_file.parent)
+        try:
+            self._database = HistoryDatabase(database_file, clock)
+        except BaseException:
+            self._lock.release()
+            raise
+        self._copy_lock = FileLock(database_file.parent / "file-history-copy.lock", thread_local=False)
+        self._tree = WorkspaceTree(str(root), self._database, settings, own_data)
+        self._captures = Captures(self._tree, self._database, self._lock, clock)
+        self._coverage, self._counted = Coverage(), (-1, 0.0)
+
+    def start(self) -> None:
+        """End calls that a kill cut off, and look at the tree for the first time."""
+        with _readable():
+            self._captures.end_cut_off()
+            with self._tree.write():
+                self._tree.begin()
+
+    def begin_call(self, mark: CallMark) -> CapturedChanges | None:
+        """Begin a call."""
+        with _readable():
+            return self._captures.begin(mark)
+
+    def end_call(self, session: str, call_id: str) -> CapturedChanges | None:
+        """End a call."""
+        with _readable():
+            return self._captures.end(session, call_id)
+
+    def look(self, session: str) -> CapturedChanges | None:
+        """Capture what changed outside all calls."""
+        with _readable():
+            return self._captures.look(session)
+
+    def unrecorded(self, session: str) -> tuple[CapturedChanges, ...]:
+        """Return what was captured and not acknowledged."""
+        return tuple(
+            CapturedChanges(capture, ChangeList.decode(self._database.contents.get(capture.changes)))
+            for capture in self._database.captures.unrecorded(session)
+        )
+
+    def acknowledge(self, capture_ids: Sequence[str]) -> None:
+        """Note what stands in its session's log."""
+        with self._database.write():
+            self._database.captures.acknowledge(capture_ids)
+
+    def content(self, digest: str) -> bytes:
+        """Return a content. Raises DigestUnknown, ContentDamaged."""
+        full = digest if is_digest(digest) else self._database.contents.find(digest)
+        if not full:
+            raise DigestUnknown(text("No version of a file in the file history has this digest."))
+        return self._database.contents.get(full)
+
+    def put_content(self, data: bytes) -> str:
+        """Store a content."""
+        with self._database.write():
+            return self._database.contents.put(data)
+
+    def present(self, paths: Sequence[str]) -> dict[str, FileState | None]:
+        """Return what stands at paths."""
+        with _readable(), self._tree.write():
+            return self._tree.present(paths)
+
+    def plan_revert(self, changes: Sequence[FileChange], captures: Sequence[str]) -> RevertPlan:
+        """Plan to take back changes."""
+        raise HelixError(text("Changes can't be taken back yet."))
+
+    def revert(
+        self, session: str, plan: RevertPlan, choices: Mapping[str, RevertChoice]
+    ) -> CapturedChanges | None:
+        """Take back what is planned and chosen."""
+        raise HelixError(text("Changes can't be taken back yet."))
+
+    def use_settings(self, settings: CoverageSettings) -> None:
+        """Use other settings, from now on."""
+        self._tree.use_settings(settings)
+
+    def copy_batch(self) -> bool | None:
+        """Store some contents of the first copy; True: another process does, None: all are in."""
+        if not self._tree.pending:
+            self._copy_lock.release()
+            return None
+        if not self._copy_lock.is_locked:
+            try:
+                self._copy_lock.acquire(timeout=0)
+            except Timeout:
+                return True
+        with _readable(), self._tree.write():
+            paths, size = [], 0
+            for path in islice(self._tree.pending, _BATCH_FILES):
+                paths.append(path)
+                size += self._tree.rows[path].state.size
+                if size > _BATCH_BYTES:
+                    break
+            return None if not self._tree.copy(paths) else False
+
+    def coverage(self) -> Coverage:
+        """Return what is covered now."""
+        edition, at = self._counted
+        now = time.monotonic()
+        is_due = not self._tree.pending or now - at > _COVERAGE_S
+        if edition != self._tree.edition and is_due:
+            self._counted = (self._tree.edition, now)
+            self._coverage = coverage_of(self._tree, self._database.contents.totals()[2])
+        return self._coverage
+
+    def close(self) -> None:
+        """Close the files; calls that still run are ended by the next start."""
+        self._copy_lock.release(force=True)
+        self._database.close()
+        self._lock.release()
+
+
+@contextmanager
+def _readable() -> Iterator[None]:
+    """Raise StoreUnreadable for what the system refuses of the workspace's folder."""
+    try:
+        yield
+    except OSError as error:
+        raise StoreUnreadable(
+            text("The workspace's files can't be looked at."), system_reason(error)
+        ) from error
+    except TooManyPaths as error:
+        raise StoreUnreadable(
+            text("Changes of files are not recorded in this workspace."),
+            text("It has over {count} files.", count=MAX_PATHS),
+            text("Open a folder in it as a workspace, or list large folders in .gitignore."),
+        ) from error

@@ -1,0 +1,34 @@
+"""What is covered now, as it is shown."""
+
+from __future__ import annotations
+
+from helix_desktop.domain.file_history.coverage import Coverage, UncoveredPlace, UncoveredReason
+from helix_desktop.domain.file_history.state import FileState
+from helix_desktop.file_history.tree.tree import WorkspaceTree
+
+_PLACES = 500  # named; of the others the number is
+
+
+def coverage_of(tree: WorkspaceTree, stored_size: int, error: str = "") -> Coverage:
+    """Return what of a tree is covered; `stored_size` are the bytes that all contents take."""
+    files = size = 0
+    places = list(tree.skipped.values())
+    for path, (state, _, _) in tree.rows.items():
+        if state.stored:
+            if state.kind != "folder":
+                files += 1
+                size += state.size
+        else:
+            places.append(UncoveredPlace(path, _reason(tree, path, state), files=1, size=state.size))
+    places.sort(key=lambda place: (place.reason == "pending", not place.is_folder, place.path))
+    uncovered = len(places)
+    return Coverage(files, size, stored_size, tuple(places[:_PLACES]), uncovered, not tree.pending, error)
+
+
+def _reason(tree: WorkspaceTree, path: str, state: FileState) -> UncoveredReason:
+    reason = tree.rules.file_reason(path, state.size)
+    if reason is not None:
+        return reason
+    if path in tree.unreadable:
+        return "unreadable"
+    return "pending" if path in tree.pending else "quota"

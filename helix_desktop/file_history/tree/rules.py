@@ -1,0 +1,175 @@
+"""What of a workspace is covered: ignore files, secrets, the size limit, and what the user includes."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Iterable
+from contextlib import suppress
+
+from helix_desktop.domain.file_history.coverage import CoverageSettings, UncoveredReason
+from helix_desktop.domain.files.ignore_rules import IgnoreRules
+from helix_desktop.file_history.tree.folder import Handle, enter, leave, open_file, stat_in
+from helix_desktop.file_history.tree.place_names import (
+    BUILT_FOLDERS,
+    BUILT_MARKERS,
+    is_secret_file,
+    is_secret_folder,
+)
+from helix_desktop.file_history.tree.stamps import file_stamp
+
+GIT_IGNORE, AGENT_IGNORE = ".gitignore", ".agentignore"
+GIT_EXCLUDE = (".git", "info", "exclude")
+STAGED_PREFIX = ".helix-revert-"
+"""Names that begin so are of a revert under way: no part of the workspace."""
+
+_LONGEST = 64 * 1024  # bytes of an ignore file that count
+_IGNORES_CASE = sys.platform in ("win32", "darwin")
+
+Reason = UncoveredReason | None
+
+
+class CoverageRules:
+    """The rules of one workspace; ignore files are read when a scan finds them.
+
+    A folder is given with a `/` at its end, the workspace itself as the empty text.
+    """
+
+    def __init__(self, settings: CoverageSettings, own_data: Iterable[str] = ()) -> None:
+        """`own_data` are paths of the app's own data in the workspace."""
+        self.settings = settings
+        self._own_data = frozenset(own_data)
+        self._git: dict[str, tuple[bytes, IgnoreRules]] = {}
+        self._agent: tuple[bytes, IgnoreRules] = (b"", IgnoreRules(""))
+        self._exclude: tuple[bytes, IgnoreRules] = (b"", IgnoreRules(""))
+        self._chains: dict[str, tuple[tuple[int, IgnoreRules], ...]] = {}
+        self._included = frozenset(path.strip("/") for path in settings.included)
+
+    def load(self, top: Handle) -> bool:
+        """Read the ignore files of the workspace as a whole; return True if they changed. Raises OSError."""
+        agent = _load(self._agent, top, AGENT_IGNORE)
+        exclude = self._exclude
+        with suppress(OSError):
+            exclude = _load_below(exclude, top, GIT_EXCLUDE)
+        changed = (agent[0], exclude[0]) != (self._agent[0], self._exclude[0])
+        self._agent, self._exclude = agent, exclude
+        if changed:
+            self._chains.clear()
+        return changed
+
+    def load_folder(self, folder: Handle, prefix: str, has_file: bool, stamp: bytes = b"") -> bool:
+        """Read the .gitignore of a folder, if another one is there now; return True then."""
+        before = self._git.get(prefix)
+        if not has_file:
+            if before is None:
+                return False
+            del self._git[prefix]
+        else:
+            if before is not None and before[0] == stamp:
+                return False
+            self._git[prefix] = _load((b"", IgnoreRules("")), folder, GIT_IGNORE)
+        self._chains.clear()
+        return True
+
+    def folder_reason(self, path: str) -> Reason:
+        """Return why a folder is not entered; None: it is."""
+        name = path.rpartition("/")[2]
+        if name.lower() == ".git":
+            return "git"
+        if path in self._own_data:
+            return "own_data"
+        if self._is_included(path) or self._holds_included(path):
+            return None
+        if is_secret_folder(name):
+            return "secret"
+        return "ignored" if name in BUILT_FOLDERS or self._is_ignored(path, is_folder=True) else None
+
+    def is_built(self, path: str, names: Iterable[str]) -> bool:
+        """Return True if what is in a new folder shows that a tool made it."""
+        if not path or self._is_included(path) or self._holds_included(path):
+            return False
+        rules = self._git.get(path + "/")
+        return not {*BUILT_MARKERS}.isdisjoint(names) or (rules is not None and rules[1].ignores_everything)
+
+    def file_reason(self, path: str, size: int) -> Reason:
+        """Return why the content of a file is not stored; None: it is."""
+        if path in self._included:
+            return None
+        if is_secret_file(path.rpartition("/")[2]):
+            return "secret"
+        if size > self.settings.max_file:
+            return "too_large"
+        is_ignored = not self._is_included(path) and self._is_ignored(path, is_folder=False)
+        return "ignored" if is_ignored else None
+
+    def largest(self, path: str) -> int:
+        """Return how many bytes a file may have to be read."""
+        return sys.maxsize if path in self._included else self.settings.max_file
+
+    def _is_included(self, path: str) -> bool:
+        if not self._included:
+            return False
+        while path:
+            if path in self._included:
+                return True
+            path = path.rpartition("/")[0]
+        return False
+
+    def _holds_included(self, path: str) -> bool:
+        return any(place.startswith(path + "/") for place in self._included)
+
+    def _is_ignored(self, path: str, is_folder: bool) -> bool:
+        """Return True if an ignore file lists a path; the deepest .gitignore that names it decides."""
+        if self._agent[1].verdict(path, is_folder):
+            return True
+        prefix = path[: path.rfind("/") + 1]
+        for length, rules in self._chain(prefix):
+            verdict = rules.verdict(path[length:], is_folder)
+            if verdict is not None:
+                return verdict
+        if self._included and prefix:  # a folder that is entered only for a place in it
+            return self._is_ignored(prefix[:-1], is_folder=True)
+        return False
+
+    def _chain(self, prefix: str) -> tuple[tuple[int, IgnoreRules], ...]:
+        """Return the ignore rules that hold in a folder, the deepest first, with where their paths begin."""
+        if prefix not in self._chains:
+            above = (
+                self._chain(prefix[: prefix.rfind("/", 0, -1) + 1]) if prefix else ((0, self._exclude[1]),)
+            )
+            own = self._git.get(prefix)
+            self._chains[prefix] = ((len(prefix), own[1]), *above) if own else above
+        return self._chains[prefix]
+
+
+def _load(before: tuple[bytes, IgnoreRules], folder: Handle, name: str) -> tuple[bytes, IgnoreRules]:
+    """Return an ignore file's stamp and rules; without a file that can be read there are none."""
+    try:
+        found = stat_in(folder, name)
+        stamp = file_stamp(found)
+        if stamp == before[0]:
+            return before
+        if not stat.S_ISREG(found.st_mode):
+            return stamp, IgnoreRules("")
+        with open_file(folder, name) as file:
+            data = os.read(file, _LONGEST)
+    except OSError:
+        return b"", IgnoreRules("")
+    text = data if len(data) < _LONGEST else data[: data.rfind(b"\n") + 1]
+    return stamp, IgnoreRules(text.decode(errors="replace"), _IGNORES_CASE)
+
+
+def _load_below(
+    before: tuple[bytes, IgnoreRules], top: Handle, parts: tuple[str, ...]
+) -> tuple[bytes, IgnoreRules]:
+    """Return the rules of a file in folders that are no links. Raises OSError."""
+    *folders, name = parts
+    entered: list[Handle] = []
+    try:
+        for folder in folders:
+            entered.append(enter(entered[-1] if entered else top, folder))
+        return _load(before, entered[-1], name)
+    finally:
+        for handle in entered:
+            leave(handle)

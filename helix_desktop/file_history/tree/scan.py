@@ -1,0 +1,170 @@
+"""One scan of a workspace: what is new, changed or gone since it was last seen, without reading any file."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from helix_desktop.domain.file_history.coverage import UncoveredPlace, UncoveredReason
+from helix_desktop.file_history.tree.folder import BY_DESCRIPTOR, Handle, enter, is_folder, leave, open_top
+from helix_desktop.file_history.tree.read import is_unicode
+from helix_desktop.file_history.tree.rules import GIT_IGNORE, STAGED_PREFIX, CoverageRules
+from helix_desktop.file_history.tree.stamps import file_stamp, folder_stamp
+
+MAX_PATHS = 400_000
+_Entry = tuple[str, str, os.stat_result]  # name, path, what a stat said
+_DEEPEST = 200  # folders in each other: each takes a descriptor
+
+
+class TooManyPaths(Exception):
+    """The workspace has more paths than a scan before each command could look at."""
+
+
+@dataclass
+class ScanResult:
+    """What a scan found. `found`: paths that are covered, and are new, changed or not certain to be the same.
+
+    `same` are the others. `skipped` are places that are not covered as a whole, by path; `unreadable` folders
+    whose content is not known now, each with a `/` at its end.
+    """
+
+    found: dict[str, os.stat_result] = field(default_factory=dict)
+    same: list[str] = field(default_factory=list)
+    skipped: dict[str, UncoveredPlace] = field(default_factory=dict)
+    unreadable: list[str] = field(default_factory=list)
+    rules_changed: bool = False
+
+    def is_unknown(self, path: str) -> bool:
+        """Return True if a path was not looked at because a folder above could not be read."""
+        return any(path.startswith(prefix) for prefix in self.unreadable)
+
+
+class Scan:
+    """Scans a workspace once, by the stamps of its paths as last seen."""
+
+    def __init__(
+        self, root: str, rules: CoverageRules, stamps: Mapping[str, bytes], trusts_folders: bool = True
+    ) -> None:
+        """`trusts_folders`: a folder that was covered still is; else it is held against the rules again."""
+        self._root, self._rules, self._stamps, self._trusts = root, rules, stamps, trusts_folders
+        self._result = ScanResult()
+        self._device = 0
+
+    def run(self) -> ScanResult:
+        """Return what is there now. Raises OSError if the workspace's folder cannot be read, TooManyPaths."""
+        top = open_top(self._root)
+        try:
+            self._device = os.stat(top).st_dev
+            self._result.rules_changed = self._rules.load(top)
+            self._walk(top, "", 0)
+        finally:
+            leave(top)
+        return self._result
+
+    def _walk(self, folder: Handle, prefix: str, depth: int) -> None:
+        """Look at all that is in a folder, then enter those in it."""
+        result = self._result
+        others, folders, ignore_stamp = self._list(folder, prefix)
+        if self._rules.load_folder(folder, prefix, bool(ignore_stamp), ignore_stamp):
+            result.rules_changed = True
+        if others and self._is_new_and_built(prefix, others):
+            self._skip(prefix[:-1], "ignored", is_folder_=True)
+            result.found.pop(prefix[:-1], None)
+            return
+        folders += [name for name, path, found in others if self._look(name, path, found)]
+        if len(result.same) + len(result.found) > MAX_PATHS:
+            raise TooManyPaths
+        for name in folders:
+            self._enter(folder, prefix, name, depth)
+
+    def _list(self, folder: Handle, prefix: str) -> tuple[list[_Entry], list[str], bytes]:
+        """Return what is new or changed in a folder, the names of folders as last seen, and the stamp of its
+        .gitignore. This runs for every path before and after each command.
+        """
+        stamps, append = self._stamps, self._result.same.append
+        trusts, device = self._trusts, self._device
+        others: list[_Entry] = []
+        folders: list[str] = []
+        ignore_stamp = b""
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                name = entry.name
+                path = prefix + name
+                try:
+                    found = entry.stat(follow_symlinks=False) if BY_DESCRIPTOR else os.lstat(entry.path)
+                except FileNotFoundError:
+                    continue
+                if stat.S_ISDIR(found.st_mode):
+                    if trusts and stamps.get(path) == folder_stamp(found.st_mode) and found.st_dev == device:
+                        append(path)
+                        folders.append(name)
+                    else:
+                        others.append((name, path, found))
+                    continue
+                stamp = file_stamp(found)
+                if name == GIT_IGNORE:
+                    ignore_stamp = stamp
+                if stamps.get(path) == stamp:
+                    append(path)
+                else:
+                    others.append((name, path, found))
+        return others, folders, ignore_stamp
+
+    def _is_new_and_built(self, prefix: str, others: list[_Entry]) -> bool:
+        folder = prefix[:-1]
+        return folder not in self._stamps and self._rules.is_built(folder, (name for name, *_ in others))
+
+    def _look(self, name: str, path: str, found: os.stat_result) -> bool:
+        """Sort in what is new or has changed; return True for a folder that is to be entered."""
+        if name.startswith(STAGED_PREFIX):
+            return False
+        is_dir = stat.S_ISDIR(found.st_mode)
+        reason = self._reason(name, path, found)
+        if reason is not None:
+            self._skip(path, reason, is_dir)
+        elif is_dir and self._stamps.get(path) == folder_stamp(found.st_mode):
+            self._result.same.append(path)
+        else:
+            self._result.found[path] = found
+        return is_dir and reason is None
+
+    def _reason(self, name: str, path: str, found: os.stat_result) -> UncoveredReason | None:
+        """Return why nothing of a path is covered; None: at least its hash is, or a folder is entered."""
+        if not is_unicode(name):
+            return "name"
+        if not stat.S_ISDIR(found.st_mode):
+            if name == ".git":
+                return "git"
+            return None if stat.S_ISREG(found.st_mode) or stat.S_ISLNK(found.st_mode) else "special"
+        if found.st_dev != self._device:
+            return "mount"
+        return self._rules.folder_reason(path) if is_folder(found) else "special"
+
+    def _enter(self, folder: Handle, prefix: str, name: str, depth: int) -> None:
+        path = prefix + name
+        if depth == _DEEPEST:
+            self._not_read(path)
+            return
+        try:
+            handle = enter(folder, name)
+        except FileNotFoundError:
+            return
+        except OSError:
+            self._not_read(path)
+            return
+        try:
+            self._walk(handle, path + "/", depth + 1)
+        except PermissionError:  # it can be listed, but what is in it cannot be looked at
+            self._not_read(path)
+        finally:
+            leave(handle)
+
+    def _not_read(self, path: str) -> None:
+        self._skip(path, "unreadable", is_folder_=True)
+        self._result.unreadable.append(path + "/")
+
+    def _skip(self, path: str, reason: UncoveredReason, is_folder_: bool = False) -> None:
+        path = path.encode("utf-8", "backslashreplace").decode()
+        self._result.skipped[path] = UncoveredPlace(path, reason, is_folder_)

@@ -1,0 +1,386 @@
+"""The tree of a workspace in memory and in the database: what stands at each path, and what changed."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+
+import msgspec
+
+from helix_desktop.domain.file_history.coverage import CoverageSettings, UncoveredPlace
+from helix_desktop.domain.file_history.state import FileChange, FileState
+from helix_desktop.file_history.database.database import HistoryDatabase
+from helix_desktop.file_history.database.tree_rows import SeenPath
+from helix_desktop.file_history.tree.folder import OpenFolders, is_folder, stat_in
+from helix_desktop.file_history.tree.read import Limits, ReadPath, read_path, unread
+from helix_desktop.file_history.tree.rules import CoverageRules
+from helix_desktop.file_history.tree.scan import Scan, ScanResult
+from helix_desktop.file_history.tree.stamps import file_stamp, folder_stamp
+
+_MANIFEST, _SKIPPED = "manifest", "skipped"  # names of single values
+_GONE = (FileNotFoundError, NotADirectoryError)
+
+
+@dataclass
+class _Update:
+    """What a look at some paths found."""
+
+    changes: list[FileChange] = field(default_factory=list)
+    rows: dict[str, SeenPath] = field(default_factory=dict)
+    gone: list[str] = field(default_factory=list)
+
+
+class WorkspaceTree:
+    """What stood at each path when it was last seen; `rows` and `skipped` by path.
+
+    Every use is within `write`, in one thread. A path is covered from its first scan on: its stamp is noted
+    then, its content follows (`pending`). `unreadable` files could not be opened.
+    """
+
+    def __init__(
+        self, root: str, database: HistoryDatabase, settings: CoverageSettings, own_data: Iterable[str] = ()
+    ) -> None:
+        """`own_data` are paths of the app's own data in the workspace."""
+        self.root, self._database, self._own_data = root, database, tuple(own_data)
+        self.rules = CoverageRules(settings, self._own_data)
+        self.rows: dict[str, SeenPath] = {}
+        self.skipped: dict[str, UncoveredPlace] = {}
+        self.pending: dict[str, None] = {}
+        self.unreadable: set[str] = set()
+        self.edition = 0
+        """Another number after every change of the tree."""
+        self._stamps: dict[str, bytes] = {}
+        self._has_manifest = self._is_loaded = False
+        self._must_sort_anew = True  # the rules are not those that the tree was sorted by
+        self._version = -1
+        self._used = -1  # bytes of contents on disk, at most; -1: not counted yet
+
+    def use_settings(self, settings: CoverageSettings) -> None:
+        """Use other settings from the next scan on."""
+        self.rules = CoverageRules(settings, self._own_data)
+        self._must_sort_anew = True
+
+    @contextmanager
+    def write(self) -> Iterator[None]:
+        """Run a block as one transaction of the database, with the tree in memory as it is stored."""
+        try:
+            with self._database.write():
+                if not self._is_loaded or self._database.version != self._version:
+                    self._load()
+                yield
+        except BaseException:
+            self._is_loaded = False  # memory may be ahead of what was rolled back
+            raise
+
+    def begin(self) -> None:
+        """Note what was there before any scan looked at it; what changed is left to `changes`."""
+        result = Scan(self.root, self.rules, self._stamps, trusts_folders=False).run()
+        update = _Update()
+        with OpenFolders(self.root) as folders:
+            for path in sorted(result.found.keys() - self.rows.keys()):
+                self._adopt(folders, path, update, result.found[path])
+        self._apply(update)
+        self._note_skipped(result)
+        self._find_pending()
+        self._note_manifest()
+
+    def changes(self) -> list[FileChange]:
+        """Scan the workspace and return what changed since it was last seen. Raises OSError, TooManyPaths."""
+        result = Scan(self.root, self.rules, self._stamps).run()
+        if self._must_sort_anew:
+            result.rules_changed, self._must_sort_anew = True, False
+        if result.rules_changed and self.rows:
+            result = Scan(self.root, self.rules, self._stamps, trusts_folders=False).run()
+            result.rules_changed = True
+        update = _Update()
+        if result.found or len(result.same) != len(self.rows):
+            with OpenFolders(self.root) as folders:
+                for path in sorted(result.found):
+                    self._compare(folders, path, update, result.found[path])
+                self._find_gone(result, folders, update)
+        self._apply(update)
+        self._note_skipped(result)
+        if result.rules_changed:
+            self._find_pending()
+        self._note_manifest()
+        return update.changes
+
+    def changes_at(self, paths: Iterable[str]) -> list[FileChange] | None:
+        """Return what changed at paths, and at the folders above them; None: only a scan shows it all."""
+        if self._must_sort_anew or not self._has_manifest:
+            return None
+        targets = set(paths)
+        update = _Update()
+        with OpenFolders(self.root) as folders:
+            for path in _all_with_folders(targets):
+                if self.is_outside(path):
+                    continue
+                found = _stat(folders, path)
+                row = self.rows.get(path)
+                if (found is not None and is_folder(found) and path in targets) or (
+                    row is not None and found is not None and (row.state.kind == "folder") != is_folder(found)
+                ):
+                    return None
+                if row is not None and row.state.kind == "folder" and (path in targets or found is None):
+                    return None
+                if found is None:
+                    if row is not None:
+                        self._note_gone(path, update)
+                elif self._stamps.get(path) != _stamp(found):
+                    self._compare(folders, path, update, found, is_named=path in targets)
+        self._apply(update)
+        return update.changes
+
+    def is_outside(self, path: str) -> bool:
+        """Return True if a path lies in a place that no scan looks into."""
+        *above, _ = _with_folders(path)
+        return (
+            any(
+                folder in self.skipped
+                or (folder not in self.rows and self.rules.folder_reason(folder) is not None)
+                for folder in above
+            )
+            or path in self.skipped
+        )
+
+    def present(self, paths: Iterable[str]) -> dict[str, FileState | None]:
+        """Return what stands at paths; contents are stored, except those of secrets and large files."""
+        states: dict[str, FileState | None] = {}
+        with OpenFolders(self.root) as folders:
+            for path in sorted(set(paths)):
+                row, found = self.rows.get(path), _stat(folders, path)
+                if found is None:
+                    states[path] = None
+                elif row is not None and row.state.stored and self._stamps.get(path) == _stamp(found):
+                    states[path] = row.state
+                else:
+                    read = self._read(folders, path, found, is_named=True)
+                    states[path] = None if read is None else read.state
+        return states
+
+    def note(self, paths: Iterable[str]) -> None:
+        """Take what stands at paths now, and at the folders above them, for seen: no change of anybody."""
+        update = _Update()
+        with OpenFolders(self.root) as folders:
+            for path in _all_with_folders(paths):
+                if self.is_outside(path):
+                    continue
+                found = _stat(folders, path)
+                read = None if found is None else self._read(folders, path, found, is_named=True)
+                if read is not None:
+                    update.rows[path] = read
+                elif path in self.rows:
+                    update.gone.append(path)
+        self._apply(update)
+
+    def copy(self, paths: Sequence[str]) -> bool:
+        """Store the contents of files that are not in yet; those that changed are left to the next scan.
+
+        Return False once the quota has no room.
+        """
+        update = _Update()
+        with OpenFolders(self.root) as folders:
+            for path in paths:
+                row = self.rows.get(path)
+                if row is not None and not self._has_room(row.state.size):
+                    break
+                self.pending.pop(path, None)
+                found = None if row is None else _stat(folders, path)
+                if row is None or found is None or row.stamp != _stamp(found):
+                    continue
+                read = self._read(folders, path, found)
+                if read is not None and read.stamp == row.stamp:
+                    update.rows[path] = read
+            else:
+                self._apply(update)
+                return True
+        self._apply(update)
+        return False
+
+    def _load(self) -> None:
+        self.rows = self._database.tree.load()
+        self._stamps = {path: _certain_stamp(row) for path, row in self.rows.items()}
+        places = msgspec.json.decode(self._database.meta.get(_SKIPPED) or b"[]", type=list[UncoveredPlace])
+        self.skipped = {place.path: place for place in places}
+        self._has_manifest = self._database.meta.get(_MANIFEST) is not None
+        self._version, self._is_loaded, self._used = self._database.version, True, -1
+        self.edition += 1
+        self._find_pending()
+
+    def _compare(
+        self,
+        folders: OpenFolders,
+        path: str,
+        update: _Update,
+        found: os.stat_result,
+        is_named: bool = False,
+    ) -> None:
+        """Look at a path that is new or has another stamp."""
+        row = self.rows.get(path)
+        if row is None and self._adopt(folders, path, update, found):
+            return
+        present = self._read(folders, path, found, is_named)
+        if present is None:
+            if row is not None:
+                self._note_gone(path, update)
+            return
+        update.rows[path] = present
+        before = None if row is None else row.state
+        if before is None or not _is_same(before, present.state):
+            update.changes.append(FileChange(path, before, present.state))
+
+    def _adopt(self, folders: OpenFolders, path: str, update: _Update, found: os.stat_result) -> bool:
+        """Note a path that was there before any scan looked at it, and return True: nobody made it."""
+        if self._has_manifest and not self._was_skipped(path, found):
+            return False
+        present = unread(found) if stat.S_ISREG(found.st_mode) else self._read(folders, path, found)
+        if present is not None:
+            update.rows[path] = present
+            if present.state.kind == "file":
+                self.pending[path] = None
+        return True
+
+    def _was_skipped(self, path: str, found: os.stat_result) -> bool:
+        if not self.skipped:
+            return False
+        *above, _ = _with_folders(path)
+        place = self.skipped.get(path)
+        return any(folder in self.skipped for folder in above) or (
+            place is not None and place.is_folder == is_folder(found)
+        )
+
+    def _read(
+        self, folders: OpenFolders, path: str, found: os.stat_result, is_named: bool = False
+    ) -> SeenPath | None:
+        """Return what stands at a path, its content stored if it is covered; None: nothing that can be.
+
+        Of a path that a tool names, the content is stored also if it is ignored.
+        """
+        reason = self.rules.file_reason(path, found.st_size)
+        with_bytes = (reason is None or (is_named and reason == "ignored")) and self._has_room(found.st_size)
+        try:
+            folder, name = folders.of(path)
+            read = read_path(folder, name, Limits(self.rules.largest(path), with_bytes))
+        except _GONE:
+            return None
+        except OSError:
+            return self._unreadable(path, found)
+        self.unreadable.discard(path)
+        return None if read is None else self._store(read)
+
+    def _store(self, read: ReadPath) -> SeenPath:
+        if read.data is not None:
+            self._database.contents.put(read.data)
+            self._used += len(read.data)
+        return read.row
+
+    def _has_room(self, size: int) -> bool:
+        """Return True if the quota has room for a content, as if it could not be compressed."""
+        quota = self.rules.settings.quota
+        if self._used < 0 or self._used + size > quota:
+            self._used = self._database.contents.totals()[2]
+        return self._used + size <= quota
+
+    def _unreadable(self, path: str, found: os.stat_result) -> SeenPath:
+        """Return what is known of a file that cannot be opened: its content, if only its mode can differ."""
+        self.unreadable.add(path)
+        now, row = unread(found), self.rows.get(path)
+        if row is None or not row.state.digest or file_stamp(found)[:16] != row.stamp[:16]:
+            return now
+        return now._replace(state=msgspec.structs.replace(row.state, mode=now.state.mode))
+
+    def _find_gone(self, result: ScanResult, folders: OpenFolders, update: _Update) -> None:
+        for path in sorted(self.rows.keys() - result.same - result.found.keys()):
+            if result.is_unknown(path):
+                continue
+            *above, _ = _with_folders(path)
+            if not any(folder in result.skipped for folder in above):
+                if path not in result.skipped or self.rows[path].state.kind != "folder":
+                    self._note_gone(path, update)
+                else:
+                    update.gone.append(path)
+                continue
+            found = _stat(folders, path)  # a last look: from now on it is not covered
+            if found is None:
+                self._note_gone(path, update)
+            elif self._stamps[path] != _stamp(found):
+                self._compare(folders, path, update, found)
+                update.rows.pop(path, None)
+            update.gone.append(path)
+
+    def _note_gone(self, path: str, update: _Update) -> None:
+        update.changes.append(FileChange(path, self.rows[path].state, None))
+        update.gone.append(path)
+
+    def _apply(self, update: _Update) -> None:
+        if update.rows:
+            self._database.tree.put(update.rows.items())
+            self.rows.update(update.rows)
+            self._stamps.update((path, _certain_stamp(row)) for path, row in update.rows.items())
+        if update.gone:
+            self._database.tree.remove(update.gone)
+            for path in update.gone:
+                self.rows.pop(path, None)
+                self._stamps.pop(path, None)
+                self.pending.pop(path, None)
+        self.edition += bool(update.rows or update.gone)
+
+    def _note_skipped(self, result: ScanResult) -> None:
+        skipped = result.skipped
+        for path, place in self.skipped.items():
+            if path not in skipped and result.is_unknown(path):
+                skipped[path] = place
+        if skipped != self.skipped:
+            self.skipped = skipped
+            self._database.meta.put(_SKIPPED, msgspec.json.encode(list(skipped.values())))
+            self.edition += 1
+
+    def _note_manifest(self) -> None:
+        if not self._has_manifest:
+            self._has_manifest = True
+            self._database.meta.put(_MANIFEST, b"1")
+
+    def _find_pending(self) -> None:
+        """Find the files whose content is to be stored, or at least hashed."""
+        self.pending = {
+            path: None
+            for path, (state, _, _) in self.rows.items()
+            if not state.stored
+            and state.size <= self.rules.largest(path)
+            and (not state.digest or self.rules.file_reason(path, state.size) is None)
+        }
+
+
+def _with_folders(path: str) -> list[str]:
+    """Return the folders above a path, from the top, and the path."""
+    parts = path.split("/")
+    return ["/".join(parts[:count]) for count in range(1, len(parts) + 1)]
+
+
+def _all_with_folders(paths: Iterable[str]) -> list[str]:
+    return sorted({above for path in paths for above in _with_folders(path)})
+
+
+def _stat(folders: OpenFolders, path: str) -> os.stat_result | None:
+    """Return what stands at a path; None: nothing, or a folder above is none or a link."""
+    with suppress(OSError):
+        folder, name = folders.of(path)
+        return stat_in(folder, name)
+    return None
+
+
+def _stamp(found: os.stat_result) -> bytes:
+    return folder_stamp(found.st_mode) if is_folder(found) else file_stamp(found)
+
+
+def _certain_stamp(row: SeenPath) -> bytes:
+    """Return the stamp that says a path is the same; of a fresh one none does."""
+    return b"" if row.is_fresh else row.stamp
+
+
+def _is_same(before: FileState, after: FileState) -> bool:
+    """Return True if nothing changed; whether the content is stored is no change."""
+    return msgspec.structs.replace(before, stored=after.stored) == after

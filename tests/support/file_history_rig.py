@@ -1,0 +1,45 @@
+"""The file history of a folder `w`, its data beside it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from helix_desktop.domain.file_history.capture import CapturedChanges
+from helix_desktop.domain.file_history.coverage import CoverageSettings
+from helix_desktop.file_history.history import WorkspaceFileHistory
+from helix_desktop.system.clock import wall_clock_ms
+
+DEFAULTS = CoverageSettings()
+
+
+@asynccontextmanager
+async def open_history(
+    tmp_path: Path, settings: CoverageSettings = DEFAULTS
+) -> AsyncIterator[WorkspaceFileHistory]:
+    """Yield the history of the folder `w`, with the first copy done."""
+    (tmp_path / "w").mkdir(exist_ok=True)
+    history = WorkspaceFileHistory(tmp_path / "w", tmp_path / "data" / "h.db", settings, wall_clock_ms)
+    try:
+        await copied(history)
+        yield history
+    finally:
+        await history.close()
+
+
+async def copied(history: WorkspaceFileHistory) -> None:
+    """Start a history, and wait until its first copy is done."""
+    done = asyncio.Event()
+    unlisten = history.listen(lambda: done.set() if history.coverage.is_complete else None)
+    await history.start()
+    async with asyncio.timeout(20):
+        if not history.coverage.is_complete:
+            await done.wait()
+    unlisten()
+
+
+def kinds(captured: CapturedChanges | None) -> dict[str, str]:
+    """Return what a capture says happened, by path."""
+    return {} if captured is None else {change.path: change.kind for change in captured.list.changes}

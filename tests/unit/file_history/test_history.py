@@ -1,0 +1,73 @@
+"""A workspace's file history: what calls changed is captured, comes back, and waits for nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from pathlib import Path
+
+from helix_desktop.domain.file_history.capture import CallMark
+from tests.support.file_history_rig import kinds, open_history
+
+
+async def test_a_command_s_changes_are_captured_with_their_contents(tmp_path: Path) -> None:
+    root = tmp_path / "w"
+    (root / "a").mkdir(parents=True)
+    (root / "a/one.txt").write_text("one")
+    (root / "two.txt").write_text("two, long enough to be moved")
+    (root / "same.txt").write_text("same")
+    async with open_history(tmp_path) as history:
+        assert (history.coverage.files, history.coverage.error) == (3, "")
+        assert await history.begin_call(CallMark("s", "c", "sh")) is None
+        (root / "a/one.txt").write_text("ONE")
+        (root / "two.txt").rename(root / "a/moved.txt")
+        (root / "same.txt").write_text("same")
+        (root / "new").mkdir(mode=0o700)
+        (root / "link").symlink_to("a/one.txt")
+        captured = await history.end_call("s", "c")
+        assert kinds(captured) == {
+            "a/one.txt": "changed",
+            "a/moved.txt": "moved",
+            "two.txt": "deleted",
+            "new": "created",
+            "link": "created",
+        }
+        assert captured is not None
+        assert captured.capture.source == "command"
+        assert await history.unrecorded("s") == (captured,)
+        before = next(change.before for change in captured.list.changes if change.path == "a/one.txt")
+        assert before is not None
+        assert await history.content(before.digest) == b"one"
+        await history.acknowledge([captured.capture.id])
+        assert await history.unrecorded("s") == ()
+        assert await history.look("s") is None
+
+
+async def test_what_changes_outside_calls_is_found_before_the_next_and_after_a_restart(
+    tmp_path: Path,
+) -> None:
+    root = tmp_path / "w"
+    root.mkdir()
+    (root / "a").write_text("1")
+    async with open_history(tmp_path) as history:
+        (root / "a").write_text("2")
+        outside = await history.begin_call(CallMark("s", "c"))
+        assert outside is not None
+        assert (outside.capture.source, kinds(outside)) == ("outside", {"a": "changed"})
+        assert await history.end_call("s", "c") is None
+    (root / "b").write_text("3")
+    async with open_history(tmp_path) as history:
+        assert kinds(await history.look("s")) == {"b": "created"}
+
+
+async def test_the_event_loop_is_free_while_the_history_waits(tmp_path: Path) -> None:
+    async with open_history(tmp_path) as history, asyncio.TaskGroup() as group:
+        (tmp_path / "w/new").write_text("x")
+        other = sqlite3.connect(tmp_path / "data/h.db", isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        looking = group.create_task(history.look("s"))
+        await asyncio.sleep(0.05)
+        assert not looking.done()
+        other.execute("ROLLBACK")  # had the loop been blocked, nobody would have come here
+        other.close()
+        assert kinds(await looking) == {"new": "created"}
