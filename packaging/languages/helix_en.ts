@@ -1927,6 +1927,14 @@
             </translation>
         </message>
         <message numerus="yes">
+            <location filename="../../helix_desktop/file_history/revert/refusals.py" />
+            <source>%n files changed in the meantime, {file} among them.</source>
+            <translation>
+                <numerusform>{file} changed in the meantime.</numerusform>
+                <numerusform>%n files changed in the meantime, {file} among them.</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
             <location filename="../../helix_desktop/ui/changes/texts.py" />
             <source>%n files covered</source>
             <translation>
@@ -1967,6 +1975,11 @@
             </translation>
         </message>
         <message>
+            <location filename="../../helix_desktop/file_history/revert/targets.py" />
+            <source>A command is running that may change {file}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/changes/detail.py" />
             <source>Accept</source>
             <translation type="unfinished" />
@@ -1979,6 +1992,11 @@
         <message>
             <location filename="../../helix_desktop/file_history/database/schema.py" />
             <source>Another Helix Desktop is opening or repairing it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/file_history/revert/reverts.py" />
+            <source>Another Helix Desktop is reverting files of this workspace.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2044,6 +2062,11 @@
         <message>
             <location filename="../../helix_desktop/file_history/database/connection.py" />
             <source>Check the disk and the permissions of the data folder, then reopen the workspace.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/file_history/revert/refusals.py" />
+            <source>Check the disk and the permissions of the workspace, then close and reopen it.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2121,6 +2144,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/file_history/database/connection.py" />
+            <location filename="../../helix_desktop/file_history/revert/refusals.py" />
             <source>Free some disk space, then try again.</source>
             <translation type="unfinished" />
         </message>
@@ -2182,6 +2206,11 @@
         <message>
             <location filename="../../helix_desktop/file_history/database/schema.py" />
             <source>Its version is {version}; this Helix Desktop reads up to {own}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/file_history/revert/refusals.py" />
+            <source>Look at the changes again, then revert.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2337,6 +2366,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/file_history/database/connection.py" />
+            <location filename="../../helix_desktop/file_history/revert/refusals.py" />
             <source>The disk is full.</source>
             <translation type="unfinished" />
         </message>
@@ -2371,6 +2401,16 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/file_history/revert/refusals.py" />
+            <source>The files can't be reverted, and some of them couldn't be put back yet.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/file_history/revert/refusals.py" />
+            <source>The files can't be reverted. None of them was changed.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/changes/texts.py" />
             <source>The folder of this workspace is missing. Its changes can't be read or undone.</source>
             <translation type="unfinished" />
@@ -2388,6 +2428,11 @@
         <message>
             <location filename="../../helix_desktop/file_history/opened_history.py" />
             <source>The workspace's files can't be looked at.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/file_history/revert/refusals.py" />
+            <source>Their contents are safe in the file history.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2423,6 +2468,7 @@
         <message>
             <location filename="../../helix_desktop/file_history/database/connection.py" />
             <location filename="../../helix_desktop/file_history/database/schema.py" />
+            <location filename="../../helix_desktop/file_history/revert/reverts.py" />
             <source>Try again in a moment.</source>
             <translation type="unfinished" />
         </message>
@@ -2434,6 +2480,11 @@
         <message>
             <location filename="../../helix_desktop/file_history/database/schema.py" />
             <source>Update Helix Desktop. Nothing was changed.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/file_history/revert/targets.py" />
+            <source>Wait until it ends, or stop it.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2519,8 +2570,18 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/file_history/revert/targets.py" />
+            <source>{file} can't be reverted.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/agent/changes/workspace_changes.py" />
             <source>{file} is not in that change.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/file_history/revert/targets.py" />
+            <source>{file} isn't merged yet.</source>
             <translation type="unfinished" />
         </message>
         <message numerus="yes">
@@ -2530,6 +2591,16 @@
                 <numerusform>{first} and %n other</numerusform>
                 <numerusform>{first} and %n others</numerusform>
             </translation>
+        </message>
+        <message>
+            <location filename="../../helix_desktop/file_history/revert/targets.py" />
+            <source>{folder} isn't a folder, and {file} would be in it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/file_history/revert/targets.py" />
+            <source>{folder} isn't empty: {name} is in it.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/changes/filter_bar.py" />

@@ -1,0 +1,211 @@
+"""Folders of a workspace, opened by descriptors from its root on and never through a link."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from helix_desktop.domain.file_history.revert import RevertProblem
+from helix_desktop.system.renames import exchange, rename_new
+
+BY_DESCRIPTOR = os.open in os.supports_dir_fd and os.scandir in os.supports_fd
+_SAFE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_FOLDER = os.O_RDONLY | _SAFE | getattr(os, "O_DIRECTORY", 0)
+_FILE = os.O_RDONLY | _SAFE | getattr(os, "O_NONBLOCK", 0)
+_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _SAFE
+_ONLY_PLACE = getattr(os, "O_PATH", 0)  # Linux: a descriptor that needs no permission on what it stands for
+_REPARSE_POINT = 0x400  # FILE_ATTRIBUTE_REPARSE_POINT: links and junctions of Windows
+
+
+class FolderUnreachable(Exception):
+    """A folder that is not there (no problem), or that cannot be worked in."""
+
+    def __init__(self, path: str, problem: RevertProblem) -> None:
+        super().__init__(path, problem)
+        self.path, self.problem = path, problem
+
+
+class Folder:
+    """One open folder; `place` is its descriptor, or its path on systems that know no such thing.
+
+    Every method acts on a name in it, follows no link, and raises OSError.
+    """
+
+    def __init__(self, place: int | str) -> None:
+        self._place = place
+        self._descriptor = place if isinstance(place, int) else None
+
+    def stat(self, name: str) -> os.stat_result | None:
+        """Return what stands at exactly this name; None: nothing, or only a name in other case."""
+        try:
+            found = os.stat(self._at(name), dir_fd=self._descriptor, follow_symlinks=False)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        twin = name.swapcase()
+        if twin != name:
+            with suppress(OSError):
+                other = os.stat(self._at(twin), dir_fd=self._descriptor, follow_symlinks=False)
+                if os.path.samestat(found, other) and name not in self.names():
+                    return None
+        return found
+
+    def names(self) -> list[str]:
+        """Return the names in the folder."""
+        return os.listdir(self._place)
+
+    def open_file(self, name: str) -> int:
+        """Open a file to read."""
+        return os.open(self._at(name), _FILE, dir_fd=self._descriptor)
+
+    def new_file(self, name: str) -> int:
+        """Open a new file to write, for its user alone."""
+        return os.open(self._at(name), _NEW_FILE, 0o600, dir_fd=self._descriptor)
+
+    def open_to_write(self, name: str) -> int:
+        """Open a file to write."""
+        return os.open(self._at(name), os.O_RDWR | _SAFE, dir_fd=self._descriptor)
+
+    def read_link(self, name: str) -> str:
+        """Return where a link leads."""
+        return os.readlink(self._at(name), dir_fd=self._descriptor)
+
+    def new_link(self, name: str, target: str) -> None:
+        """Make a link."""
+        os.symlink(target, self._at(name), dir_fd=self._descriptor)
+
+    def new_folder(self, name: str) -> None:
+        """Make a folder, for its user alone."""
+        os.mkdir(self._at(name), 0o700, dir_fd=self._descriptor)
+
+    def remove(self, name: str, is_folder: bool) -> None:
+        """Remove a file or link, or an empty folder."""
+        if is_folder:
+            os.rmdir(self._at(name), dir_fd=self._descriptor)
+            return
+        try:
+            os.unlink(self._at(name), dir_fd=self._descriptor)
+        except PermissionError:
+            if BY_DESCRIPTOR:
+                raise
+            os.chmod(self._at(name), stat.S_IWRITE)  # Windows removes nothing that is read-only
+            os.unlink(self._at(name))
+
+    def move(self, name: str, folder: Folder, new_name: str) -> None:
+        """Move to a name at which nothing stands. Raises FileExistsError."""
+        rename_new(self._at(name), self._descriptor, folder._at(new_name), folder._descriptor)
+
+    def exchange(self, name: str, folder: Folder, other_name: str) -> bool:
+        """Exchange two entries in one step; return False where system or disk cannot."""
+        return exchange(self._at(name), self._descriptor, folder._at(other_name), folder._descriptor)
+
+    def set_mode(self, name: str, mode: int) -> None:
+        """Set the permissions of a file or folder; one that cannot be read too."""
+        if not BY_DESCRIPTOR:
+            os.chmod(self._at(name), mode)
+        elif not _ONLY_PLACE:
+            os.chmod(name, mode, dir_fd=self._descriptor, follow_symlinks=False)
+        else:
+            descriptor = os.open(name, _ONLY_PLACE | _SAFE, dir_fd=self._descriptor)
+            try:
+                if stat.S_ISLNK(os.fstat(descriptor).st_mode):
+                    raise FileNotFoundError(name)
+                os.chmod(f"/proc/self/fd/{descriptor}", mode)
+            finally:
+                os.close(descriptor)
+
+    def is_writable(self) -> bool:
+        """Return True if entries may be made and removed in it."""
+        if self._descriptor is None:
+            return os.access(self._place, os.W_OK)
+        return os.access(".", os.W_OK | os.X_OK, dir_fd=self._descriptor, effective_ids=True)
+
+    def sync(self) -> None:
+        """Make what was made, moved and removed in it durable."""
+        if self._descriptor is not None:
+            os.fsync(self._descriptor)
+
+    def _at(self, name: str) -> str:
+        return name if self._descriptor is not None else os.path.join(str(self._place), name)
+
+
+class Folders:
+    """Opens the folders of one workspace; those on the way to the last one stay open for the next."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._names: list[str] = []
+        self._open: list[int] = []
+        self._device = -1
+
+    def open(self, path: str) -> Folder:
+        """Return a folder by its path (empty: the root), good until the next call.
+
+        Raises FolderUnreachable, OSError.
+        """
+        parts = path.split("/") if path else []
+        if not BY_DESCRIPTOR:
+            return Folder(self._check(parts))
+        if not self._open:
+            self._open.append(os.open(self.root, _FOLDER))
+            self._device = os.fstat(self._open[0]).st_dev
+        same = 0
+        while same < min(len(parts), len(self._names)) and parts[same] == self._names[same]:
+            same += 1
+        self._cut(same)
+        for number, name in enumerate(parts[same:], same):
+            self._enter(name, "/".join(parts[: number + 1]))
+        return Folder(self._open[-1])
+
+    def close(self) -> None:
+        """Close them all: folders were moved, made or removed, or the work is done."""
+        self._cut(-1)
+
+    def _cut(self, depth: int) -> None:
+        while len(self._open) > depth + 1:
+            os.close(self._open.pop())
+        del self._names[max(depth, 0) :]
+
+    def _enter(self, name: str, path: str) -> None:
+        folder = self._open[-1]
+        try:
+            descriptor = os.open(name, _FOLDER, dir_fd=folder)
+        except OSError as error:
+            raise FolderUnreachable(path, _reason(Folder(folder), name, error)) from error
+        if os.fstat(descriptor).st_dev != self._device:
+            os.close(descriptor)
+            raise FolderUnreachable(path, "not_covered")
+        if Folder(folder).stat(name) is None:
+            os.close(descriptor)
+            raise FolderUnreachable(path, "")
+        self._open.append(descriptor)
+        self._names.append(name)
+
+    def _check(self, parts: Sequence[str]) -> str:
+        path = str(self.root)
+        for number, name in enumerate(parts):
+            found = Folder(path).stat(name)
+            relative = "/".join(parts[: number + 1])
+            if found is None:
+                raise FolderUnreachable(relative, "")
+            if stat.S_ISLNK(found.st_mode) or getattr(found, "st_file_attributes", 0) & _REPARSE_POINT:
+                raise FolderUnreachable(relative, "outside")
+            if not stat.S_ISDIR(found.st_mode):
+                raise FolderUnreachable(relative, "not_a_folder")
+            path = os.path.join(path, name)
+        return path
+
+
+def _reason(folder: Folder, name: str, error: OSError) -> RevertProblem:
+    found = folder.stat(name)
+    if found is None:
+        return ""
+    if stat.S_ISLNK(found.st_mode):
+        return "outside"
+    if not stat.S_ISDIR(found.st_mode):
+        return "not_a_folder"
+    if isinstance(error, PermissionError):
+        return "no_permission"
+    raise error

@@ -1,0 +1,169 @@
+"""Plans of reverts: changes are taken back in the reverse order, path by path, from what stands there now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from helix_desktop.domain.errors import StoreError, StoreUnreadable
+from helix_desktop.domain.file_history.merge import merge
+from helix_desktop.domain.file_history.revert import PlannedFile, RevertPlan, RevertProblem
+from helix_desktop.domain.file_history.state import FileChange, FileState
+from helix_desktop.file_history.database.contents import ContentRows
+from helix_desktop.file_history.revert.folders import Folders
+from helix_desktop.file_history.revert.reading import (
+    PresentPath,
+    PresentReader,
+    RevertTree,
+    is_alike,
+    is_plain_path,
+)
+from helix_desktop.file_history.revert.surroundings import check_surroundings
+
+
+class Merged(NamedTuple):
+    """The outcome of a three-way merge of states; of a conflict there is none."""
+
+    is_clean: bool
+    state: FileState | None = None
+
+
+class Planner:
+    """Plans reverts of one workspace; merged texts are stored as contents, within a transaction."""
+
+    def __init__(self, folders: Folders, contents: ContentRows, tree: RevertTree) -> None:
+        self._folders, self._contents, self._tree = folders, contents, tree
+        self._reader = PresentReader(folders, tree)
+
+    def plan(self, changes: Sequence[FileChange], captures: Sequence[str]) -> RevertPlan:
+        """Return what taking back changes would do; they are in the order in which they were made."""
+        by_path: dict[str, list[FileChange]] = {}
+        for change in changes:
+            by_path.setdefault(change.path, []).append(change)
+        files = {path: self._plan_path(path, by_path[path]) for path in sorted(by_path)}
+        return RevertPlan(
+            tuple(check_surroundings(files, self._folders, self._reader).values()), tuple(captures)
+        )
+
+    def _plan_path(self, path: str, changes: Sequence[FileChange]) -> PlannedFile:
+        spans = _join(changes)
+        base, before = spans[-1].after, spans[0].before
+        if not is_plain_path(path):
+            return PlannedFile(path, None, base, before, "blocked", "outside")
+        found = self._reader.read(path, base)
+        file = PlannedFile(path, found.state, base, before)
+        conflict_at, target = self._take_back(base, spans)
+        if conflict_at is not None:
+            file = msgspec.structs.replace(file, base=conflict_at.after, status="conflict")
+        else:
+            file = self._compare(msgspec.structs.replace(file, former=target), len(spans) > 1)
+        if file.status == "same":
+            return file
+        problem = self._problem(file, found)
+        return msgspec.structs.replace(file, status="blocked", problem=problem) if problem else file
+
+    def _take_back(
+        self, state: FileState | None, spans: Sequence[FileChange]
+    ) -> tuple[FileChange | None, FileState | None]:
+        """Return the change that cannot be taken back without a choice, if there is one, and the state."""
+        for span in reversed(spans):
+            merged = self._merge(span.after, state, span.before)
+            if not merged.is_clean:
+                return span, None
+            state = merged.state
+        return None, state
+
+    def _compare(self, file: PlannedFile, has_gaps: bool) -> PlannedFile:
+        """Return the file with its status: is what stands there what the change left?"""
+        if is_alike(file.present, file.former):
+            return msgspec.structs.replace(file, status="same")
+        if is_alike(file.present, file.base):
+            if has_gaps and file.former is not None:
+                return msgspec.structs.replace(file, status="merge", merged=file.former)
+            return file
+        merged = self._merge(file.base, file.present, file.former)
+        if not merged.is_clean:
+            return msgspec.structs.replace(file, status="conflict")
+        if is_alike(merged.state, file.present):
+            return msgspec.structs.replace(file, status="same")
+        return msgspec.structs.replace(file, status="merge", merged=merged.state)
+
+    def _merge(self, base: FileState | None, ours: FileState | None, theirs: FileState | None) -> Merged:
+        if is_alike(ours, base) or is_alike(ours, theirs):
+            return Merged(True, theirs)
+        if is_alike(theirs, base):
+            return Merged(True, ours)
+        if base is None or ours is None or theirs is None or not base.kind == ours.kind == theirs.kind:
+            return Merged(False)
+        if base.kind == "link":
+            return Merged(False)
+        mode = ours.mode if theirs.mode == base.mode else theirs.mode
+        if ours.mode not in (mode, base.mode):
+            return Merged(False)
+        content = self._merge_contents(base, ours, theirs) if base.kind == "file" else ours
+        return Merged(content is not None, content and msgspec.structs.replace(content, mode=mode))
+
+    def _merge_contents(self, base: FileState, ours: FileState, theirs: FileState) -> FileState | None:
+        if not (base.digest and ours.digest and theirs.digest):
+            return None
+        if ours.digest in (base.digest, theirs.digest):
+            return theirs
+        if theirs.digest == base.digest:
+            return ours
+        try:
+            sides = [self._contents.get(state.digest) for state in (base, ours, theirs)]
+        except StoreUnreadable:
+            raise
+        except StoreError:  # removed, or damaged
+            return None
+        merged = merge(*sides)
+        if merged is None or not merged.is_clean:
+            return None
+        data = merged.build()
+        return FileState("file", self._contents.put(data), len(data))
+
+    def _problem(self, file: PlannedFile, found: PresentPath) -> RevertProblem:
+        if found.problem not in ("", "outside", "not_a_folder"):  # of these, what is on the way decides
+            return found.problem
+        if self._tree.is_busy(file.path):
+            return "busy"
+        targets = [file.former] if file.merged is None else [file.former, file.merged]
+        replaced = [target for target in targets if replaces_content(file.present, target)]
+        problems = [self._target_problem(target) for target in replaced]
+        if replaced and file.present is not None and file.present.kind == "file":
+            problems.append(self._present_problem(file.present, replaced[0], found.links))
+        return next(filter(None, problems), "")
+
+    def _target_problem(self, target: FileState | None) -> RevertProblem:
+        """Say why what is to come cannot."""
+        if target is None or target.kind != "file":
+            return ""
+        if not target.stored:
+            return "not_covered"
+        return "" if self._contents.has(target.digest) else "content_removed"
+
+    def _present_problem(self, present: FileState, target: FileState | None, links: int) -> RevertProblem:
+        """Say why what stands there cannot be replaced so that it can be brought back."""
+        if not present.stored or self._contents.removed_at(present.digest):
+            return "not_covered"
+        return "hard_links" if target is not None and links > 1 else ""
+
+
+def replaces_content(present: FileState | None, target: FileState | None) -> bool:
+    """Return True if more than the permissions of a path differ."""
+    if present is None or target is None:
+        return present is not target
+    return (present.kind, present.digest, present.target) != (target.kind, target.digest, target.target)
+
+
+def _join(changes: Iterable[FileChange]) -> list[FileChange]:
+    """Join changes of one path that follow on each other."""
+    spans: list[FileChange] = []
+    for change in changes:
+        if spans and is_alike(spans[-1].after, change.before):
+            spans[-1] = FileChange(change.path, spans[-1].before, change.after)
+        else:
+            spans.append(change)
+    return spans

@@ -1,0 +1,147 @@
+"""What stands at paths now: always by what is read, never by times."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+import msgspec
+
+from helix_desktop.domain.file_history.revert import RevertProblem
+from helix_desktop.domain.file_history.state import FileState
+from helix_desktop.domain.files.names import normalized_name
+from helix_desktop.file_history.database.tree_rows import SeenPath
+from helix_desktop.file_history.revert.folders import Folder, Folders, FolderUnreachable
+
+LEFTOVER_PREFIX = ".helix-revert-"
+"""How the names begin that a revert makes for a moment, in the root of the workspace alone."""
+
+_BLOCK = 1 << 20  # bytes read at once
+_GIT = frozenset({".git", "git~1"})
+
+
+class RevertTree(Protocol):
+    """What reverts need of the tree as last seen."""
+
+    def covers(self, path: str, size: int) -> bool:
+        """Return True if a file of so many bytes may be stored with its content: no secret, not too large."""
+        ...
+
+    def is_busy(self, path: str) -> bool:
+        """Return True if a call that may change a path is running."""
+        ...
+
+    def put(self, rows: Sequence[tuple[str, SeenPath]]) -> None:
+        """Note what stands at paths; within the transaction of the revert, which may still be undone."""
+        ...
+
+    def remove(self, paths: Sequence[str]) -> None:
+        """Note at which paths nothing stands any more; within that transaction."""
+        ...
+
+
+class PresentPath(NamedTuple):
+    """What stands at a path; `links` is how many names it has. With a problem it is not known, or nothing."""
+
+    state: FileState | None = None
+    problem: RevertProblem = ""
+    links: int = 1
+
+
+class PresentReader:
+    """Reads what stands at paths of a workspace."""
+
+    def __init__(self, folders: Folders, tree: RevertTree) -> None:
+        self._folders, self._tree = folders, tree
+
+    def read(self, path: str, expected: FileState | None = None) -> PresentPath:
+        """Return what stands there, a file with the hash of what was read. Raises OSError.
+
+        What is not covered is read only if it may be what is expected.
+        """
+        if not is_plain_path(path):
+            return PresentPath(None, "outside")
+        parent, _, name = path.rpartition("/")
+        try:
+            folder = self._folders.open(parent)
+        except FolderUnreachable as error:
+            return PresentPath(None, error.problem)
+        try:
+            return self._read(folder, name, path, expected)
+        except PermissionError:
+            return PresentPath(None, "no_permission")
+
+    def _read(self, folder: Folder, name: str, path: str, expected: FileState | None) -> PresentPath:
+        found = folder.stat(name)
+        if found is None:
+            return PresentPath()
+        if not stat.S_ISREG(found.st_mode):
+            state = read_state(folder, name)
+            return PresentPath(state, "" if state is not None else "not_covered")
+        is_covered = self._tree.covers(path, found.st_size)
+        if is_covered or (expected is not None and expected.digest and expected.size == found.st_size):
+            state = read_state(folder, name)
+            if state is not None and not is_covered:
+                state = msgspec.structs.replace(state, stored=False)
+        else:
+            mode = stat.S_IMODE(found.st_mode)
+            state = FileState("file", "", found.st_size, mode, "", False, found.st_mtime_ns)
+        return PresentPath(state, links=found.st_nlink)
+
+
+def read_state(folder: Folder, name: str) -> FileState | None:
+    """Return what stands at a name, None for nothing, and for what is not covered. Raises OSError."""
+    found = folder.stat(name)
+    if found is None:
+        return None
+    if stat.S_ISLNK(found.st_mode):
+        return FileState("link", target=folder.read_link(name))
+    if stat.S_ISDIR(found.st_mode):
+        return FileState("folder", mode=stat.S_IMODE(found.st_mode))
+    if not stat.S_ISREG(found.st_mode):
+        return None
+    descriptor = folder.open_file(name)
+    try:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            return None
+        digest, size = hashlib.sha256(), 0
+        while block := os.read(descriptor, _BLOCK):
+            digest.update(block)
+            size += len(block)
+    finally:
+        os.close(descriptor)
+    return FileState("file", digest.hexdigest(), size, stat.S_IMODE(found.st_mode))
+
+
+def read_bytes(folder: Folder, name: str) -> bytes:
+    """Return a file's content. Raises OSError."""
+    with os.fdopen(folder.open_file(name), "rb") as file:
+        return file.read()
+
+
+def is_plain_path(path: str) -> bool:
+    """Return True for a path below the root that no file system takes for another, or for one of git's."""
+    parts = path.split("/")
+    if "\0" in path or ("\\" in path and os.name == "nt") or path.startswith(LEFTOVER_PREFIX):
+        return False
+    if os.name == "nt" and ":" in path:
+        return False
+    return all(part not in ("", ".", "..") and normalized_name(part) not in _GIT for part in parts)
+
+
+def is_alike(first: FileState | None, second: FileState | None) -> bool:
+    """Return True if both are the same at a path, for certain: an unknown content is like no other."""
+    if first is None or second is None:
+        return first is second
+    if first.kind == "file" and not first.digest:
+        return False
+    return (first.kind, first.digest, first.mode, first.target) == (
+        second.kind,
+        second.digest,
+        second.mode,
+        second.target,
+    )

@@ -1,0 +1,200 @@
+"""Reverts of a workspace's files: planned, applied as a whole or not at all, and repaired after a kill."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.file_history.capture import Capture, CapturedChanges
+from helix_desktop.domain.file_history.revert import RevertChoice, RevertPlan
+from helix_desktop.domain.file_history.state import ChangeList, FileChange
+from helix_desktop.domain.user_text import TextContext
+from helix_desktop.file_history.database.database import HistoryDatabase
+from helix_desktop.file_history.database.tree_rows import SeenPath
+from helix_desktop.file_history.revert.folders import Folders, FolderUnreachable
+from helix_desktop.file_history.revert.planner import Planner
+from helix_desktop.file_history.revert.reading import LEFTOVER_PREFIX, RevertTree
+from helix_desktop.file_history.revert.refusals import PathChanged, half_done, refusal_of, refused
+from helix_desktop.file_history.revert.steps import JournalEntry, Step, Target, build_steps, changes_of
+from helix_desktop.file_history.revert.swap import Swap
+from helix_desktop.file_history.revert.targets import TargetFinder
+
+text = TextContext("Changes")
+
+_STAGING, _SWAPPING, _DONE = "staging", "swapping", "done"  # how far a revert is; stored
+
+
+class Reverts:
+    """The reverts of one workspace; all of it blocks, and is for the thread of its database."""
+
+    def __init__(
+        self,
+        root: Path,
+        database: HistoryDatabase,
+        tree: RevertTree,
+        clock: Callable[[], int],
+        on_step: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        """`clock` returns milliseconds since 1970; `on_step` gets the name of each step before it."""
+        self._root, self._database, self._tree, self._clock = root.resolve(), database, tree, clock
+        self._on_step = on_step
+        self._lock = FileLock(database.path.with_name(f"{database.path.name}.revert-lock"))
+
+    def plan(self, changes: Sequence[FileChange], captures: Sequence[str] = ()) -> RevertPlan:
+        """Return what taking back changes would do; they are in the order in which they were made.
+
+        Raises StoreError.
+        """
+        folders = Folders(self._root)
+        try:
+            with self._database.write():
+                return Planner(folders, self._database.contents, self._tree).plan(changes, captures)
+        except OSError as error:
+            raise refusal_of(error) from error
+        finally:
+            folders.close()
+
+    def apply(
+        self, session: str, plan: RevertPlan, choices: Mapping[str, RevertChoice]
+    ) -> CapturedChanges | None:
+        """Bring the files to what is planned and chosen, all or none; None: there was nothing to do.
+
+        Raises RevertRefused if a path is not as it was planned or cannot be written, and StoreError.
+        """
+        with self._alone():
+            self.recover()
+            folders = Folders(self._root)
+            try:
+                targets = TargetFinder(folders, self._tree, plan, choices).find()
+                steps = build_steps(targets)
+                return self._apply(session, plan, targets, steps) if steps else None
+            except (PathChanged, FolderUnreachable, OSError) as error:
+                raise refusal_of(error) from error
+            finally:
+                folders.close()
+
+    def recover(self) -> None:
+        """Repair what a kill cut off: what was not captured is taken back, what was left over is removed.
+
+        A revert that another process makes now is left alone. Raises StoreError and RevertRefused.
+        """
+        if not self._database.journal.all():
+            return
+        with suppress(Timeout), self._lock.acquire(timeout=0):
+            for revert_id, state, data in self._database.journal.all():
+                swap = Swap(Folders(self._root), JournalEntry.decode(data), self._on_step)
+                try:
+                    self._finish(revert_id, swap, must_roll_back=state == _SWAPPING)
+                except OSError as error:
+                    raise refusal_of(error) from error
+                finally:
+                    swap.close()
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        try:
+            self._lock.acquire(timeout=0)
+        except Timeout as error:
+            raise refused(
+                text("Another Helix Desktop is reverting files of this workspace."),
+                text("Try again in a moment."),
+            ) from error
+        except OSError as error:
+            raise refusal_of(error) from error
+        try:
+            yield
+        finally:
+            self._lock.release()
+
+    def _apply(
+        self, session: str, plan: RevertPlan, targets: Mapping[str, Target], steps: tuple[Step, ...]
+    ) -> CapturedChanges:
+        revert_id = uuid.uuid4().hex
+        changes = ChangeList(changes_of(targets))
+        swap = Swap(Folders(self._root), JournalEntry(f"{LEFTOVER_PREFIX}{revert_id}", steps), self._on_step)
+        try:
+            self._note(revert_id, _STAGING, swap)
+            try:
+                swap.stage(self._database.contents)
+                self._note(revert_id, _SWAPPING, swap)
+                with self._database.write():
+                    swap.run()
+                    self._on_step("capture")
+                    for content in swap.replaced_contents():
+                        self._database.contents.put(content)
+                    digest = self._database.contents.put(changes.encode())
+                    capture = Capture(
+                        revert_id,
+                        session,
+                        "revert",
+                        digest,
+                        self._clock(),
+                        reverts=plan.captures,
+                        scope=plan.scope,
+                    )
+                    self._database.captures.add(capture)
+                    self._note_seen(changes.changes)
+                    self._database.journal.put(revert_id, _DONE, swap.entry.encode())
+                    self._on_step("commit")
+            except BaseException as error:
+                if not self._give_up(revert_id, swap) and isinstance(error, Exception):
+                    raise half_done() from error
+                raise
+            with suppress(OSError, HelixError):  # else at the next start
+                self._remove_leftovers(revert_id, swap)
+        finally:
+            swap.close()
+        return CapturedChanges(capture, changes)
+
+    def _note(self, revert_id: str, state: str, swap: Swap) -> None:
+        self._on_step(f"journal {state}")
+        with self._database.write():
+            self._database.journal.put(revert_id, state, swap.entry.encode())
+
+    def _note_seen(self, changes: Sequence[FileChange]) -> None:
+        """Have the tree know what stands there now; looked at again, since others may write at any moment."""
+        self._tree.put(
+            [
+                (change.path, SeenPath(change.after, b"", is_fresh=True))
+                for change in changes
+                if change.after is not None
+            ]
+        )
+        self._tree.remove([change.path for change in changes if change.after is None])
+
+    def _give_up(self, revert_id: str, swap: Swap) -> bool:
+        """Take back what was done; return False if that fails too, and is left to the next start."""
+        try:
+            state = next((state for id_, state, _ in self._database.journal.all() if id_ == revert_id), "")
+            self._finish(revert_id, swap, must_roll_back=state == _SWAPPING)
+        except (OSError, HelixError):
+            return False
+        return True
+
+    def _finish(self, revert_id: str, swap: Swap, *, must_roll_back: bool) -> None:
+        if must_roll_back:
+            lost = swap.roll_back()
+            with self._database.write():
+                for step in lost:
+                    self._keep(swap, step)
+                self._database.journal.put(revert_id, _DONE, swap.entry.encode())
+        self._remove_leftovers(revert_id, swap)
+
+    def _keep(self, swap: Swap, step: Step) -> None:
+        """Keep what stood at a path that somebody else has changed since: the next scan sees it as theirs."""
+        if step.present is None:
+            return
+        if step.present.kind == "file":
+            self._database.contents.put(swap.read_former(step))
+        self._tree.put([(step.path, SeenPath(step.present, b"", is_fresh=True))])
+
+    def _remove_leftovers(self, revert_id: str, swap: Swap) -> None:
+        swap.clean()
+        self._on_step("journal end")
+        with self._database.write():
+            self._database.journal.remove(revert_id)

@@ -1,0 +1,95 @@
+"""The steps of a revert on the disk, in the order in which they are made, and how they are journaled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from helix_desktop.domain.file_history.state import FileChange, FileState
+
+StepKind = Literal["open", "aside", "folder", "place", "swap", "mode"]
+"""open: its user may work in a folder. aside: what stands there is moved into the staging folder. folder: one
+is made. place: what is staged comes to where nothing stands. swap: what is staged and what stands there
+change places. mode: permissions are set."""
+
+_OWNER = 0o700
+
+
+class Step(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What is done at one path. `staged` is the inode of what was staged for it."""
+
+    kind: StepKind
+    path: str
+    present: FileState | None = None
+    target: FileState | None = None
+    staged: int = 0
+
+
+class JournalEntry(msgspec.Struct, frozen=True):
+    """What is needed to take back a revert that was cut off; `folder` is the staging folder in the root."""
+
+    folder: str
+    steps: tuple[Step, ...]
+
+    def encode(self) -> bytes:
+        """Return its bytes."""
+        return msgspec.json.encode(self)
+
+    @classmethod
+    def decode(cls, data: bytes) -> JournalEntry:
+        """Return the entry in its bytes. Raises msgspec.MsgspecError."""
+        return msgspec.json.decode(data, type=cls)
+
+
+class Target(NamedTuple):
+    """What stands at a path, and what shall."""
+
+    present: FileState | None
+    state: FileState | None
+
+
+def build_steps(targets: Mapping[str, Target]) -> tuple[Step, ...]:
+    """Return the steps: what goes, deepest first; folders; what comes; permissions, deepest first."""
+    opened, asides, folders, comes, modes = (list[Step]() for _ in range(5))
+    for path in sorted(targets):
+        present, target = targets[path]
+        if present is not None and present.kind == "folder" and present.mode & _OWNER != _OWNER:
+            wider = msgspec.structs.replace(present, mode=present.mode | _OWNER)
+            opened.append(Step("open", path, present, wider))
+            present = wider
+        if present is not None and target is not None and _has_same_content(present, target):
+            if present.mode != target.mode:
+                modes.append(Step("mode", path, present, target))
+            continue
+        is_swap = present is not None and target is not None and "folder" not in (present.kind, target.kind)
+        if present is not None and not is_swap:
+            asides.append(Step("aside", path, present))
+        if target is None:
+            continue
+        if target.kind == "folder":
+            folders.append(Step("folder", path, None, target))
+            modes.append(Step("mode", path, msgspec.structs.replace(target, mode=_OWNER), target))
+        else:
+            comes.append(Step("swap" if is_swap else "place", path, present if is_swap else None, target))
+    return (*opened, *reversed(asides), *folders, *comes, *reversed(modes))
+
+
+def changes_of(targets: Mapping[str, Target]) -> tuple[FileChange, ...]:
+    """Return the changes that bring paths to what shall stand there, moved files with where from."""
+    gone: dict[str, str] = {}
+    for path in sorted(targets, reverse=True):
+        present, target = targets[path]
+        if present is not None and present.digest and target is None:
+            gone[present.digest] = path
+    changes = []
+    for path in sorted(targets):
+        present, target = targets[path]
+        origin = gone.pop(target.digest, "") if target is not None and present is None else ""
+        changes.append(FileChange(path, present, target, origin))
+    return tuple(changes)
+
+
+def _has_same_content(first: FileState, second: FileState) -> bool:
+    return (first.kind, first.digest, first.target) == (second.kind, second.digest, second.target)

@@ -1,0 +1,324 @@
+"""One revert on the disk: staged beside, swapped step by step, and taken back from any point on.
+
+Whether a step was made is seen on the disk: a revert may be cut off at any point, and some of what was done
+may not have reached the disk.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+
+import msgspec
+
+from helix_desktop.file_history.database.contents import ContentRows
+from helix_desktop.file_history.revert.attributes import copy_attributes
+from helix_desktop.file_history.revert.folders import Folder, Folders, FolderUnreachable
+from helix_desktop.file_history.revert.reading import is_alike, read_bytes, read_state
+from helix_desktop.file_history.revert.refusals import PathChanged
+from helix_desktop.file_history.revert.steps import JournalEntry, Step
+
+_Stamp = tuple[int, int, int]
+
+
+class Swap:
+    """Carries out the steps of an entry, or takes them back. Every method may raise OSError."""
+
+    def __init__(self, folders: Folders, entry: JournalEntry, on_step: Callable[[str], None]) -> None:
+        """`on_step` is called with the name of each step before it."""
+        self.entry = entry
+        self._folders, self._on_step = folders, on_step
+        self._stamps: dict[str, _Stamp] = {}
+        self._staging: Folder | None = None
+        self._staging_folders = Folders(folders.root)
+
+    def close(self) -> None:
+        """Close all folders."""
+        self._staging = None
+        self._staging_folders.close()
+        self._folders.close()
+
+    def stage(self, contents: ContentRows) -> None:
+        """Make the staging folder, and in it everything that is to come; all of it is durable then.
+
+        Raises StoreError.
+        """
+        root = self._folders.open("")
+        root.new_folder(self.entry.folder)
+        staging = self._open_staging()
+        for number, step in self._staged_steps():
+            self._on_step(f"stage {number}")
+            assert step.target is not None
+            if step.target.kind == "link":
+                staging.new_link(str(number), step.target.target)
+            else:
+                _write(staging, str(number), contents.get(step.target.digest))
+        steps = list(self.entry.steps)
+        for number, step in self._staged_steps():
+            assert step.target is not None
+            if step.target.kind == "file":
+                replaced = self._parent(step) if step.kind == "swap" else None
+                copy_attributes(replaced, staging, str(number))
+                staging.set_mode(str(number), step.target.mode)
+            found = staging.stat(str(number))
+            steps[number] = msgspec.structs.replace(step, staged=found.st_ino if found else 0)
+        staging.sync()
+        self._folders.open("").sync()
+        self.entry = msgspec.structs.replace(self.entry, steps=tuple(steps))
+
+    def run(self) -> None:
+        """Make all steps; all are durable then. Raises PathChanged, FolderUnreachable."""
+        is_synced = False
+        for number, step in enumerate(self.entry.steps):
+            if step.kind == "mode" and not is_synced:
+                self.sync()  # a folder may not be opened any more once it has its mode
+                is_synced = True
+            self._on_step(f"{step.kind} {number}")
+            self._make(number, step)
+        if not is_synced:
+            self.sync()
+        self._on_step("check")
+        self._check_stamps()
+
+    def replaced_contents(self) -> Iterator[bytes]:
+        """Yield the contents of the files that were replaced or removed."""
+        staging = self._open_staging()
+        for number, step in enumerate(self.entry.steps):
+            if step.kind in ("aside", "swap") and step.present is not None and step.present.kind == "file":
+                yield read_bytes(staging, self._former_name(number, step))
+
+    def roll_back(self) -> list[Step]:
+        """Take back the steps; return those whose path somebody else changed since, and which stay."""
+        lost = []
+        try:
+            self._open_staging()
+        except FolderUnreachable:
+            return []
+        for number, step in reversed(list(enumerate(self.entry.steps))):
+            self._on_step(f"back {number}")
+            try:
+                if not self._take_back(number, step):
+                    lost.append(step)
+            except FolderUnreachable:
+                if step.present is not None and self._has_former(number, step):
+                    lost.append(step)
+        self.sync()
+        return lost
+
+    def read_former(self, step: Step) -> bytes:
+        """Return the content of a file that a step moved aside."""
+        number = self.entry.steps.index(step)
+        return read_bytes(self._open_staging(), self._former_name(number, step))
+
+    def clean(self) -> None:
+        """Remove the staging folder with all that the revert put there."""
+        try:
+            staging = self._open_staging()
+        except FolderUnreachable:
+            return
+        for number, step in enumerate(self.entry.steps):
+            self._on_step(f"clean {number}")
+            for name in (str(number), f"{number}.former"):
+                self._remove(staging, name, step)
+        root = self._folders.open("")
+        root.remove(self.entry.folder, is_folder=True)
+        root.sync()
+
+    def sync(self) -> None:
+        """Make what was moved durable."""
+        for parent in sorted({step.path.rpartition("/")[0] for step in self.entry.steps}):
+            with suppress(FolderUnreachable):
+                self._folders.open(parent).sync()
+        self._open_staging().sync()
+
+    def _staged_steps(self) -> Iterator[tuple[int, Step]]:
+        return ((n, step) for n, step in enumerate(self.entry.steps) if step.kind in ("place", "swap"))
+
+    def _open_staging(self) -> Folder:
+        if self._staging is None:
+            self._staging = self._staging_folders.open(self.entry.folder)
+        return self._staging
+
+    def _parent(self, step: Step) -> tuple[Folder, str]:
+        """Return the folder that a step's path is in, and its name there. Raises FolderUnreachable."""
+        parent, _, name = step.path.rpartition("/")
+        return self._folders.open(parent), name
+
+    def _make(self, number: int, step: Step) -> None:
+        staging = self._open_staging()
+        folder, name = self._parent(step)
+        with _missing_as_changed(step):
+            match step.kind:
+                case "open" | "mode":
+                    if not is_alike(read_state(folder, name), step.present):
+                        raise PathChanged(step.path)
+                    assert step.target is not None
+                    folder.set_mode(name, step.target.mode)
+                case "folder":
+                    folder.new_folder(name)
+                case "place":
+                    staging.move(str(number), folder, name)
+                case "aside":
+                    self._move_aside(number, step, folder, name)
+                case "swap":
+                    if not folder.exchange(name, staging, str(number)):
+                        self._move_aside(number, step, folder, name)
+                        staging.move(str(number), folder, name)
+                    self._verify(number, step)
+
+    def _move_aside(self, number: int, step: Step, folder: Folder, name: str) -> None:
+        is_folder = step.present is not None and step.present.kind == "folder"
+        if is_folder:
+            self._folders.close()  # none of its descriptors may outlive it
+            folder, name = self._parent(step)
+        try:
+            folder.move(name, self._open_staging(), f"{number}.former")
+        except OSError as error:
+            if not is_folder or error.errno != errno.EXDEV:
+                raise
+            folder.remove(name, is_folder=True)  # overlay file systems move no folder of a lower layer
+            return
+        self._verify(number, step)
+
+    def _verify(self, number: int, step: Step) -> None:
+        """Check that what was moved aside is what was planned for."""
+        staging, name = self._open_staging(), self._former_name(number, step)
+        before = staging.stat(name)
+        found = read_state(staging, name)
+        if found is not None and found.kind == "folder":
+            aside = self._folders.open(f"{self.entry.folder}/{name}")
+            if step.present is not None and step.present.kind == "folder" and not aside.names():
+                return
+        elif before is not None and is_alike(found, step.present):
+            self._stamps[name] = _stamp(before)
+            return
+        raise PathChanged(step.path)
+
+    def _check_stamps(self) -> None:
+        """Check that no program went on writing into what was moved aside."""
+        staging = self._open_staging()
+        for number, step in enumerate(self.entry.steps):
+            name = self._former_name(number, step)
+            found = staging.stat(name) if name in self._stamps else None
+            if found is not None and _stamp(found) != self._stamps[name]:
+                raise PathChanged(step.path)
+
+    def _former_name(self, number: int, step: Step) -> str:
+        """Return the name of what was moved aside: an exchange leaves it where the staged one was."""
+        name = f"{number}.former"
+        if step.kind == "swap" and self._open_staging().stat(name) is None:
+            return str(number)
+        return name
+
+    def _has_former(self, number: int, step: Step) -> bool:
+        found = self._open_staging().stat(self._former_name(number, step))
+        return found is not None and found.st_ino != step.staged
+
+    def _take_back(self, number: int, step: Step) -> bool:
+        """Take back a step if it was made; return False if its path is somebody else's now."""
+        folder, name = self._parent(step)
+        match step.kind:
+            case "open" | "mode":
+                self._restore_mode(step, folder, name)
+            case "folder":
+                self._folders.close()
+                with suppress(OSError):  # not empty: somebody else's files are in it
+                    self._parent(step)[0].remove(name, is_folder=True)
+            case "place":
+                if self._open_staging().stat(str(number)) is None:
+                    self._take_out(number, step, folder, name)
+            case "aside":
+                return self._put_back(number, step, folder, name)
+            case "swap":
+                return self._swap_back(number, step, folder, name)
+        return True
+
+    @staticmethod
+    def _restore_mode(step: Step, folder: Folder, name: str) -> None:
+        found = folder.stat(name)
+        if found is None or step.present is None or step.target is None:
+            return
+        if not stat.S_ISLNK(found.st_mode) and stat.S_IMODE(found.st_mode) == step.target.mode:
+            folder.set_mode(name, step.present.mode)
+
+    def _take_out(self, number: int, step: Step, folder: Folder, name: str) -> bool:
+        """Move what was placed back into the staging folder; return False if it is not what was placed."""
+        if not self._is_ours(step, folder, name):
+            return False
+        staging = self._open_staging()
+        folder.move(name, staging, str(number))
+        if is_alike(read_state(staging, str(number)), step.target):
+            return True
+        staging.move(str(number), folder, name)
+        return False
+
+    def _put_back(self, number: int, step: Step, folder: Folder, name: str) -> bool:
+        staging = self._open_staging()
+        if staging.stat(f"{number}.former") is None:
+            is_gone = step.present is not None and step.present.kind == "folder" and folder.stat(name) is None
+            if is_gone and step.present is not None:
+                folder.new_folder(name)
+                folder.set_mode(name, step.present.mode)
+            return True
+        try:
+            staging.move(f"{number}.former", folder, name)
+        except FileExistsError:
+            return False
+        return True
+
+    def _swap_back(self, number: int, step: Step, folder: Folder, name: str) -> bool:
+        staging = self._open_staging()
+        if staging.stat(f"{number}.former") is not None:
+            if folder.stat(name) is not None and not self._take_out(number, step, folder, name):
+                return False
+            return self._put_back(number, step, folder, name)
+        if not self._has_former(number, step):
+            return True
+        if not self._is_ours(step, folder, name):
+            return False
+        folder.exchange(name, staging, str(number))
+        if is_alike(read_state(staging, str(number)), step.target):
+            return True
+        folder.exchange(name, staging, str(number))  # written to in that moment
+        return False
+
+    @staticmethod
+    def _is_ours(step: Step, folder: Folder, name: str) -> bool:
+        found = folder.stat(name)
+        if found is None or found.st_ino != step.staged:
+            return False
+        return is_alike(read_state(folder, name), step.target)
+
+    def _remove(self, staging: Folder, name: str, step: Step) -> None:
+        found = staging.stat(name)
+        if found is None:
+            return
+        is_folder = stat.S_ISDIR(found.st_mode)
+        try:
+            staging.remove(name, is_folder)
+        except OSError as error:
+            if not is_folder or error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                raise
+            # A program whose working folder it is wrote into it.
+            folder, own_name = self._parent(step)
+            staging.move(name, folder, own_name)
+
+
+@contextmanager
+def _missing_as_changed(step: Step) -> Iterator[None]:
+    try:
+        yield
+    except (FileNotFoundError, FileExistsError) as error:
+        raise PathChanged(step.path) from error
+
+
+def _write(folder: Folder, name: str, data: bytes) -> None:
+    with os.fdopen(folder.new_file(name), "wb") as file:
+        file.write(data)
+
+
+def _stamp(found: os.stat_result) -> _Stamp:
+    return found.st_size, found.st_mtime_ns, found.st_ctime_ns

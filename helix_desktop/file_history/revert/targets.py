@@ -1,0 +1,112 @@
+"""What a revert shall bring where: by its plan, the user's choices, and what stands there now."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from helix_desktop.domain.file_history.revert import PlannedFile, RevertChoice, RevertPlan
+from helix_desktop.domain.file_history.state import FileState
+from helix_desktop.domain.user_text import TextContext
+from helix_desktop.file_history.revert.folders import Folders
+from helix_desktop.file_history.revert.reading import PresentReader, RevertTree, is_alike
+from helix_desktop.file_history.revert.refusals import refused, refused_by_change
+from helix_desktop.file_history.revert.steps import Target
+from helix_desktop.file_history.revert.surroundings import parents_of
+
+text = TextContext("Changes")
+
+
+class TargetFinder:
+    """Finds the targets of one revert. Raises RevertRefused, OSError, FolderUnreachable."""
+
+    def __init__(
+        self,
+        folders: Folders,
+        tree: RevertTree,
+        plan: RevertPlan,
+        choices: Mapping[str, RevertChoice],
+    ) -> None:
+        self._folders, self._tree, self._plan, self._choices = folders, tree, plan, choices
+        self._reader = PresentReader(folders, tree)
+        self._targets: dict[str, Target] = {}
+
+    def find(self) -> dict[str, Target]:
+        """Return what stands at each path that is to change, and what shall."""
+        for file in self._plan.files:
+            target = self._target(file)
+            if not is_alike(file.present, target):
+                self._targets[file.path] = Target(file.present, target)
+        self._check_present()
+        for path in sorted(self._targets):
+            if self._targets[path].state is not None:
+                self._check_parents(path)
+        for path in sorted(self._targets, key=lambda path: path.count("/"), reverse=True):
+            self._check_emptied(path)
+        return self._targets
+
+    def _target(self, file: PlannedFile) -> FileState | None:
+        choice = self._choices.get(file.path)
+        if choice in ("former", "merged") and file.status == "blocked":
+            raise refused(text("{file} can't be reverted.", file=file.path), paths=(file.path,))
+        if choice == "merged" and file.merged is None:
+            raise refused(text("{file} isn't merged yet.", file=file.path), paths=(file.path,))
+        return self._plan.target(file, self._choices)
+
+    def _check_present(self) -> None:
+        """Refuse if anything is not what was planned for, or may change any moment."""
+        busy = tuple(path for path in self._targets if self._tree.is_busy(path))
+        if busy:
+            raise refused(
+                text("A command is running that may change {file}.", file=busy[0]),
+                text("Wait until it ends, or stop it."),
+                busy,
+            )
+        changed = tuple(
+            path
+            for path, target in self._targets.items()
+            if not is_alike(self._reader.read(path, target.present).state, target.present)
+        )
+        if changed:
+            raise refused_by_change(changed)
+
+    def _check_parents(self, path: str) -> None:
+        """See that all folders above a path will be there."""
+        mode = 0o755
+        for parent in parents_of(path):
+            target = self._targets.get(parent)
+            if target is not None and target.state is None and _is_folder(target.present):
+                del self._targets[parent]  # something comes into it, so it stays
+                target = None
+            state = target.state if target is not None else self._reader.read(parent).state
+            if state is None and target is None:
+                state = FileState("folder", mode=mode)  # it vanished: as the one it was in
+                self._targets[parent] = Target(None, state)
+            if not _is_folder(state):
+                raise refused(
+                    text("{folder} isn't a folder, and {file} would be in it.", folder=parent, file=path),
+                    paths=(path,),
+                )
+            assert state is not None
+            mode = state.mode
+
+    def _check_emptied(self, path: str) -> None:
+        """Let a folder stay in which something stays."""
+        present, target = self._targets[path]
+        if not _is_folder(present) or _is_folder(target):
+            return
+        stays = [
+            name
+            for name in self._folders.open(path).names()
+            if (entry := self._targets.get(f"{path}/{name}")) is None or entry.state is not None
+        ]
+        if not stays:
+            return
+        if target is not None:
+            raise refused(
+                text("{folder} isn't empty: {name} is in it.", folder=path, name=stays[0]), paths=(path,)
+            )
+        del self._targets[path]
+
+
+def _is_folder(state: FileState | None) -> bool:
+    return state is not None and state.kind == "folder"

@@ -1,0 +1,119 @@
+"""A workspace folder with a real file history in which tests change files and revert the changes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.file_history.capture import CapturedChanges
+from helix_desktop.domain.file_history.revert import PlannedFile, RevertChoice, RevertPlan
+from helix_desktop.domain.file_history.state import FileChange, FileState
+from helix_desktop.file_history.database.database import HistoryDatabase
+from helix_desktop.file_history.database.tree_rows import SeenPath
+from helix_desktop.file_history.revert.reading import LEFTOVER_PREFIX
+from helix_desktop.file_history.revert.reverts import Reverts
+
+States = dict[str, FileState]
+
+NOW_MS = 1_790_000_000_000
+LIMIT = 1 << 20
+"""Bytes of the largest file that the rig's tree covers."""
+
+
+class RowTree:
+    """A tree as last seen that is in the database alone; `.env` is a secret, `busy` paths are in use."""
+
+    def __init__(self, database: HistoryDatabase) -> None:
+        self._database = database
+        self.busy: set[str] = set()
+
+    def covers(self, path: str, size: int) -> bool:
+        return size <= LIMIT and not path.endswith(".env")
+
+    def is_busy(self, path: str) -> bool:
+        return path in self.busy
+
+    def put(self, rows: Sequence[tuple[str, SeenPath]]) -> None:
+        self._database.tree.put(rows)
+
+    def remove(self, paths: Sequence[str]) -> None:
+        self._database.tree.remove(paths)
+
+
+class RevertRig:
+    """A workspace under `folder`, its history beside it."""
+
+    def __init__(self, folder: Path, on_step: Callable[[str], None] = lambda _: None) -> None:
+        self.root = folder / "workspace"
+        self.root.mkdir(exist_ok=True)
+        self.database = HistoryDatabase(folder / "file-history.db", lambda: NOW_MS)
+        self.tree = RowTree(self.database)
+        self.steps: list[str] = []
+        self.on_step = on_step
+        self.reverts = Reverts(self.root, self.database, self.tree, lambda: NOW_MS, self._on_step)
+
+    def _on_step(self, name: str) -> None:
+        self.steps.append(name)
+        self.on_step(name)
+
+    def write(self, files: Mapping[str, str | bytes]) -> None:
+        for name, content in files.items():
+            path = self.root / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content.encode() if isinstance(content, str) else content)
+
+    def states(self) -> States:
+        """Return what stands at each path, contents stored; no leftover of a revert is passed over."""
+        with self.database.write():
+            return dict(self._walk(self.root))
+
+    def _walk(self, folder: Path) -> Iterator[tuple[str, FileState]]:
+        for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
+            path = Path(entry.path).relative_to(self.root).as_posix()
+            mode = entry.stat(follow_symlinks=False).st_mode & 0o7777
+            if entry.is_symlink():
+                yield path, FileState("link", target=os.readlink(entry.path))
+            elif entry.is_dir():
+                yield path, FileState("folder", mode=mode)
+                yield from self._walk(Path(entry.path))
+            else:
+                data = Path(entry.path).read_bytes()
+                is_stored = self.tree.covers(path, len(data))
+                if is_stored:
+                    self.database.contents.put(data)
+                digest = digest_of(data) if len(data) <= LIMIT else ""
+                yield path, FileState("file", digest, len(data), mode, stored=is_stored)
+
+    @contextmanager
+    def call(self) -> Iterator[list[FileChange]]:
+        """Capture what a block changes into the list that it gets."""
+        changes: list[FileChange] = []
+        before = self.states()
+        yield changes
+        changes += changes_between(before, self.states())
+
+    def plan(self, changes: Iterable[FileChange]) -> RevertPlan:
+        return self.reverts.plan(list(changes), ("capture",))
+
+    def planned(self, changes: Iterable[FileChange]) -> dict[str, PlannedFile]:
+        return {file.path: file for file in self.plan(changes).files}
+
+    def revert(
+        self, changes: Iterable[FileChange], choices: Mapping[str, RevertChoice] | None = None
+    ) -> CapturedChanges | None:
+        return self.reverts.apply("session", self.plan(changes), choices or {})
+
+    def leftovers(self) -> list[str]:
+        return [name for name in os.listdir(self.root) if name.startswith(LEFTOVER_PREFIX)]
+
+
+def changes_between(before: States, after: States) -> list[FileChange]:
+    """Return the changes that lead from one to the other."""
+    return [
+        FileChange(path, before.get(path), after.get(path))
+        for path in sorted({*before, *after})
+        if before.get(path) != after.get(path)
+    ]
