@@ -12,8 +12,9 @@ from contextlib import suppress
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.cli.output import print_err
 from helix_desktop.domain.question import Question, QuestionReply
-from helix_desktop.domain.tools import ApprovalDecision
+from helix_desktop.domain.tools import ApprovalDecision, ApprovalReply, ApprovalRequest
 from helix_desktop.domain.unicode_safety import escape_hidden, escape_hidden_name
+from helix_desktop.words.file_coverage import uncovered_line
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Command line")
@@ -28,6 +29,16 @@ class TerminalApprover(FixedApprover):
     def __init__(self, decision: ApprovalDecision) -> None:
         super().__init__(decision)
         self._lock = asyncio.Lock()
+        self._uncovered = ""
+
+    async def decide(self, session: str, ask: ApprovalRequest) -> ApprovalReply:
+        """Return the fixed reply; say before the call where it can't be undone, once while that is so."""
+        reply = await super().decide(session, ask)
+        line = uncovered_line(ask.coverage) if ask.coverage and reply.decision != "deny" else ""
+        if line and line != self._uncovered:
+            self._uncovered = line
+            print_err(line)
+        return reply
 
     async def reply(self, session: str, question: Question) -> QuestionReply | None:
         """Return the user's reply; None without a terminal, or once its input has ended."""

@@ -7,6 +7,7 @@ from typing import Literal
 
 import msgspec
 
+from helix_desktop.domain.file_history.coverage import Coverage
 from helix_desktop.domain.files.version import FileVersion
 from helix_desktop.domain.image import Image
 from helix_desktop.domain.messages import TurnOutcome
@@ -209,7 +210,8 @@ class ApprovalRequest(msgspec.Struct, frozen=True):
     (the hash of its definition) say whose MCP tool it is. `asking_rule` names the rule that requires
     asking, if any.
     `other_paths` are further files of the same change: a rule must allow each, and any may be refused.
-    `subagent_title` is the title of the subagent that makes the call, if any.
+    `subagent_title` is the title of the subagent that makes the call, if any. `coverage` says where in the
+    workspace its changes could be undone, and where not; None for a call that names what it changes.
     """
 
     call_id: str
@@ -227,6 +229,7 @@ class ApprovalRequest(msgspec.Struct, frozen=True):
     asking_rule: str = ""
     other_paths: tuple[str, ...] = ()
     subagent_title: str = ""
+    coverage: Coverage | None = None
 
 
 class ApprovalReply(msgspec.Struct, frozen=True):

@@ -2015,12 +2015,12 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <location filename="../../helix_desktop/words/file_coverage.py" />
             <source>Belongs to Helix Desktop</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <location filename="../../helix_desktop/words/file_coverage.py" />
             <source>Belongs to git</source>
             <translation type="unfinished" />
         </message>
@@ -2035,13 +2035,31 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <location filename="../../helix_desktop/words/file_coverage.py" />
             <source>Can't be read</source>
+            <translation type="unfinished" />
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/words/file_coverage.py" />
+            <source>Can't be undone in %n places: {names}</source>
+            <translation>
+                <numerusform>Can't be undone in %n place: {names}</numerusform>
+                <numerusform>Can't be undone in %n places: {names}</numerusform>
+            </translation>
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/file_coverage.py" />
+            <source>Can't be undone in files that are not copied yet</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/changes/list_model.py" />
             <source>Can't be undone: the previous content isn't stored.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/file_coverage.py" />
+            <source>Can't be undone: {reason}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2138,6 +2156,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/words/file_coverage.py" />
+            <source>Files that are not copied yet</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/changes/filter_bar.py" />
             <source>Filter by path</source>
             <translation type="unfinished" />
@@ -2164,7 +2187,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <location filename="../../helix_desktop/words/file_coverage.py" />
             <source>Ignored by git, or a build folder</source>
             <translation type="unfinished" />
         </message>
@@ -2199,7 +2222,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <location filename="../../helix_desktop/words/file_coverage.py" />
             <source>Its name isn't valid text</source>
             <translation type="unfinished" />
         </message>
@@ -2219,7 +2242,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <location filename="../../helix_desktop/words/file_coverage.py" />
             <source>May hold a secret: only its digest is stored</source>
             <translation type="unfinished" />
         </message>
@@ -2250,17 +2273,17 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <location filename="../../helix_desktop/words/file_coverage.py" />
             <source>Not a regular file</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <location filename="../../helix_desktop/words/file_coverage.py" />
             <source>Not copied yet</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <location filename="../../helix_desktop/words/file_coverage.py" />
             <source>On another file system</source>
             <translation type="unfinished" />
         </message>
@@ -2290,7 +2313,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <location filename="../../helix_desktop/words/file_coverage.py" />
             <source>Over the size limit</source>
             <translation type="unfinished" />
         </message>
@@ -2396,7 +2419,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <location filename="../../helix_desktop/words/file_coverage.py" />
             <source>The file history's limit is reached</source>
             <translation type="unfinished" />
         </message>
@@ -2508,6 +2531,14 @@
             <source>Your files are being copied, so that every change can be undone. Changes appear here as the agent works.</source>
             <translation type="unfinished" />
         </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/words/file_coverage.py" />
+            <source>and %n more places</source>
+            <translation>
+                <numerusform>and %n more place</numerusform>
+                <numerusform>and %n more places</numerusform>
+            </translation>
+        </message>
         <message>
             <location filename="../../helix_desktop/ui/changes/texts.py" />
             <source>as before</source>
@@ -2605,6 +2636,11 @@
         <message>
             <location filename="../../helix_desktop/ui/changes/filter_bar.py" />
             <source>{kind} {count}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/file_coverage.py" />
+            <source>{names} …</source>
             <translation type="unfinished" />
         </message>
     </context>

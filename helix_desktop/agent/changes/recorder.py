@@ -8,6 +8,8 @@ from collections.abc import Awaitable
 from contextlib import suppress
 from typing import TypeVar
 
+from msgspec.structs import replace
+
 from helix_desktop.agent.changes.capture_events import record_captures, record_unrecorded
 from helix_desktop.agent.ports import FileHistory, Store
 from helix_desktop.agent.session import Session
@@ -39,6 +41,12 @@ class ChangeRecorder:
         self._runtime, self._history, self._store = runtime, history, store
         self._open_calls: dict[str, None] = {}
         self._causes: set[str] = set()
+
+    def with_coverage(self, request: ApprovalRequest) -> ApprovalRequest:
+        """Return a request with what of the workspace is covered, if its call may change any of it."""
+        if self._history is None or request.kind in ("edit", "fetch"):
+            return request
+        return replace(request, coverage=self._history.coverage)
 
     async def begin_call(self, call: ToolCall, request: ApprovalRequest | None) -> tuple[str, ...]:
         """Have what a call will change captured, if it may change files.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 
 from msgspec.structs import replace
 
@@ -13,16 +14,19 @@ from helix_desktop.agent.session import Session
 from helix_desktop.context.log.recorded_changes import (
     LoggedCapture,
     LoggedChanges,
+    joined_changes,
     logged_changes,
     selected_changes,
     session_changes,
     with_subagents,
+    with_unrecorded,
 )
 from helix_desktop.domain.errors import InvalidInput, StoreError, StoreLocked
 from helix_desktop.domain.events.file_changes import ChangesAccepted
 from helix_desktop.domain.events.session import RecordedEvent
 from helix_desktop.domain.file_history.coverage import Coverage
 from helix_desktop.domain.file_history.diff import FileDiff, apply_hunks, diff_states
+from helix_desktop.domain.file_history.patch import ChangedFile, patch_text
 from helix_desktop.domain.file_history.revert import RevertChoice, RevertPlan
 from helix_desktop.domain.file_history.session_changes import (
     RecordedChanges,
@@ -102,10 +106,7 @@ class WorkspaceChanges:
 
         What the user or another program changed stays; what is taken back already is left out.
         """
-        rows = (await self.of_session(session)).captures
-        behind = tuple(
-            row.capture for row in rows if row.place > seq and row.source not in ("outside", "revert")
-        )
+        behind = (await self.of_session(session)).by_agent(behind=seq)
         return await self.plan(session, RevertSelection(behind, scope="rewind"))
 
     async def plan_redo(self, session: str, capture: str) -> RevertPlan:
@@ -159,21 +160,37 @@ class WorkspaceChanges:
         writer = self._find_open(session) or await self._open_session(session)
         await writer.record_decided(lambda: [ChangesAccepted(writer.transcript.last_seq, tuple(paths))])
 
+    async def patch(self, session: str, selection: RevertSelection) -> str:
+        """Return changes as the text of a patch that git applies.
+
+        Of several captures it has what is not taken back, and what they changed together in one piece.
+        """
+        rows = (await self.of_session(session)).captures
+        with_reverted = len(selection.captures) == 1
+        changes, _ = selected_changes(rows, selection, with_reverted=with_reverted)
+        files = [
+            ChangedFile(change, await self.diff(change.path, change.before, change.after))
+            for change in joined_changes(changes)
+        ]
+        return await asyncio.to_thread(patch_text, files)
+
     async def include(self, path: str, included: bool) -> None:
         """Cover a place that is not covered, or leave it to the rules again."""
         await self._require_history().include(path, included)
 
     async def _captures(self, session: str) -> tuple[tuple[LoggedCapture, ...], LoggedChanges]:
         """Return the captures of a session and its subagents, and what its own log says."""
-        writer, history = self._find_open(session), self._history
-        if writer is not None and history is not None:
-            await record_unrecorded(writer, history)
         own = await self._logged(session)
+        if self._history is not None:
+            own = with_unrecorded(own, session, await self._history.unrecorded(session))
         subagents = {subagent: await self._logged_subagent(subagent) for subagent in own.subagents}
         return with_subagents(own, subagents), own
 
     async def _logged(self, session: str) -> LoggedChanges:
-        writer = self._find_open(session)
+        writer, history = self._find_open(session), self._history
+        if writer is not None and history is not None:
+            with suppress(StoreLocked):
+                await record_unrecorded(writer, history)
         log = list(writer.log) if writer is not None else await self._store.events(session)
         return await asyncio.to_thread(logged_changes, session, log)
 

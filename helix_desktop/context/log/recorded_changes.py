@@ -21,6 +21,7 @@ from helix_desktop.domain.events.session import (
     ToolAnswered,
     UserSpoke,
 )
+from helix_desktop.domain.file_history.capture import CapturedChanges
 from helix_desktop.domain.file_history.session_changes import (
     ChangedFileStatus,
     FileSummary,
@@ -105,6 +106,34 @@ def _described(
         added_lines=event.added_lines,
         removed_lines=event.removed_lines,
     )
+
+
+def with_unrecorded(own: LoggedChanges, session: str, unrecorded: Sequence[CapturedChanges]) -> LoggedChanges:
+    """Return what a log says with captures that it does not have yet: another process writes it."""
+    there = {capture.changes.capture for capture in own.captures}
+    place = own.captures[-1].changes if own.captures else RecordedChanges("", session, 0, 0, 0, 0, "", "tool")
+    new = tuple(
+        LoggedCapture(
+            replace(
+                place,
+                capture=capture.id,
+                at_ms=capture.created_ms,
+                source=capture.source,
+                call_id=capture.call_id,
+                tool="",
+                target="",
+                others=capture.others,
+                reverts=capture.reverts,
+                scope=capture.scope,
+                added_lines=0,
+                removed_lines=0,
+            ),
+            capture.changes,
+        )
+        for capture in (captured.capture for captured in unrecorded)
+        if capture.id not in there
+    )
+    return replace(own, captures=own.captures + new) if new else own
 
 
 def with_subagents(own: LoggedChanges, subagents: Mapping[str, LoggedChanges]) -> tuple[LoggedCapture, ...]:
@@ -228,27 +257,42 @@ def _accepted_upto(accepted: Sequence[ChangesAccepted]) -> Callable[[str], int]:
 
 
 def selected_changes(
-    rows: Sequence[RecordedChanges], selection: RevertSelection
+    rows: Sequence[RecordedChanges], selection: RevertSelection, *, with_reverted: bool = False
 ) -> tuple[list[FileChange], list[str]]:
     """Return the changes to take back, in the order in which they were made, and the ids of their captures.
 
-    What is taken back already is left out. A revert of some hunks of a selected change is taken back with
-    it: so the path is as the change left it before that is taken back itself.
+    What is taken back already is left out, unless `with_reverted`. A revert of some hunks of a selected
+    change is taken back with it: so the path is as the change left it before that is taken back itself.
     """
     ids, paths = set(selection.captures), frozenset(selection.paths)
     for row in rows:
-        if row.scope == "hunk" and not ids.isdisjoint(row.reverts):
+        if row.scope == "hunk" and not ids.isdisjoint(row.reverts) and not with_reverted:
             ids.add(row.capture)
     changes: list[FileChange] = []
     captures: list[str] = []
     for row in rows:
-        taken_back = frozenset(row.reverted)
+        left_out = frozenset() if with_reverted else frozenset(row.reverted)
         found = [
             change
             for change in row.changes
-            if row.capture in ids and change.path not in taken_back and (not paths or change.path in paths)
+            if row.capture in ids and change.path not in left_out and (not paths or change.path in paths)
         ]
         if found:
             changes += found
             captures.append(row.capture)
     return changes, captures
+
+
+def joined_changes(changes: Iterable[FileChange]) -> list[FileChange]:
+    """Return changes with those of one path that follow each other as one; none that leaves it as it was.
+
+    A change that begins with another state than the one before it left stays one of its own.
+    """
+    joined: dict[str, list[FileChange]] = {}
+    for change in changes:
+        of_path = joined.setdefault(change.path, [])
+        if of_path and of_path[-1].after == change.before:
+            of_path[-1] = replace(of_path[-1], after=change.after)
+        else:
+            of_path.append(change)
+    return [change for of_path in joined.values() for change in of_path if change.before != change.after]

@@ -72,6 +72,14 @@ class SessionChanges(msgspec.Struct, frozen=True):
     captures: tuple[RecordedChanges, ...] = ()
     files: tuple[FileSummary, ...] = ()
 
+    def by_agent(self, turn: int | None = None, behind: int = 0) -> tuple[str, ...]:
+        """Return the captures of the agent's calls: of one turn, or behind an event; else all."""
+        return tuple(
+            row.capture
+            for row in self.captures
+            if row.source in ("tool", "command") and turn in (None, row.turn) and row.place > behind
+        )
+
 
 class RevertSelection(msgspec.Struct, frozen=True):
     """What of a session is to be taken back: of these captures, these paths (none named: all).

@@ -12,6 +12,7 @@ from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.domain.user_text import TextContext, UserText
 from helix_desktop.ui.changes.rows import ChangeGroup, FileRow, LineCounts, Obstacle, RowKind
 from helix_desktop.ui.design.pill import Tone
+from helix_desktop.words.file_coverage import reason_text
 from helix_desktop.words.numbers import format_integer, format_size, format_whole_percent
 from helix_desktop.words.translation import Translator, translate
 
@@ -59,19 +60,6 @@ STATUSES: dict[ChangedFileStatus, tuple[UserText, Tone]] = {
     "reverted": (text("Reverted"), "warn"),
 }
 """What became of a change, and the tone of its pill."""
-_REASONS: dict[UncoveredReason, UserText] = {
-    "pending": text("Not copied yet"),
-    "ignored": text("Ignored by git, or a build folder"),
-    "secret": text("May hold a secret: only its digest is stored"),
-    "too_large": text("Over the size limit"),
-    "mount": text("On another file system"),
-    "special": text("Not a regular file"),
-    "unreadable": text("Can't be read"),
-    "name": text("Its name isn't valid text"),
-    "quota": text("The file history's limit is reached"),
-    "own_data": text("Belongs to Helix Desktop"),
-    "git": text("Belongs to git"),
-}
 
 
 def kind_text(kind: RowKind) -> str:
@@ -87,11 +75,6 @@ def source_text(source: ChangeSource) -> str:
 def status_text(status: ChangedFileStatus) -> str:
     """Return what became of a change."""
     return translate(STATUSES[status][0])
-
-
-def reason_text(reason: UncoveredReason) -> str:
-    """Return why changes of a place can't be undone."""
-    return translate(_REASONS[reason])
 
 
 def path_text(path: str) -> str:

@@ -12,7 +12,7 @@ from helix_desktop.domain.tools import Excerpt
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.words.action_labels import ActionName
 
-Fold: TypeAlias = Literal["card", "detail", "details", "more", "thoughts"]
+Fold: TypeAlias = Literal["card", "detail", "details", "more", "places", "thoughts"]
 Answer: TypeAlias = Literal["once", "session", "always", "deny", "words", "never"]
 
 

@@ -400,6 +400,12 @@ def _approval_and_notice_rows(at: int) -> list[Row]:
             "command",
             matched_rule="Always ask before: run commands like: git push *",
             position="2 of 2",
+            uncovered="Can't be undone in 3 places: node_modules, dist, .env",
+            uncovered_places=(
+                "node_modules · Ignored by git, or a build folder",
+                "dist · Ignored by git, or a build folder",
+                ".env · May hold a secret: only its digest is stored",
+            ),
         ),
         *question_rows(at),
         *_divider_rows(),

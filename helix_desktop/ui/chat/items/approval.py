@@ -66,8 +66,11 @@ class ApprovalItem(RowItem):
         self._offers = [writer.write_plain(rule, mono=True, size=SMALL) for rule in self._rules]
         required = tr("Approval required by rule: {rule}", rule=escape_invisible(translate(row.matched_rule)))
         self._rule_text = [paragraph_layout(required, tools, theme.muted, UI)] if row.matched_rule else []
+        places = escape_invisible("\n".join(row.uncovered_places)) if "places" in context.expanded else ""
+        muted = theme.muted
+        self._places = [writer.write_plain(places, mono=False, color=muted, size=SMALL)] if places else []
         self._color_diff()
-        self._set_texts([self._summary, *self._rule_text, self._detail, *self._offers])
+        self._set_texts([self._summary, *self._rule_text, self._detail, *self._places, *self._offers])
         self._well = QRectF()
         label = translate(_CHOICE if len(row.offers) > 1 else _ONE_RULE)
         self._label = paragraph_layout(label, tools, theme.faint, SMALL)
@@ -115,6 +118,7 @@ class ApprovalItem(RowItem):
             text.x, text.y = pad, y
             y += text.layout(inner) + style.px(6)
         y = self._arrange_detail(y + style.px(4), inner)
+        y = self._arrange_uncovered(y, inner)
         self._label.x, self._label.y = pad, y
         y = self._arrange_offers(y + max(style.px(22), self._label.layout(inner) + style.px(4)), inner)
         for line in _LINES:
@@ -132,6 +136,20 @@ class ApprovalItem(RowItem):
             tall += style.px(24)
         self._well = QRectF(pad, y, inner, tall)
         return self._well.bottom() + style.px(12)
+
+    def _arrange_uncovered(self, y: float, inner: float) -> float:
+        """Place the line on what can't be undone; a click shows each place with its reason."""
+        style, row = self.style, self._approval
+        if not row.uncovered:
+            return y
+        line = QRectF(style.px(_PAD), y - style.px(4), inner, style.px(22))
+        label = escape_invisible(row.uncovered)
+        self.hit_areas.append(HitArea("open:places", ToggleFold("places"), label, line, radius=6))
+        y = line.bottom() + style.px(4)
+        for text in self._places:
+            text.x, text.y = style.px(_PAD) + style.px(_MARK), y
+            y += text.layout(inner - style.px(_MARK)) + style.px(6)
+        return y + style.px(6)
 
     def _arrange_offers(self, y: float, inner: float) -> float:
         style, pad = self.style, self.style.px(_PAD)
@@ -223,6 +241,16 @@ class ApprovalItem(RowItem):
             chips.append((tr("Not sandboxed"), ChipStyle(theme.warn, theme.warn_soft, "", "shield-alert")))
         return chips
 
+    def _paint_uncovered(self, painter: QPainter, area: HitArea) -> None:
+        style, theme, side = self.style, self.style.theme, self.style.px(14)
+        icon = "chevron-down" if self._places else "chevron-right"
+        rect = area.rect
+        paint_icon(
+            painter, style, icon, theme.faint, QRectF(rect.x(), rect.center().y() - side / 2, side, side)
+        )
+        line = rect.adjusted(style.px(_MARK), 0, 0, 0)
+        paint_line(painter, style, line, area.label, style.font(SMALL), theme.muted)
+
     def _paint_mark(self, painter: QPainter, mark: QRectF, is_selected: bool) -> None:
         theme, style = self.style.theme, self.style
         painter.setBrush(Qt.BrushStyle.NoBrush)
@@ -237,6 +265,8 @@ class ApprovalItem(RowItem):
     def _paint_area(self, painter: QPainter, area: HitArea, state: PaintState) -> None:
         style, theme = self.style, self.style.theme
         match area.action:
+            case ToggleFold("places"):
+                self._paint_uncovered(painter, area)
             case ToggleFold():
                 rect = area.rect.adjusted(6, 0, 0, 0)
                 paint_line(painter, style, rect, area.label, style.font(SMALL, MEDIUM), theme.accent_text)

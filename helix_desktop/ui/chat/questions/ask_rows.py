@@ -10,6 +10,7 @@ from helix_desktop.domain.tools import ApprovalRequest
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, AskRow, QuestionRow
+from helix_desktop.words.file_coverage import uncovered_details, uncovered_line
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Chat")
@@ -78,4 +79,6 @@ def _approval_row(request: ApprovalRequest) -> ApprovalRow:
         request.confined,
         request.asking_rule,
         requester=request.subagent_title,
+        uncovered=uncovered_line(request.coverage) if request.coverage else "",
+        uncovered_places=uncovered_details(request.coverage) if request.coverage else (),
     )

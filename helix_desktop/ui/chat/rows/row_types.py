@@ -216,6 +216,7 @@ class ApprovalRow:
 
     `is_sandboxed`: its effects stay in the sandbox. `matched_rule` requires the approval, if any.
     `position` says which of several questions it is, `requester` which subagent asks, if it is one.
+    `uncovered` says in one line where its changes can't be undone, `uncovered_places` each with its reason.
     """
 
     key: RowKey
@@ -228,6 +229,8 @@ class ApprovalRow:
     matched_rule: str = ""
     position: str = ""
     requester: str = ""
+    uncovered: str = ""
+    uncovered_places: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

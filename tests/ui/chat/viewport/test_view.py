@@ -314,6 +314,30 @@ def test_the_rule_to_save_is_selected_by_mouse_or_keyboard(qtbot: QtBot, view: C
     assert decided == [Decide("p", "always", 1), Decide("p", "always", 0)]
 
 
+def test_what_cannot_be_undone_is_one_line_and_a_click_names_each_place(qtbot: QtBot, view: ChatView) -> None:
+    line, places = "Can't be undone in 2 places: dist, .env", ("dist · Ignored", ".env\u202e · A secret")
+    row = ApprovalRow(
+        *(row_key("p"), "run_command", "Run it", "make", ("Run: make",), "command"),
+        uncovered=line,
+        uncovered_places=places,
+    )
+    view.chat_viewport.model.reset([row])
+
+    def words() -> str:
+        item = _widget(view, "p").item
+        assert item is not None
+        return "\n".join(text.text() for text in item.texts)
+
+    item = _widget(view, "p").item
+    assert item is not None
+    area = item.hit_area("open:places")
+    assert area is not None
+    assert area.label == line
+    assert "Ignored" not in words()
+    _click(qtbot, view, "p", "open:places")
+    assert "dist · Ignored\n.env\\u202e · A secret" in words()
+
+
 @pytest.mark.parametrize(
     ("kind", "topic"), [("sweep", "cached"), ("fold", "noted"), ("handover", "summarized"), ("model", "")]
 )

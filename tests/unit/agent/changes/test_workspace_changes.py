@@ -1,0 +1,212 @@
+"""The changes of a session: who made them, what became of them, and what taking them back would do."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from helix_desktop.agent.changes.workspace_changes import WorkspaceChanges
+from helix_desktop.context.policy import PROFILES
+from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.file_history.session_changes import RevertSelection, SessionChanges
+from tests.support.agent_rig import AgentRig
+from tests.support.changing_tools import ChangesRig, writes
+from tests.support.scripted_model import ScriptedModel, replies_in_order, text_reply
+
+LINES = [f"{number}\n" for number in range(30)]
+BEFORE = "".join(LINES)
+AFTER = "".join(["first\n", *LINES[1:29], "last\n"])
+
+
+async def started(*turns: list[tuple[str, dict[str, object]]]) -> ChangesRig:
+    rig = ChangesRig(*turns)
+    await rig.start()
+    for _ in turns:
+        await rig.run()
+    return rig
+
+
+def changes_of(rig: ChangesRig) -> WorkspaceChanges:
+    return rig.workspace.changes
+
+
+async def session_changes(rig: ChangesRig) -> SessionChanges:
+    return await changes_of(rig).of_session(rig.conversation.session.id)
+
+
+async def revert(rig: ChangesRig, selection: RevertSelection) -> None:
+    session = rig.conversation.session.id
+    plan = await changes_of(rig).plan(session, selection)
+    assert await changes_of(rig).revert(session, plan, {}) is not None
+
+
+def statuses(changes: SessionChanges) -> dict[str, str]:
+    return {file.path: file.status for file in changes.files}
+
+
+async def test_a_session_has_its_changes_by_turn_call_and_file() -> None:
+    rig = await started([writes(a_txt="1\n"), writes(kind="edit", b_txt="2\n")], [writes(a_txt="3\n")])
+    rig.files.write("a.txt", b"mine\n")
+    await rig.history.look(rig.conversation.session.id)
+    changes = await session_changes(rig)
+    assert [(row.turn, row.turn_title, row.source, row.tool, row.target) for row in changes.captures] == [
+        (1, "Go.", "command", "ask", "a.txt"),
+        (1, "Go.", "tool", "ask", "b.txt"),
+        (2, "Go.", "command", "ask", "a.txt"),
+        (2, "Go.", "outside", "", ""),
+    ]
+    first, second, third, outside = (row.capture for row in changes.captures)
+    by_path = {file.path: file for file in changes.files}
+    assert by_path["a.txt"].captures == (first, third, outside)
+    assert by_path["a.txt"].by_user
+    assert by_path["b.txt"].captures == (second,)
+    assert statuses(changes) == {"a.txt": "open", "b.txt": "open"}
+    assert changes.by_agent(turn=1) == (first, second)
+
+
+async def test_a_reverted_turn_reads_so_until_it_is_redone_and_again_when_that_is_taken_back() -> None:
+    rig = await started([writes(a_txt="1\n", b_txt="2\n")], [writes(a_txt="3\n", c_txt="c\n")])
+    session = rig.conversation.session.id
+    first, second = (row.capture for row in (await session_changes(rig)).captures)
+    await revert(rig, RevertSelection((second,), scope="turn"))
+    assert (rig.files.read("a.txt"), rig.files.read("c.txt")) == (b"1\n", None)
+    changes = await session_changes(rig)
+    assert [row.is_reverted for row in changes.captures] == [False, True, False]
+    assert statuses(changes) == {"a.txt": "open", "b.txt": "open", "c.txt": "reverted"}
+    revert_id = changes.captures[-1].capture
+
+    for again in (revert_id, second):  # by the revert, and by what it took back
+        plan = await changes_of(rig).plan_redo(session, again)
+        assert await changes_of(rig).revert(session, plan, {}) is not None
+        assert (rig.files.read("a.txt"), rig.files.read("c.txt")) == (b"3\n", b"c\n")
+        changes = await session_changes(rig)
+        assert not changes.captures[1].is_reverted
+        redo = changes.captures[-1].capture
+        await revert(rig, RevertSelection((redo,), scope="redo"))
+        changes = await session_changes(rig)
+        assert changes.captures[1].is_reverted
+        assert (rig.files.read("a.txt"), rig.files.read("c.txt")) == (b"1\n", None)
+
+    rewind = await changes_of(rig).plan_rewind(session, 0)
+    assert await changes_of(rig).revert(session, rewind, {}) is not None
+    assert (rig.files.read("a.txt"), rig.files.read("b.txt")) == (b"one\ntwo\n", b"b\n")
+    assert set(statuses(await session_changes(rig)).values()) == {"reverted"}
+    assert not (await changes_of(rig).plan_rewind(session, 0)).files
+    assert [row.is_reverted for row in (await session_changes(rig)).captures[:2]] == [True, True]
+    assert first in rewind.captures
+
+
+async def test_one_file_of_a_turn_is_taken_back_alone() -> None:
+    rig = await started([writes(a_txt="1\n", b_txt="2\n")])
+    (row,) = (await session_changes(rig)).captures
+    await revert(rig, RevertSelection((row.capture,), ("b.txt",), scope="file"))
+    changes = await session_changes(rig)
+    assert (rig.files.read("a.txt"), rig.files.read("b.txt")) == (b"1\n", b"b\n")
+    assert (changes.captures[0].reverted, changes.captures[0].is_reverted) == (("b.txt",), False)
+    assert statuses(changes) == {"a.txt": "open", "b.txt": "reverted"}
+
+
+async def test_a_rewind_leaves_what_the_user_changed_and_what_was_before_the_event() -> None:
+    rig = await started([writes(a_txt="1\n")], [writes(b_txt="2\n"), writes(c_txt="c\n")])
+    rig.files.write("user.txt", b"mine\n")
+    changes = await session_changes(rig)
+    seq = changes.captures[1].turn_seq
+    plan = await changes_of(rig).plan_rewind(rig.conversation.session.id, seq)
+    assert [(file.path, file.status) for file in plan.files] == [("b.txt", "ready"), ("c.txt", "ready")]
+    assert plan.scope == "rewind"
+
+
+async def test_a_hunk_is_taken_back_alone_and_then_the_rest() -> None:
+    rig = await started([writes(a_txt=BEFORE)], [writes(a_txt=AFTER)])
+    row = (await session_changes(rig)).captures[1]
+    only = RevertSelection((row.capture,), ("a.txt",), hunks=(0,))
+    await revert(rig, only)
+    assert rig.files.read("a.txt") == AFTER.replace("first\n", "0\n").encode()
+    changes = await session_changes(rig)
+    assert not changes.captures[1].is_reverted
+    await revert(rig, RevertSelection((row.capture,), scope="step"))
+    assert rig.files.read("a.txt") == BEFORE.encode()
+    assert (await session_changes(rig)).captures[1].is_reverted
+    with pytest.raises(InvalidInput):
+        await changes_of(rig).plan(
+            rig.conversation.session.id, RevertSelection((row.capture,), ("a.txt",), hunks=(7,))
+        )
+
+
+async def test_accepted_files_are_open_again_when_they_change() -> None:
+    rig = await started([writes(a_txt="1\n", b_txt="2\n")], [writes(a_txt="3\n")])
+    session = rig.conversation.session.id
+    await changes_of(rig).accept(session, ("b.txt",))
+    assert statuses(await session_changes(rig)) == {"a.txt": "open", "b.txt": "accepted"}
+    await changes_of(rig).accept(session)
+    assert set(statuses(await session_changes(rig)).values()) == {"accepted"}
+
+
+async def test_a_conflict_is_merged_by_hand() -> None:
+    rig = await started([writes(a_txt="1\n")])
+    session = rig.conversation.session.id
+    rig.files.write("a.txt", b"mine\n")
+    (row,) = (await session_changes(rig)).captures
+    plan = await changes_of(rig).plan(session, RevertSelection((row.capture,), scope="step"))
+    assert [file.status for file in plan.files] == ["conflict"]
+    plan = await changes_of(rig).resolve_by_hand(plan, "a.txt", b"both\n")
+    assert await changes_of(rig).revert(session, plan, {"a.txt": "merged"}) is not None
+    assert rig.files.read("a.txt") == b"both\n"
+
+
+async def test_a_list_that_was_removed_is_named_and_breaks_nothing() -> None:
+    rig = await started([writes(a_txt="1\n")], [writes(b_txt="2\n")])
+    rig.history.forget(rig.recorded[0].changes)
+    changes = await session_changes(rig)
+    assert [row.is_removed for row in changes.captures] == [True, False]
+    assert statuses(changes) == {"b.txt": "open"}
+
+
+async def test_a_branch_has_the_changes_of_its_parent_up_to_its_point() -> None:
+    """A later revert in the one is open in the other, where there is nothing left to do."""
+    rig = await started([writes(a_txt="1\n")], [writes(b_txt="2\n")])
+    first, second = (await session_changes(rig)).captures
+    branch = await rig.workspace.branch_for_edit(rig.conversation.session.id, second.turn_seq)
+    await revert(rig, RevertSelection((first.capture,), scope="step"))
+    in_branch = await changes_of(rig).of_session(branch.session.id)
+    assert [row.capture for row in in_branch.captures] == [first.capture]
+    assert statuses(in_branch) == {"a.txt": "open"}
+    plan = await changes_of(rig).plan(branch.session.id, RevertSelection((first.capture,)))
+    assert [file.status for file in plan.files] == ["same"]
+
+
+async def test_what_another_process_reverted_is_listed_before_the_log_has_it() -> None:
+    rig = await started([writes(a_txt="1\n")])
+    session = rig.conversation.session.id
+    (row,) = (await session_changes(rig)).captures
+    await rig.conversation.close()
+    await rig.history.revert(
+        session, await changes_of(rig).plan(session, RevertSelection((row.capture,))), {}
+    )
+    elsewhere = rig.create_workspace(rig.store, PROFILES["balanced"]).changes
+    assert [row.is_reverted for row in (await elsewhere.of_session(session)).captures] == [True, False]
+
+
+async def test_the_patch_of_a_session_is_what_git_applies(tmp_path: Path) -> None:
+    rig = await started([writes(a_txt=BEFORE, b_txt=None)], [writes(a_txt=AFTER, new_txt="n")])
+    session = rig.conversation.session.id
+    patch = await changes_of(rig).patch(session, RevertSelection((await session_changes(rig)).by_agent()))
+    (tmp_path / "a.txt").write_bytes(b"one\ntwo\n")
+    (tmp_path / "b.txt").write_bytes(b"b\n")
+    git = await asyncio.create_subprocess_exec("git", "apply", cwd=tmp_path, stdin=asyncio.subprocess.PIPE)
+    await git.communicate(patch.encode())
+    assert (tmp_path / "a.txt").read_bytes() == AFTER.encode()
+    assert (tmp_path / "new.txt").read_bytes() == b"n"
+    assert not (tmp_path / "b.txt").exists()
+
+
+async def test_without_a_history_there_is_nothing_and_a_word_why() -> None:
+    rig = AgentRig(ScriptedModel(replies_in_order(text_reply("done"))))
+    await rig.begin()
+    changes = rig.workspace.changes
+    assert not changes.is_available
+    assert not (await changes.of_session(rig.conversation.session.id)).captures
+    with pytest.raises(InvalidInput, match="no file history"):
+        await changes.plan(rig.conversation.session.id, RevertSelection(()))
