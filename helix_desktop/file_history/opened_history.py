@@ -11,13 +11,14 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from helix_desktop.domain.digest import is_digest
-from helix_desktop.domain.errors import DigestUnknown, HelixError, StoreUnreadable
+from helix_desktop.domain.errors import DigestUnknown, StoreUnreadable
 from helix_desktop.domain.file_history.capture import CallMark, CapturedChanges
 from helix_desktop.domain.file_history.coverage import Coverage, CoverageSettings
 from helix_desktop.domain.file_history.revert import RevertChoice, RevertPlan
 from helix_desktop.domain.file_history.state import ChangeList, FileChange, FileState
 from helix_desktop.domain.user_text import TextContext, system_reason
 from helix_desktop.file_history.database.database import HistoryDatabase
+from helix_desktop.file_history.revert.reverts import Reverts
 from helix_desktop.file_history.tree.calls import Captures
 from helix_desktop.file_history.tree.coverage import coverage_of
 from helix_desktop.file_history.tree.process_lock import ProcessLock
@@ -52,11 +53,14 @@ class OpenedHistory:
         self._copy_lock = FileLock(database_file.parent / "file-history-copy.lock", thread_local=False)
         self._tree = WorkspaceTree(str(root), self._database, settings, own_data)
         self._captures = Captures(self._tree, self._database, self._lock, clock)
+        self._reverts = Reverts(root, self._database, _RevertTree(self._tree, self._captures), clock)
         self._coverage, self._counted = Coverage(), (-1, 0.0)
 
     def start(self) -> None:
-        """End calls that a kill cut off, and look at the tree for the first time."""
+        """Repair what a kill cut off, and look at the tree for the first time."""
         with _readable():
+            with self._may_discard():
+                self._reverts.recover()
             self._captures.end_cut_off()
             with self._tree.write():
                 self._tree.begin()
@@ -107,13 +111,16 @@ class OpenedHistory:
 
     def plan_revert(self, changes: Sequence[FileChange], captures: Sequence[str]) -> RevertPlan:
         """Plan to take back changes."""
-        raise HelixError(text("Changes can't be taken back yet."))
+        with self._may_discard():
+            return self._reverts.plan(changes, captures)
 
     def revert(
         self, session: str, plan: RevertPlan, choices: Mapping[str, RevertChoice]
     ) -> CapturedChanges | None:
-        """Take back what is planned and chosen."""
-        raise HelixError(text("Changes can't be taken back yet."))
+        """Take back what is planned and chosen; what changed outside all calls before is captured first."""
+        self.look(session)
+        with self._may_discard():
+            return self._reverts.apply(session, plan, choices)
 
     def use_settings(self, settings: CoverageSettings) -> None:
         """Use other settings, from now on."""
@@ -138,6 +145,15 @@ class OpenedHistory:
                     break
             return None if not self._tree.copy(paths) else False
 
+    @contextmanager
+    def _may_discard(self) -> Iterator[None]:
+        """Run what has transactions of its own: the tree in memory is read again if one is undone."""
+        try:
+            yield
+        except BaseException:
+            self._tree.discard()
+            raise
+
     def coverage(self) -> Coverage:
         """Return what is covered now."""
         edition, at = self._counted
@@ -153,6 +169,18 @@ class OpenedHistory:
         self._copy_lock.release(force=True)
         self._database.close()
         self._lock.release()
+
+
+class _RevertTree:
+    """The tree as reverts need it."""
+
+    def __init__(self, tree: WorkspaceTree, captures: Captures) -> None:
+        self.covers, self.put, self.remove, self.is_busy = (
+            tree.covers,
+            tree.put,
+            tree.remove,
+            captures.is_busy,
+        )
 
 
 @contextmanager

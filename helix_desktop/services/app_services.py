@@ -31,6 +31,7 @@ from helix_desktop.providers.tiktoken_counter import TiktokenCounter
 from helix_desktop.services.backup import BackupService
 from helix_desktop.services.build_info import BuildInfoService
 from helix_desktop.services.cache_server.http_endpoints import CacheEndpoints
+from helix_desktop.services.file_history import FileHistories
 from helix_desktop.services.instructions import (
     ALL_INSTRUCTIONS,
     RunInstructions,
@@ -96,6 +97,7 @@ class AppServices:
         self.cache_endpoints = CacheEndpoints(
             data.root, self.registry, self.secrets, self.borrow_store, self.counter.count
         )
+        self.file_histories = FileHistories(self.registry, data.root)
         self._approver, self._run_instructions = approver, run_instructions
         self.own_instructions = OwnInstructions(data)
         self._workspaces: dict[str, OpenWorkspace] = {}
@@ -164,6 +166,7 @@ class AppServices:
             file_checker=self.tools.create_file_checker(root) if root else None,
             file_reader=self.tools.create_file_reader(root) if root else None,
             instructions=self._instructions(workspace_id, root) if root else None,
+            file_history=self.file_histories.open(workspace_id, root) if root else None,
             create_session_tools=(
                 (lambda session: self.tools.create_session_tools(store, session)) if root else None
             ),
@@ -241,6 +244,7 @@ class AppServices:
         """Save the user's decision on a folder and start its MCP servers; without trust, stop what runs."""
         self.registry.change(workspace_id, trusted=trusted)
         self.mcp_servers.start(workspace_id)
+        self.file_histories.start(workspace_id)
         workspace = self._workspaces.get(workspace_id)
         if workspace is not None and not trusted:
             for conversation in workspace.conversations:
@@ -294,6 +298,7 @@ class AppServices:
         self.tools.unregister(workspace_id)
         if workspace is not None:
             await workspace.close()
+        await self.file_histories.close(workspace_id)
         await self.mcp_servers.stop(workspace_id)
 
     async def close(self) -> None:

@@ -7,6 +7,7 @@ from typing import Literal
 import msgspec
 
 from helix_desktop.domain.effort import Effort
+from helix_desktop.domain.file_history.coverage import MAX_FILE, QUOTA
 from helix_desktop.domain.mcp_server import McpServerConfig
 from helix_desktop.domain.tools import PermissionRule
 
@@ -38,6 +39,8 @@ class WorkspaceRecord(msgspec.Struct, frozen=True, kw_only=True):
     `demo_calls` says what happens to calls of the offline demo model in a sample, not of other models.
     `share_port` is where its cache is served to other programs while the app runs; 0: it is not.
     `effort` is how much the main model thinks here; empty: as is set for the model.
+    `history_included` are places whose former versions are stored though they would be left out,
+    `history_max_file` (bytes) is the largest file that is, `history_quota` (bytes on disk) what all may take.
     """
 
     id: str
@@ -62,6 +65,9 @@ class WorkspaceRecord(msgspec.Struct, frozen=True, kw_only=True):
     long: str = ""
     demo_calls: DemoCalls = "ask"
     effort: Effort = ""
+    history_included: tuple[str, ...] = ()
+    history_max_file: int = MAX_FILE
+    history_quota: int = QUOTA
 
     @property
     def servers_awaiting_consent(self) -> tuple[str, ...]:

@@ -2069,11 +2069,6 @@
         </message>
         <message>
             <location filename="../../helix_desktop/file_history/opened_history.py" />
-            <source>Changes can't be taken back yet.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/file_history/opened_history.py" />
             <source>Changes of files are not recorded in this workspace.</source>
             <translation type="unfinished" />
         </message>

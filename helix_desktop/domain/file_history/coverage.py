@@ -24,6 +24,10 @@ UncoveredReason = Literal[
 text, no room left in the quota, the app's own data, or git's own folder."""
 
 
+MAX_FILE = 20 * 1024 * 1024
+QUOTA = 2 * 1024 * 1024 * 1024
+
+
 class CoverageSettings(msgspec.Struct, frozen=True):
     """What the user chose of a workspace's coverage: places that are covered though the rules leave them out.
 
@@ -31,8 +35,8 @@ class CoverageSettings(msgspec.Struct, frozen=True):
     """
 
     included: tuple[str, ...] = ()
-    max_file: int = 20 * 1024 * 1024
-    quota: int = 2 * 1024 * 1024 * 1024
+    max_file: int = MAX_FILE
+    quota: int = QUOTA
 
 
 class UncoveredPlace(msgspec.Struct, frozen=True, omit_defaults=True):

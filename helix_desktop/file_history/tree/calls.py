@@ -12,7 +12,6 @@ from helix_desktop.domain.file_history.capture import (
     Capture,
     CapturedChanges,
     ChangeSource,
-    RevertScope,
 )
 from helix_desktop.domain.file_history.state import ChangeList, FileChange, FileState
 from helix_desktop.file_history.database.captures import RunningCall
@@ -82,11 +81,11 @@ class Captures:
             if any(not self._runs(call) for call in self._database.captures.running()):
                 self._look(None)
 
-    def add_revert(
-        self, session: str, changes: Iterable[FileChange], reverts: tuple[str, ...], scope: RevertScope
-    ) -> CapturedChanges | None:
-        """Capture what a revert changed, of a session. The block is the caller's `write`."""
-        return self._capture(changes, session, "revert", reverts=reverts, scope=scope)
+    def is_busy(self, path: str) -> bool:
+        """Return True if a call that may change a path is running."""
+        return any(
+            _may_write(call.mark, path) and self._runs(call) for call in self._database.captures.running()
+        )
 
     def _look(self, paths: Sequence[str] | None) -> tuple[list[FileChange], list[RunningCall]]:
         """Look for changes, at paths alone or everywhere; return those of no call, and the calls that run."""
@@ -145,8 +144,6 @@ class Captures:
         source: ChangeSource,
         call_id: str = "",
         others: tuple[str, ...] = (),
-        reverts: tuple[str, ...] = (),
-        scope: RevertScope = "",
     ) -> CapturedChanges | None:
         """Store a capture; None: nothing changed in the end."""
         real = {change.path: change for change in changes if change.before != change.after}
@@ -154,9 +151,7 @@ class Captures:
             return None
         listed = ChangeList(tuple(with_moves(real)))
         digest = self._database.contents.put(listed.encode())
-        capture = Capture(
-            uuid4().hex, session, source, digest, self._clock(), call_id, others, reverts, scope
-        )
+        capture = Capture(uuid4().hex, session, source, digest, self._clock(), call_id, others)
         self._database.captures.add(capture)
         return CapturedChanges(capture, listed)
 

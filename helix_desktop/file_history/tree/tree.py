@@ -72,7 +72,7 @@ class WorkspaceTree:
                     self._load()
                 yield
         except BaseException:
-            self._is_loaded = False  # memory may be ahead of what was rolled back
+            self.discard()  # memory may be ahead of what was rolled back
             raise
 
     def begin(self) -> None:
@@ -161,20 +161,21 @@ class WorkspaceTree:
                     states[path] = None if read is None else read.state
         return states
 
-    def note(self, paths: Iterable[str]) -> None:
-        """Take what stands at paths now, and at the folders above them, for seen: no change of anybody."""
-        update = _Update()
-        with OpenFolders(self.root) as folders:
-            for path in _all_with_folders(paths):
-                if self.is_outside(path):
-                    continue
-                found = _stat(folders, path)
-                read = None if found is None else self._read(folders, path, found, is_named=True)
-                if read is not None:
-                    update.rows[path] = read
-                elif path in self.rows:
-                    update.gone.append(path)
-        self._apply(update)
+    def covers(self, path: str, size: int) -> bool:
+        """Return True if a file of so many bytes may be stored with its content: no secret, not too large."""
+        return self.rules.file_reason(path, size) in (None, "ignored")
+
+    def put(self, rows: Iterable[tuple[str, SeenPath]]) -> None:
+        """Note what stands at paths: no change of anybody. `discard` follows if the transaction is undone."""
+        self._apply(_Update(rows=dict(rows)))
+
+    def remove(self, paths: Sequence[str]) -> None:
+        """Note at which paths nothing stands any more; else as `put`."""
+        self._apply(_Update(gone=list(paths)))
+
+    def discard(self) -> None:
+        """Forget what is in memory: the database is read again."""
+        self._is_loaded = False
 
     def copy(self, paths: Sequence[str]) -> bool:
         """Store the contents of files that are not in yet; those that changed are left to the next scan.

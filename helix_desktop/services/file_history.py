@@ -1,0 +1,74 @@
+"""The file histories of open workspaces: where they are, what they cover, when they start."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from helix_desktop.domain.file_history.coverage import CoverageSettings
+from helix_desktop.file_history.database.schema import FILE_NAME
+from helix_desktop.file_history.history import WorkspaceFileHistory
+from helix_desktop.system.clock import wall_clock_ms
+from helix_desktop.system.task_scope import TaskScope
+from helix_desktop.workspaces.record import WorkspaceRecord
+from helix_desktop.workspaces.registry import WorkspaceRegistry
+
+
+class FileHistories:
+    """The file histories of open workspaces, by id. A folder that is not trusted is not looked at."""
+
+    def __init__(self, registry: WorkspaceRegistry, data_root: Path) -> None:
+        """`data_root` is the app's own data directory, which no history covers."""
+        self._registry, self._data_root = registry, data_root
+        self._open: dict[str, WorkspaceFileHistory] = {}
+        self._scopes: dict[str, TaskScope] = {}
+
+    def open(self, workspace_id: str, root: Path) -> WorkspaceFileHistory:
+        """Return the file history of a workspace in a folder; it starts if the folder is trusted."""
+        history = WorkspaceFileHistory(
+            root,
+            self._registry.data_folder(workspace_id) / FILE_NAME,
+            coverage_settings(self._registry.get(workspace_id)),
+            wall_clock_ms,
+            own_data=(self._data_root,),
+            save_settings=lambda settings: self._save(workspace_id, settings),
+        )
+        self._open[workspace_id] = history
+        self.start(workspace_id)
+        return history
+
+    def start(self, workspace_id: str) -> None:
+        """Start the file history of an open workspace in the background, if its folder is trusted."""
+        history = self._open.get(workspace_id)
+        if history is not None and self._registry.get(workspace_id).trusted:
+            scope = self._scopes.setdefault(workspace_id, TaskScope())
+            scope.start(history.start(), f"start the file history of {workspace_id}")
+
+    async def use_settings(self, workspace_id: str, settings: CoverageSettings) -> None:
+        """Change what is covered in a workspace, open or not. Raises HelixError."""
+        history = self._open.get(workspace_id)
+        if history is None or not self._registry.get(workspace_id).trusted:
+            self._save(workspace_id, settings)
+        else:
+            await history.use_settings(settings)
+
+    async def close(self, workspace_id: str) -> None:
+        """Close the file history of a workspace."""
+        history = self._open.pop(workspace_id, None)
+        scope = self._scopes.pop(workspace_id, None)
+        if scope is not None:
+            await scope.close()
+        if history is not None:
+            await history.close()
+
+    def _save(self, workspace_id: str, settings: CoverageSettings) -> None:
+        self._registry.change(
+            workspace_id,
+            history_included=settings.included,
+            history_max_file=settings.max_file,
+            history_quota=settings.quota,
+        )
+
+
+def coverage_settings(record: WorkspaceRecord) -> CoverageSettings:
+    """Return what a workspace's record says of its coverage."""
+    return CoverageSettings(record.history_included, record.history_max_file, record.history_quota)
