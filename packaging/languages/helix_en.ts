@@ -1944,6 +1944,7 @@
         </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <location filename="../../helix_desktop/ui/design/diff/view.py" />
             <source>%n lines added</source>
             <translation>
                 <numerusform>%n line added</numerusform>
@@ -1959,6 +1960,14 @@
             </translation>
         </message>
         <message numerus="yes">
+            <location filename="../../helix_desktop/ui/design/diff/row_painting.py" />
+            <source>%n more characters</source>
+            <translation>
+                <numerusform>%n more character</numerusform>
+                <numerusform>%n more characters</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
             <location filename="../../helix_desktop/ui/changes/texts.py" />
             <source>%n places can't be undone: {names}</source>
             <translation>
@@ -1967,11 +1976,28 @@
             </translation>
         </message>
         <message numerus="yes">
+            <location filename="../../helix_desktop/ui/design/diff/view.py" />
+            <source>%n removed</source>
+            <translation>
+                <numerusform>%n removed</numerusform>
+                <numerusform>%n removed</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
             <location filename="../../helix_desktop/ui/changes/detail.py" />
             <source>%n steps</source>
             <translation>
                 <numerusform>%n step</numerusform>
                 <numerusform>%n steps</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/design/diff/row_heads.py" />
+            <location filename="../../helix_desktop/ui/design/diff/text_view.py" />
+            <source>%n unchanged lines</source>
+            <translation>
+                <numerusform>%n unchanged line</numerusform>
+                <numerusform>%n unchanged lines</numerusform>
             </translation>
         </message>
         <message>
@@ -1987,6 +2013,16 @@
         <message>
             <location filename="../../helix_desktop/ui/changes/texts.py" />
             <source>Accepted</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/design/diff/images.py" />
+            <source>After</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/file_diffs.py" />
+            <source>After: {content}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2010,8 +2046,18 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/design/diff/images.py" />
+            <source>Before</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/changes/texts.py" />
             <source>Before the first message</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/file_diffs.py" />
+            <source>Before: {content}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2022,6 +2068,11 @@
         <message>
             <location filename="../../helix_desktop/words/file_coverage.py" />
             <source>Belongs to git</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/file_diffs.py" />
+            <source>Binary file.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2064,12 +2115,18 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/changes/change_list.py" />
+            <location filename="../../helix_desktop/ui/design/diff/text_view.py" />
             <source>Changes</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/file_history/opened_history.py" />
             <source>Changes of files are not recorded in this workspace.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/design/diff/text_view.py" />
+            <source>Changes of {path}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2108,6 +2165,16 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/words/file_diffs.py" />
+            <source>Content not stored, so it can't be shown.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/design/diff/text_view.py" />
+            <source>Copy</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/changes/detail.py" />
             <source>Copy as patch</source>
             <translation type="unfinished" />
@@ -2133,6 +2200,21 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/words/file_diffs.py" />
+            <source>Created: {content}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/design/diff/images.py" />
+            <source>Damaged image</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/file_diffs.py" />
+            <source>Deleted: {content}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/changes/texts.py" />
             <source>During {command}</source>
             <translation type="unfinished" />
@@ -2151,6 +2233,16 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/words/file_diffs.py" />
+            <source>Empty file created.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/file_diffs.py" />
+            <source>Empty file deleted.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/words/file_coverage.py" />
             <source>Files that are not copied yet</source>
             <translation type="unfinished" />
@@ -2158,6 +2250,16 @@
         <message>
             <location filename="../../helix_desktop/ui/changes/filter_bar.py" />
             <source>Filter by path</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/design/diff/view.py" />
+            <source>Find (Ctrl+F)</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/file_diffs.py" />
+            <source>Folder</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2184,6 +2286,11 @@
         <message>
             <location filename="../../helix_desktop/words/file_coverage.py" />
             <source>Ignored by git, or a build folder</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/design/diff/view.py" />
+            <source>Inline</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2227,6 +2334,41 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/design/diff/view.py" />
+            <source>Layout</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/design/diff/row_heads.py" />
+            <source>Line {number}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/design/diff/text_view.py" />
+            <source>Line {number} added: {text}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/design/diff/text_view.py" />
+            <source>Line {number} removed: {text}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/design/diff/text_view.py" />
+            <source>Line {number}: {text}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/design/diff/row_heads.py" />
+            <source>Lines {first}–{last}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/file_diffs.py" />
+            <source>Link to {target}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/file_history/revert/refusals.py" />
             <source>Look at the changes again, then revert.</source>
             <translation type="unfinished" />
@@ -2253,8 +2395,18 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/design/diff/view.py" />
+            <source>Next change (F7)</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/changes/view.py" />
             <source>No changes match this filter</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/file_diffs.py" />
+            <source>No changes.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2275,6 +2427,11 @@
         <message>
             <location filename="../../helix_desktop/words/file_coverage.py" />
             <source>Not copied yet</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/file_diffs.py" />
+            <source>Nothing</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2313,8 +2470,28 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/words/file_diffs.py" />
+            <source>Permissions: {before} → {after}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/design/diff/view.py" />
+            <source>Previous change (Shift+F7)</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/changes/texts.py" />
             <source>Redo</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/design/diff/row_heads.py" />
+            <source>Removed line {number}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/design/diff/row_heads.py" />
+            <source>Removed lines {first}–{last}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2324,7 +2501,19 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <location filename="../../helix_desktop/ui/design/diff/row_heads.py" />
             <source>Revert</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/design/diff/row_heads.py" />
+            <source>Revert change {number}, {lines}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/design/diff/row_heads.py" />
+            <location filename="../../helix_desktop/ui/design/diff/text_view.py" />
+            <source>Revert this change</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2350,6 +2539,21 @@
         <message>
             <location filename="../../helix_desktop/ui/changes/detail.py" />
             <source>Select a file to see its changes.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/design/diff/text_view.py" />
+            <source>Select all</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/design/diff/row_heads.py" />
+            <source>Show unchanged lines</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/design/diff/view.py" />
+            <source>Side by side</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2454,6 +2658,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/design/diff/view.py" />
+            <source>There is only one side.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/changes/texts.py" />
             <source>This folder isn't trusted, so the agent can't change files here.</source>
             <translation type="unfinished" />
@@ -2471,6 +2680,11 @@
         <message>
             <location filename="../../helix_desktop/agent/changes/workspace_changes.py" />
             <source>This workspace has no file history.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/file_diffs.py" />
+            <source>Too large to compare.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2511,6 +2725,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/design/diff/view.py" />
+            <source>Widen the window to compare side by side.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/changes/texts.py" />
             <location filename="../../helix_desktop/ui/changes/view.py" />
             <source>Write a message</source>
@@ -2537,6 +2756,11 @@
         <message>
             <location filename="../../helix_desktop/ui/changes/texts.py" />
             <source>as before</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/design/diff/text_view.py" />
+            <source>blank</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2591,8 +2815,23 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/design/diff/row_painting.py" />
+            <source>no newline at end of file</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/changes/texts.py" />
             <source>permissions changed</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/design/diff/view.py" />
+            <source>{added}, {removed}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/file_diffs.py" />
+            <source>{before} → {after}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2636,6 +2875,21 @@
         <message>
             <location filename="../../helix_desktop/words/file_coverage.py" />
             <source>{names} …</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/design/diff/text_view.py" />
+            <source>{removed}; {added}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/file_diffs.py" />
+            <source>{size}, SHA-256 {digest}…</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/design/diff/images.py" />
+            <source>{title}: {content}</source>
             <translation type="unfinished" />
         </message>
     </context>

@@ -10,7 +10,7 @@ import msgspec
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.file_history.line_match import Block, matching_blocks, place_groups
 from helix_desktop.domain.file_history.state import FileState
-from helix_desktop.domain.file_history.word_spans import SpanBudget, spans_of_group
+from helix_desktop.domain.file_history.word_spans import SpanBudget, compare_words
 from helix_desktop.domain.files.encoding import utf16_encoding
 from helix_desktop.domain.image import identify_image
 
@@ -35,8 +35,9 @@ class DiffSpan(msgspec.Struct, frozen=True):
 class DiffLine(msgspec.Struct, frozen=True, omit_defaults=True):
     """A line of a hunk: its numbers from 1 before and after (0: not there), its text without line feed.
 
-    A carriage return at its end is part of the text. `spans` is empty if all of the line is added or removed.
-    Bytes that are no UTF-8 are lone surrogates in it (`surrogateescape`).
+    A carriage return at its end is part of the text. `partner` is the number of the line on the other side
+    that it became or was, 0 if none is similar; `spans` are what differs from it. Bytes that are no UTF-8 are
+    lone surrogates (`surrogateescape`).
     """
 
     kind: LineKind
@@ -45,9 +46,10 @@ class DiffLine(msgspec.Struct, frozen=True, omit_defaults=True):
     text: str
     spans: tuple[DiffSpan, ...] = ()
     has_line_end: bool = True
+    partner: int = 0
 
     @property
-    def whole(self) -> str:
+    def full_text(self) -> str:
         """The text with its line feed, if it has one."""
         return self.text + "\n" if self.has_line_end else self.text
 
@@ -156,11 +158,13 @@ def apply_hunks(before: bytes, diff: FileDiff, undone: Collection[int]) -> bytes
     at = 0
     for number, hunk in enumerate(diff.hunks):
         start = hunk.old_start - 1
-        old = [line.whole for line in hunk.lines if line.kind != "added"]
+        old = [line.full_text for line in hunk.lines if line.kind != "added"]
         if start < at or lines[start : start + len(old)] != old:
             raise ValueError(f"hunk {number} does not fit this content")
         parts += lines[at:start]
-        parts += old if number in undone else [line.whole for line in hunk.lines if line.kind != "removed"]
+        parts += (
+            old if number in undone else [line.full_text for line in hunk.lines if line.kind != "removed"]
+        )
         at = start + len(old)
     return _encode("".join([*parts, *lines[at:]]), diff.after_encoding)
 
@@ -270,16 +274,37 @@ def _hunk(
         same = zip(range(old_at, removed.start), range(new_at, new_at + removed.start - old_at), strict=True)
         lines += [_line("same", old_number, new_number, new[new_number]) for old_number, new_number in same]
         old_at, new_at = removed.stop, added.stop
-        spans = spans_of_group([_text(old[at]) for at in removed], [_text(new[at]) for at in added], budget)
-        lines += [_line("removed", at, -1, old[at], spans[0].get(at - removed.start, ())) for at in removed]
-        lines += [_line("added", -1, at, new[at], spans[1].get(at - added.start, ())) for at in added]
+        lines += _changed_lines(old, new, removed, added, budget)
     return Hunk(start[0] + 1, start[1] + 1, tuple(lines))
 
 
-def _line(kind: LineKind, old: int, new: int, whole: str, spans: Sequence[tuple[int, int]] = ()) -> DiffLine:
+def _changed_lines(
+    old: list[str], new: list[str], removed: range, added: range, budget: SpanBudget
+) -> Iterator[DiffLine]:
+    pairs = compare_words([_text(old[at]) for at in removed], [_text(new[at]) for at in added], budget)
+    of_removed = {pair.old: pair for pair in pairs}
+    of_added = {pair.new: pair for pair in pairs}
+    for step, at in enumerate(removed):
+        pair = of_removed.get(step)
+        partner = added[pair.new] if pair else -1
+        yield _line("removed", at, -1, old[at], pair.old_spans if pair else (), partner)
+    for step, at in enumerate(added):
+        pair = of_added.get(step)
+        partner = removed[pair.old] if pair else -1
+        yield _line("added", -1, at, new[at], pair.new_spans if pair else (), partner)
+
+
+def _line(
+    kind: LineKind,
+    old: int,
+    new: int,
+    full_text: str,
+    spans: Sequence[tuple[int, int]] = (),
+    partner: int = -1,
+) -> DiffLine:
     places = tuple(DiffSpan(start, end) for start, end in spans)
-    return DiffLine(kind, old + 1, new + 1, _text(whole), places, whole.endswith("\n"))
+    return DiffLine(kind, old + 1, new + 1, _text(full_text), places, full_text.endswith("\n"), partner + 1)
 
 
-def _text(whole: str) -> str:
-    return whole.removesuffix("\n")
+def _text(full_text: str) -> str:
+    return full_text.removesuffix("\n")

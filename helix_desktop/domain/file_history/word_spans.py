@@ -30,15 +30,18 @@ class _Line(NamedTuple):
     weight: int
 
 
-def spans_of_group(
-    removed: Sequence[str], added: Sequence[str], budget: SpanBudget
-) -> tuple[dict[int, tuple[Span, ...]], dict[int, tuple[Span, ...]]]:
-    """Return the spans that differ, by the line's number in `removed` and in `added`.
+class ComparedLines(NamedTuple):
+    """A removed and an added line that are similar, by their numbers from 0, and what differs in each."""
 
-    Lines that have no similar one on the other side have none: all of such a line is new or gone.
-    """
-    old_spans: dict[int, tuple[Span, ...]] = {}
-    new_spans: dict[int, tuple[Span, ...]] = {}
+    old: int
+    new: int
+    old_spans: tuple[Span, ...]
+    new_spans: tuple[Span, ...]
+
+
+def compare_words(removed: Sequence[str], added: Sequence[str], budget: SpanBudget) -> list[ComparedLines]:
+    """Return which removed lines became which added ones, in order, and the words that differ."""
+    compared: list[ComparedLines] = []
     for old, new in _pairs(removed, added, budget):
         size = len(removed[old]) + len(added[new])
         if budget.characters < size:
@@ -46,8 +49,8 @@ def spans_of_group(
         budget.characters -= size
         spans = _differences(removed[old], added[new])
         if spans is not None:
-            old_spans[old], new_spans[new] = spans
-    return old_spans, new_spans
+            compared.append(ComparedLines(old, new, *spans))
+    return compared
 
 
 def _pairs(removed: Sequence[str], added: Sequence[str], budget: SpanBudget) -> list[tuple[int, int]]:

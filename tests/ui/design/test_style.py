@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import get_args
 
 import pytest
@@ -48,6 +49,12 @@ TEXT_PAIRS: tuple[tuple[str, str], ...] = (
         for background in ("canvas", "surface", f"{color}_soft")
     ),
     *(("text", background) for background in ("ok_soft", "warn_soft", "error_soft", "accent_soft")),
+    *(("text", background) for background in ("added_word", "removed_word")),
+    *(
+        (color, background)
+        for color in ("text", "muted", "ok", "error")
+        for background in ("added_line", "removed_line", "no_line")
+    ),
     *(("muted", background) for background in ("warn_soft", "error_soft", "accent_soft")),
 )
 """Text token and ground token of every pair that the window shows."""
@@ -72,6 +79,13 @@ def contrast(color: str, background: str) -> float:
 @pytest.mark.parametrize(("color", "background"), TEXT_PAIRS)
 def test_text_is_readable_on_every_surface(theme: Theme, color: str, background: str) -> None:
     assert contrast(getattr(theme, color), getattr(theme, background)) >= AA
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
+@pytest.mark.parametrize("background", ["code_surface", "added_line", "removed_line"])
+def test_code_is_readable_on_the_grounds_of_a_diff(theme: Theme, background: str) -> None:
+    for color in fields(theme.code):
+        assert contrast(getattr(theme.code, color.name), getattr(theme, background)) >= AA
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])

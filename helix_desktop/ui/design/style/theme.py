@@ -51,6 +51,11 @@ class Theme:
     error_soft: str
     scrollbar: str
     text_selection: str
+    added_line: str  # grounds in a diff; code keeps 4.5:1 on lines, on words it has the color of text
+    added_word: str
+    removed_line: str
+    removed_word: str
+    no_line: str
     seg_system: str  # segments of the context bar
     seg_tools: str
     seg_mcp: str
@@ -99,6 +104,11 @@ LIGHT = Theme(
     error_soft="#fdeaeb",
     scrollbar="#c9ced8",
     text_selection="#cfd4fb",
+    added_line="#e6f6ec",
+    added_word="#b6e6c8",
+    removed_line="#fdeef0",
+    removed_word="#f9c7cb",
+    no_line="#eff1f4",
     seg_system="#5753d8",
     seg_tools="#8380e6",
     seg_mcp="#64748b",
@@ -155,6 +165,11 @@ DARK = Theme(
     error_soft="#3d2024",
     scrollbar="#3d4452",
     text_selection="#3a3d78",
+    added_line="#14291f",
+    added_word="#21553f",
+    removed_line="#301a1e",
+    removed_word="#652b32",
+    no_line="#1a1e24",
     seg_system="#7f7cf5",
     seg_tools="#6562c2",
     seg_mcp="#8796ab",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Protocol
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent
@@ -13,7 +14,6 @@ from helix_desktop.ui.design.buttons import IconButton
 from helix_desktop.ui.design.fields import SearchField
 from helix_desktop.ui.design.labels import TextLine
 from helix_desktop.ui.design.viewer.paged_content import MATCH_LIMIT, Match
-from helix_desktop.ui.design.viewer.paged_text import PagedText
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Controls")
@@ -21,12 +21,42 @@ tr = Translator("Controls")
 _DEBOUNCE_MS = 120  # after the last key, before the search begins
 
 
+class SearchedContent(Protocol):
+    """What is searched."""
+
+    def search(self, query: str) -> Iterator[Match | None]:
+        """Yield the hits, and None now and then, as a place to pause."""
+
+
+class SearchedView(Protocol):
+    """What shows a content and the hits in it."""
+
+    @property
+    def content(self) -> SearchedContent:
+        """Return what is shown."""
+        ...
+
+    @property
+    def page_index(self) -> int:
+        """Return the page on screen, counted from 0."""
+        ...
+
+    def page_of(self, match: Match) -> int:
+        """Return the page that a hit stands on."""
+
+    def show_match(self, match: Match, others: Iterable[Match]) -> None:
+        """Bring a hit into sight and mark it among the others."""
+
+    def clear_matches(self) -> None:
+        """Take all marks away."""
+
+
 class FindBar(QWidget):
-    """Searches the content that a PagedText shows."""
+    """Searches the content that a view shows."""
 
     closed = Signal()
 
-    def __init__(self, text: PagedText) -> None:
+    def __init__(self, text: SearchedView) -> None:
         super().__init__()
         self._text = text
         self._hits: list[Match] = []

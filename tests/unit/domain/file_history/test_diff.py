@@ -42,9 +42,9 @@ def test_hunks_lead_back_and_forth(before: bytes, after: bytes, context: int, un
     )
     for line in lines:
         if line.kind != "added":
-            assert diff.before_lines[line.old - 1] == line.whole
+            assert diff.before_lines[line.old - 1] == line.full_text
         if line.kind != "removed":
-            assert diff.after_lines[line.new - 1] == line.whole
+            assert diff.after_lines[line.new - 1] == line.full_text
         assert all(0 <= span.start < span.end <= len(line.text) for span in line.spans)
 
 

@@ -1,0 +1,209 @@
+"""The drawn rows of a diff, inline or side by side; only those in sight cost anything."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QAbstractScrollArea, QFrame
+
+from helix_desktop.domain.file_history.diff import DiffLine, FileDiff
+from helix_desktop.ui.design.diff.line_layouts import LineLayout, LineLayouts
+from helix_desktop.ui.design.diff.line_text import width_in_columns
+from helix_desktop.ui.design.diff.row_geometry import Pane, RowHeights, RowPlaces, inline_panes, side_panes
+from helix_desktop.ui.design.diff.row_heads import FOLD_HEIGHT, HEAD_HEIGHT, RowHeads
+from helix_desktop.ui.design.diff.row_painting import SIGN_WIDTH, Marks, RowPainter
+from helix_desktop.ui.design.diff.rows import DiffRows, Row
+from helix_desktop.ui.design.diff.selection import DiffSelection, Side
+from helix_desktop.ui.design.diff.syntax import SyntaxRuns
+from helix_desktop.ui.design.style.fonts import scaled
+from helix_desktop.ui.design.style.theme import Theme
+from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.design.viewer.paged_content import Match
+
+_EMPTY = FileDiff("text")
+_MEASURED_LINES = 20_000  # lines that are looked at for the longest one
+_STEP_COLUMNS = 8  # of a key that scrolls sideways
+
+
+class DiffCanvas(Themed, QAbstractScrollArea):
+    """Lays out and draws the rows of one diff of texts."""
+
+    hunk_revert_requested = Signal(int)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._diff, self._opened = _EMPTY, set[int]()
+        self._side_by_side = self._can_revert = False
+        self._selection = DiffSelection("both", (0, 0), (0, 0))
+        self._current = 0  # the row that the keyboard is on
+        self._matches: dict[int, list[Match]] = {}
+        self._match: Match | None = None
+        self.syntax = SyntaxRuns(self)
+        self.syntax.found.connect(self.viewport().update)
+        self._heads = RowHeads(self.viewport())
+        self._heads.fold_clicked.connect(self.open_fold)
+        self._heads.revert_clicked.connect(self.hunk_revert_requested)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self._set_up_painter()
+
+    @property
+    def rows(self) -> DiffRows:
+        """Return the rows on screen."""
+        return self._rows
+
+    def show_diff(self, diff: FileDiff | None, path: str, *, can_revert: bool = False) -> None:
+        """Show a diff of texts from its beginning on; `path` gives the colors of its code."""
+        self._diff, self._can_revert = diff or _EMPTY, can_revert
+        self._opened, self._current = set(), 0
+        self._matches, self._match = {}, None
+        self.syntax.start(diff, path)
+        self._build()
+        self.verticalScrollBar().setValue(0)
+        self.horizontalScrollBar().setValue(0)
+
+    def set_side_by_side(self, on: bool) -> None:
+        """Show both sides beside each other, or one text."""
+        if on != self._side_by_side:
+            line = self._line_at_top()
+            self._side_by_side = on
+            self._build()
+            self.verticalScrollBar().setValue(self._top_of_line(line))
+
+    def open_fold(self, hunk: int) -> None:
+        """Show the unchanged lines before a hunk, or behind the last one; the keyboard goes to the first."""
+        fold = next(part for part in self._rows.stretches if (part.kind, part.hunk) == ("fold", hunk))
+        self._opened.add(hunk)
+        self._build()
+        self._current = fold.first
+        self.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def tint(self, theme: Theme) -> None:
+        """Paint with these tokens, at the text size in force, from now on."""
+        super().tint(theme)
+        self._set_up_painter()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Keep the scroll bars' ranges true."""
+        super().resizeEvent(event)
+        self._update_bars()
+
+    def scrollContentsBy(self, dx: int, dy: int) -> None:
+        """Draw again; rows that are widgets go along."""
+        self._place_heads()
+        self.viewport().update()
+
+    def _set_up_painter(self) -> None:
+        self._painter = RowPainter(self._theme)
+        self._heights = RowHeights(self._painter.line_height, scaled(FOLD_HEIGHT), scaled(HEAD_HEIGHT))
+        self._build()
+
+    def _build(self) -> None:
+        """Make the rows again: for another diff, layout or text size, or an opened fold."""
+        diff = self._diff
+        self._selection = DiffSelection("both", (0, 0), (0, 0))
+        self._rows = DiffRows(
+            diff, side_by_side=self._side_by_side, has_heads=self._can_revert, opened=self._opened
+        )
+        self._places = RowPlaces(self._rows, self._heights)
+        self._current = max(0, min(self._current, len(self._rows) - 1))
+        self._layouts = LineLayouts(self._painter.font, self._theme, shows_line_ends=diff.has_mixed_line_ends)
+        self._longest = (self._columns_of_longest() + 2) * self._painter.advance
+        self._heads.clear()
+        self._update_bars()
+        self.viewport().update()
+
+    def _columns_of_longest(self) -> int:
+        columns, left = 0, _MEASURED_LINES
+        for stretch in self._rows.stretches:
+            for row in stretch.rows[:left] if stretch.kind == "lines" else ():
+                columns = max(columns, *(width_in_columns(line.text) for line in row if line is not None))
+            left = max(0, left - stretch.count)
+        return columns
+
+    def _panes(self) -> list[Pane]:
+        largest = max(len(self._diff.before_lines), len(self._diff.after_lines))
+        number, sign = self._painter.number_width(largest), float(scaled(SIGN_WIDTH))
+        make = side_panes if self._side_by_side else inline_panes
+        return make(float(self.viewport().width()), number, sign)
+
+    def _update_bars(self) -> None:
+        room, pane = self.viewport().height(), self._panes()[0]
+        bar = self.verticalScrollBar()
+        bar.setRange(0, max(0, self._places.height - room))
+        bar.setPageStep(max(1, room - self._painter.line_height))
+        bar.setSingleStep(self._painter.line_height)
+        wide = int(pane.right - pane.text)
+        bar = self.horizontalScrollBar()
+        bar.setRange(0, max(0, int(self._longest) - wide))
+        bar.setPageStep(max(1, wide))
+        bar.setSingleStep(int(_STEP_COLUMNS * self._painter.advance))
+        self._place_heads()
+
+    def _place_heads(self) -> None:
+        top = self.verticalScrollBar().value()
+        in_sight = self._places.rows_between(top, top + self.viewport().height())
+        heads = [
+            (stretch, y - top, height) for _, y, height, stretch, _ in in_sight if stretch.kind != "lines"
+        ]
+        self._heads.place(heads, self._diff, self._theme)
+
+    def _line_at_top(self) -> int:
+        """Return the number of the first line in sight, among all lines."""
+        if not len(self._rows):
+            return 0
+        stretch, at = self._rows.locate(self._places.row_at(self.verticalScrollBar().value()))
+        return stretch.first_line + at
+
+    def _top_of_line(self, line: int) -> int:
+        """Return where a line begins, by its number among all lines; of a folded one the fold."""
+        return self._places.top_of(self._rows.index_of_line(line)) if len(self._rows) else 0
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the rows in sight."""
+        painter = QPainter(self.viewport())
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.fillRect(event.rect(), self._painter.ground("same"))
+        top, panes = self.verticalScrollBar().value(), self._panes()
+        last = top + event.rect().bottom() + 1
+        for index, y, _, stretch, at in self._places.rows_between(top + event.rect().top(), last):
+            if stretch.kind == "lines":
+                self._paint_row(
+                    painter, panes, index, float(y - top), stretch.rows[at], stretch.first_line + at
+                )
+        if len(panes) > 1:
+            painter.fillRect(int(panes[1].left), 0, 1, self.viewport().height(), self._painter.divider)
+
+    def _paint_row(
+        self, painter: QPainter, panes: list[Pane], index: int, y: float, row: Row, number: int
+    ) -> None:
+        scroll = float(self.horizontalScrollBar().value())
+        sides: list[tuple[Pane, DiffLine | None, Side]] = [(panes[0], row.line, "both")]
+        if len(panes) > 1:
+            sides = [(panes[0], row.left, "left"), (panes[1], row.right, "right")]
+        for pane, line, side in sides:
+            if line is None:
+                self._painter.paint_nothing(painter, pane, y)
+                continue
+            numbers = (line.old, line.new)
+            if side != "both":
+                numbers = (line.old if side == "left" else line.new, 0)
+            selected = self._selection.columns(index) if self._selection.side == side else None
+            marks = self._marks(2 * number + (row.is_changed and line is row.right), selected)
+            self._painter.paint_line(painter, pane, y, line, self._layout_of(line), scroll, marks, numbers)
+        if index == self._current and self.hasFocus():
+            self._painter.paint_current(painter, y)
+
+    def _marks(self, place: int, selected: tuple[int, int] | None) -> Marks:
+        hits = self._matches.get(place, ())
+        current = next((_range(hit) for hit in hits if hit == self._match), None)
+        return Marks(selected, tuple(map(_range, hits)), current)
+
+    def _layout_of(self, line: DiffLine) -> LineLayout:
+        is_after = line.kind != "removed"
+        runs = self.syntax.of_line(line.new if is_after else line.old, is_after=is_after)
+        return self._layouts.of_line(line, runs)
+
+
+def _range(hit: Match) -> tuple[int, int]:
+    return hit.column, hit.column + hit.length

@@ -1,0 +1,205 @@
+"""The rows of a diff from top to bottom: heads of hunks, lines, and unchanged lines that are folded."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Literal, NamedTuple, overload
+
+from helix_desktop.domain.file_history.diff import DiffLine, FileDiff
+
+StretchKind = Literal["head", "lines", "fold"]
+
+SHORTEST_FOLD = 2  # lines; a single one takes no more room than the row that would hide it
+
+
+class Row(NamedTuple):
+    """What stands left and right; inline, a line that is on one side only takes the whole width."""
+
+    left: DiffLine | None
+    right: DiffLine | None
+
+    @property
+    def is_changed(self) -> bool:
+        """True for what differs."""
+        return self.left is not self.right
+
+    @property
+    def line(self) -> DiffLine:
+        """Return the line of a row that has one."""
+        line = self.right or self.left
+        assert line is not None
+        return line
+
+
+class UnchangedRows(Sequence[Row]):
+    """Lines between two hunks, made when they are looked at."""
+
+    def __init__(self, lines: Sequence[str], old: int, new: int, count: int) -> None:
+        """`old` and `new` count the lines before the first one, `lines` are those of the later content."""
+        self._lines, self._old, self._new, self._count = lines, old, new, count
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return self._count
+
+    @overload
+    def __getitem__(self, index: int) -> Row: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[Row]: ...
+
+    def __getitem__(self, index: int | slice) -> Row | list[Row]:
+        """Return a row, or several."""
+        if isinstance(index, slice):
+            return [self[at] for at in range(*index.indices(self._count))]
+        if not 0 <= index < self._count:
+            raise IndexError(index)
+        old, new = self._old + index, self._new + index
+        full_text = self._lines[new]
+        text = full_text.removesuffix("\n")
+        line = DiffLine("same", old + 1, new + 1, text, has_line_end=len(text) < len(full_text))
+        return Row(line, line)
+
+
+@dataclass(slots=True, frozen=True)
+class Stretch:
+    """Rows of one kind. A closed fold is one row, whose `rows` are hidden; a head is one without any.
+
+    `hunk` is the number (from 0) of the hunk it belongs to, of a fold: of the hunk behind it. `first` is its
+    first row on screen, `first_line` the first of its lines among all of the diff's, folded ones too.
+    """
+
+    kind: StretchKind
+    rows: Sequence[Row]
+    hunk: int
+    first: int
+    first_line: int
+
+    @property
+    def count(self) -> int:
+        """Return how many rows it takes."""
+        return len(self.rows) if self.kind == "lines" else 1
+
+    @property
+    def is_hunk(self) -> bool:
+        """True for the lines of a hunk."""
+        return self.kind == "lines" and not isinstance(self.rows, UnchangedRows)
+
+
+class DiffRows:
+    """All rows of a diff of texts, inline or side by side."""
+
+    def __init__(
+        self,
+        diff: FileDiff,
+        *,
+        side_by_side: bool = False,
+        has_heads: bool = False,
+        opened: Collection[int] = (),
+    ) -> None:
+        """`has_heads` gives each hunk a row above it; `opened` are the folds (their hunks) that are open."""
+        self.diff, self.is_side_by_side = diff, side_by_side
+        self.stretches: list[Stretch] = []
+        self._count = self._lines = 0
+        old = new = 0
+        for number, hunk in enumerate(diff.hunks):
+            count = hunk.new_start - 1 - new
+            head_first = has_heads and count < SHORTEST_FOLD
+            if head_first:
+                self._add("head", (), number)
+            self._add_unchanged(old, new, count, number, opened)
+            if has_heads and not head_first:
+                self._add("head", (), number)
+            self._add("lines", list(_rows_of(hunk.lines, side_by_side)), number)
+            old = hunk.old_start - 1 + hunk.old_count
+            new = hunk.new_start - 1 + hunk.new_count
+        if diff.hunks:
+            self._add_unchanged(old, new, len(diff.after_lines) - new, len(diff.hunks), opened)
+        self.firsts = [stretch.first for stretch in self.stretches]
+
+    def __len__(self) -> int:
+        """Return how many rows there are on screen."""
+        return self._count
+
+    def locate(self, index: int) -> tuple[Stretch, int]:
+        """Return the stretch that a row is in, and its number there. Raises IndexError."""
+        if not 0 <= index < self._count:
+            raise IndexError(index)
+        stretch = self.stretches[bisect_right(self.firsts, index) - 1]
+        return stretch, index - stretch.first
+
+    def row(self, index: int) -> Row | None:
+        """Return the lines of a row; None for the head of a hunk and a fold."""
+        stretch, at = self.locate(index)
+        return stretch.rows[at] if stretch.kind == "lines" else None
+
+    def change_starts(self) -> list[int]:
+        """Return the first row of each group of changed lines."""
+        starts = []
+        for stretch in self.stretches:
+            if not stretch.is_hunk:
+                continue
+            changed = [row.is_changed for row in stretch.rows]
+            starts += [
+                stretch.first + at
+                for at, is_changed in enumerate(changed)
+                if is_changed and not (at and changed[at - 1])
+            ]
+        return starts
+
+    def index_of_line(self, line: int) -> int:
+        """Return the row on screen of a line, by its number among all lines of the diff; or that of its fold.
+
+        Raises ValueError.
+        """
+        for stretch in self.stretches:
+            if stretch.first_line <= line < stretch.first_line + len(stretch.rows):
+                return stretch.first + (line - stretch.first_line if stretch.kind == "lines" else 0)
+        raise ValueError(f"no line {line}")
+
+    def _add_unchanged(self, old: int, new: int, count: int, hunk: int, opened: Collection[int]) -> None:
+        if count > 0:
+            rows = UnchangedRows(self.diff.after_lines, old, new, count)
+            self._add("lines" if hunk in opened or count < SHORTEST_FOLD else "fold", rows, hunk)
+
+    def _add(self, kind: StretchKind, rows: Sequence[Row], hunk: int) -> None:
+        stretch = Stretch(kind, rows, hunk, self._count, self._lines)
+        self.stretches.append(stretch)
+        self._count += stretch.count
+        self._lines += len(rows)
+
+
+def _rows_of(lines: Sequence[DiffLine], side_by_side: bool) -> Iterator[Row]:
+    if not side_by_side:
+        for line in lines:
+            yield Row(line if line.kind != "added" else None, line if line.kind != "removed" else None)
+        return
+    removed: list[DiffLine] = []
+    added: list[DiffLine] = []
+    for line in lines:
+        if line.kind == "removed" and not added:
+            removed.append(line)
+        elif line.kind == "added":
+            added.append(line)
+        else:
+            yield from _beside(removed, added)
+            removed, added = [], []
+            if line.kind == "removed":
+                removed.append(line)
+            else:
+                yield Row(line, line)
+    yield from _beside(removed, added)
+
+
+def _beside(removed: list[DiffLine], added: list[DiffLine]) -> Iterator[Row]:
+    """Yield a group of changes side by side: a line beside the one that it became."""
+    places = {line.new: at for at, line in enumerate(added)}
+    pairs = [(at, places[line.partner]) for at, line in enumerate(removed) if line.partner in places]
+    left = right = 0
+    for left_end, right_end in [*pairs, (len(removed), len(added))]:
+        for before, after in zip_longest(removed[left:left_end], added[right:right_end]):
+            yield Row(before, after)
+        left, right = left_end, right_end

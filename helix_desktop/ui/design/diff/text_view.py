@@ -1,0 +1,298 @@
+"""A diff of texts to read: selection, copy, find, and the keyboard."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import (
+    QContextMenuEvent,
+    QFocusEvent,
+    QGuiApplication,
+    QKeyEvent,
+    QKeySequence,
+    QMouseEvent,
+)
+from PySide6.QtWidgets import QMenu
+
+from helix_desktop.domain.file_history.diff import DiffLine, FileDiff
+from helix_desktop.ui.design.accessibility import announce
+from helix_desktop.ui.design.diff.canvas import DiffCanvas
+from helix_desktop.ui.design.diff.row_heads import lines_of
+from helix_desktop.ui.design.diff.search import DiffSearch
+from helix_desktop.ui.design.diff.selection import END, DiffSelection, Side, line_on_side
+from helix_desktop.ui.design.viewer.paged_content import Match
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Changes")
+
+_ROWS_AROUND = 4  # rows above a change that is gone to
+_SPOKEN_CHARACTERS = 300
+_CHANGE_STEPS = {Qt.Key.Key_N: 1, Qt.Key.Key_P: -1}
+
+
+class DiffText(DiffCanvas):
+    """Shows the hunks of a text; lines that are the same are folded."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setObjectName("diff-text")
+        self.viewport().setCursor(Qt.CursorShape.IBeamCursor)
+
+    @property
+    def selected_text(self) -> str:
+        """Return the text of what is selected."""
+        return self._selection.text(self._rows)
+
+    @property
+    def current_row(self) -> int:
+        """Return the row that the keyboard is on."""
+        return self._current
+
+    def show_diff(self, diff: FileDiff | None, path: str, *, can_revert: bool = False) -> None:
+        """Show a diff of texts from its beginning on."""
+        super().show_diff(diff, path, can_revert=can_revert)
+        self.setAccessibleName(tr("Changes of {path}", path=path) if path else tr("Changes"))
+
+    def point_of(self, row: int, column: int) -> QPoint:
+        """Return where a character of a row is in the viewport: the middle of its left edge."""
+        line = self._rows.row(row)
+        pane, line_at = self._panes()[-1], line.line if line is not None else None
+        x = self._layout_of(line_at).x_of(column) if line_at is not None else 0.0
+        y = self._places.top_of(row) - self.verticalScrollBar().value() + self._heights.lines // 2
+        return QPoint(int(pane.text + x) - self.horizontalScrollBar().value(), y)
+
+    def go_to_change(self, step: int) -> None:
+        """Go to the next change (1) or the previous one (-1); round the ends."""
+        starts = self._rows.change_starts()
+        if not starts:
+            return
+        if step > 0:
+            self.go_to_row(next((start for start in starts if start > self._current), starts[0]))
+        else:
+            self.go_to_row(next((start for start in reversed(starts) if start < self._current), starts[-1]))
+
+    def go_to_row(self, index: int) -> None:
+        """Put the keyboard on a row, bring it into sight, and let a screen reader read it."""
+        if not len(self._rows):
+            return
+        self._current = max(0, min(index, len(self._rows) - 1))
+        top, bar, height = self._places.top_of(self._current), self.verticalScrollBar(), self._heights.lines
+        if top < bar.value() or top + 2 * height > bar.value() + self.viewport().height():
+            bar.setValue(top - _ROWS_AROUND * height)
+        if self.hasFocus():
+            announce(self, self.words_of_row(self._current))
+        self.viewport().update()
+
+    def words_of_row(self, index: int) -> str:
+        """Return what a screen reader reads of a row."""
+        stretch, at = self._rows.locate(index)
+        if stretch.kind == "fold":
+            return tr.plural(len(stretch.rows), "%n unchanged line", "%n unchanged lines")
+        if stretch.kind == "head":
+            return lines_of(self._diff.hunks[stretch.hunk])
+        row = stretch.rows[at]
+        if row.is_changed and row.left is not None and row.right is not None:
+            return tr("{removed}; {added}", removed=_words_of(row.left), added=_words_of(row.right))
+        return _words_of(row.line)
+
+    def copy(self) -> None:
+        """Copy what is selected; without a selection the line that the keyboard is on."""
+        text = self.selected_text
+        if self._selection.is_empty and len(self._rows):
+            whole_line = DiffSelection("both", (self._current, 0), (self._current, END))
+            text = whole_line.text(self._rows)
+        if text:
+            QGuiApplication.clipboard().setText(text)
+
+    def select_all(self) -> None:
+        """Select all lines that are not folded."""
+        side: Side = (
+            "right" if self._side_by_side and self._selection.side == "both" else self._selection.side
+        )
+        self._selection = DiffSelection(side, (0, 0), (len(self._rows), 0))
+        self.viewport().update()
+
+    # What the find bar asks for; its pages are lines.
+
+    @property
+    def content(self) -> DiffSearch:
+        """Return what is searched."""
+        return DiffSearch(self._rows)
+
+    @property
+    def page_index(self) -> int:
+        """Return the number of the first line in sight, among all lines."""
+        return self._line_at_top()
+
+    def page_of(self, match: Match) -> int:
+        """Return the number of the line of a hit."""
+        return match.row // 2
+
+    def show_match(self, match: Match, others: Iterable[Match]) -> None:
+        """Bring a hit into sight, out of a fold too, and mark all."""
+        self._match, self._matches = match, {}
+        for other in others:
+            self._matches.setdefault(other.row, []).append(other)
+        line = match.row // 2
+        stretch, _ = self._rows.locate(self._rows.index_of_line(line))
+        if stretch.kind == "fold":
+            self._opened.add(stretch.hunk)
+            self._build()
+        self.go_to_row(self._rows.index_of_line(line))
+        pane, bar = self._panes()[0], self.horizontalScrollBar()
+        x, wide = int(match.column * self._painter.advance), int(pane.right - pane.text)
+        if not bar.value() <= x <= bar.value() + wide - wide // 5:
+            bar.setValue(x - wide // 3)
+        self.viewport().update()
+
+    def clear_matches(self) -> None:
+        """Take all marks away."""
+        self._matches, self._match = {}, None
+        self.viewport().update()
+
+    # Keyboard and mouse
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Move from line to line and from change to change, select, copy."""
+        back = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
+        if event.matches(QKeySequence.StandardKey.Copy):
+            self.copy()
+        elif event.matches(QKeySequence.StandardKey.SelectAll):
+            self.select_all()
+        elif event.key() == Qt.Key.Key_F7:
+            self.go_to_change(-1 if back else 1)
+        elif event.key() in _CHANGE_STEPS and not event.modifiers():
+            self.go_to_change(_CHANGE_STEPS[Qt.Key(event.key())])
+        elif event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter} and len(self._rows):
+            stretch, _ = self._rows.locate(self._current)
+            if stretch.kind == "fold":
+                self.open_fold(stretch.hunk)
+        elif (target := self._row_by_key(Qt.Key(event.key()))) is not None:
+            if back:
+                self._select_rows_to(target)
+            self.go_to_row(target)
+        else:
+            super().keyPressEvent(event)
+
+    def _row_by_key(self, key: Qt.Key) -> int | None:
+        page = max(1, self.viewport().height() // self._heights.lines - 1)
+        return {
+            Qt.Key.Key_Down: self._current + 1,
+            Qt.Key.Key_Up: self._current - 1,
+            Qt.Key.Key_PageDown: self._current + page,
+            Qt.Key.Key_PageUp: self._current - page,
+            Qt.Key.Key_Home: 0,
+            Qt.Key.Key_End: len(self._rows) - 1,
+        }.get(key)
+
+    def _select_rows_to(self, target: int) -> None:
+        selection = self._selection
+        if selection.is_empty:
+            side: Side = "right" if self._side_by_side else "both"
+            selection = DiffSelection(side, (self._current, 0), (self._current, 0))
+        self._selection = selection.moved_to(max(0, min(target, len(self._rows))), 0)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Begin a selection, or move its end with Shift."""
+        if event.button() != Qt.MouseButton.LeftButton or not len(self._rows):
+            super().mousePressEvent(event)
+            return
+        row, side, column = self._place_at(event.position())
+        if event.modifiers() & Qt.KeyboardModifier.ShiftModifier and self._selection.side == side:
+            self._selection = self._selection.moved_to(row, column)
+        else:
+            self._selection = DiffSelection(side, (row, column), (row, column))
+        self._current = row
+        self.viewport().update()
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Move the end of the selection, and scroll where the pointer is outside."""
+        if not event.buttons() & Qt.MouseButton.LeftButton or not len(self._rows):
+            super().mouseMoveEvent(event)
+            return
+        y, bar = event.position().y(), self.verticalScrollBar()
+        outside = min(0.0, y) + max(0.0, y - self.viewport().height())
+        bar.setValue(bar.value() + int(outside))
+        row, _, column = self._place_at(event.position(), self._selection.side)
+        self._selection = self._selection.moved_to(row, column)
+        self.viewport().update()
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        """Select a word."""
+        if event.button() != Qt.MouseButton.LeftButton or not len(self._rows):
+            return
+        row, side, column = self._place_at(event.position())
+        line = line_on_side(self._rows.row(row), side)
+        if line is not None:
+            start, end = _word_around(line.text, column)
+            self._selection = DiffSelection(side, (row, start), (row, end))
+            self.viewport().update()
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Offer what can be done at the line under the pointer."""
+        if not len(self._rows):
+            return
+        menu = QMenu(self)
+        copy = menu.addAction(tr("Copy"), self.copy)
+        copy.setShortcut(QKeySequence.StandardKey.Copy)
+        menu.addAction(tr("Select all"), self.select_all).setShortcut(QKeySequence.StandardKey.SelectAll)
+        if event.reason() == QContextMenuEvent.Reason.Mouse:
+            self._current = self._places.row_at(self.verticalScrollBar().value() + event.pos().y())
+        stretch, _ = self._rows.locate(self._current)
+        if self._can_revert and (stretch.is_hunk or stretch.kind == "head"):
+            hunk = stretch.hunk
+            menu.addSeparator()
+            menu.addAction(tr("Revert this change"), lambda: self.hunk_revert_requested.emit(hunk))
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.popup(event.globalPos())
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """Mark the row that the keyboard is on."""
+        super().focusInEvent(event)
+        self.viewport().update()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """Take the mark away."""
+        super().focusOutEvent(event)
+        self.viewport().update()
+
+    def _place_at(self, point: QPointF, side: Side | None = None) -> tuple[int, Side, int]:
+        """Return the row, the side and the column at a point; `side` holds the side of a selection."""
+        panes = self._panes()
+        if side is None:
+            side = "both" if len(panes) == 1 else "left" if point.x() < panes[1].left else "right"
+        row = self._places.row_at(self.verticalScrollBar().value() + int(point.y()))
+        line = line_on_side(self._rows.row(row), side)
+        if line is None:
+            return row, side, 0
+        pane = panes[1 if side == "right" else 0]
+        return (
+            row,
+            side,
+            self._layout_of(line).column_at(point.x() - pane.text + self.horizontalScrollBar().value()),
+        )
+
+
+def _words_of(line: DiffLine) -> str:
+    text = line.text[:_SPOKEN_CHARACTERS].strip().encode(errors="replace").decode() or tr("blank")
+    match line.kind:
+        case "added":
+            return tr("Line {number} added: {text}", number=line.new, text=text)
+        case "removed":
+            return tr("Line {number} removed: {text}", number=line.old, text=text)
+    return tr("Line {number}: {text}", number=line.new, text=text)
+
+
+def _word_around(text: str, column: int) -> tuple[int, int]:
+    """Return the columns of the word, or of the one other character, at a column."""
+    start = end = min(column, max(0, len(text) - 1))
+    while start > 0 and _in_word(text[start - 1]):
+        start -= 1
+    while end < len(text) and _in_word(text[end]):
+        end += 1
+    return (start, end) if end > start else (start, min(len(text), start + 1))
+
+
+def _in_word(char: str) -> bool:
+    return char.isalnum() or char == "_"

@@ -1,0 +1,211 @@
+"""The diff of one file: its lines, its images, or words about what has neither."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QAccessible, QKeyEvent, QResizeEvent
+from PySide6.QtWidgets import QButtonGroup, QFrame, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+
+from helix_desktop.domain.file_history.diff import FileDiff
+from helix_desktop.ui.design.async_actions import StartCoroutine
+from helix_desktop.ui.design.buttons import IconButton, TabButton, TabList
+from helix_desktop.ui.design.diff.images import ImagePair
+from helix_desktop.ui.design.diff.text_view import DiffText
+from helix_desktop.ui.design.labels import SelectableText, TextLine
+from helix_desktop.ui.design.layout.boxes import line
+from helix_desktop.ui.design.style.fonts import scaled
+from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.design.viewer.find_bar import FindBar
+from helix_desktop.ui.design.viewer.find_shortcut import FindShortcut
+from helix_desktop.words.file_diffs import describe_mode, describe_without_lines
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Changes")
+
+_SIDE_BY_SIDE_PX = 720  # the least width at 100 % at which two columns can be read
+
+
+class DiffView(Themed, QWidget):
+    """Shows a FileDiff that it is given; it knows no services.
+
+    Keys: F7 and N to the next change, Shift+F7 and P to the previous one, Ctrl+F to find.
+    """
+
+    hunk_revert_requested = Signal(int)
+    """The number (from 0) of the hunk whose Revert was pressed."""
+
+    side_by_side_changed = Signal(bool)
+    """The user chose the other layout."""
+
+    def __init__(self, start: StartCoroutine | None = None) -> None:
+        """`start` owns the coroutine that decodes images in a thread; without it that is done at once."""
+        super().__init__()
+        self._diff: FileDiff | None = None
+        self._wants_side_by_side = False
+        self.text = DiffText()
+        self.text.hunk_revert_requested.connect(self.hunk_revert_requested)
+        self.images = ImagePair(start)
+        self.words = SelectableText("", 13, "muted")
+        self.words.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
+        self.words.setContentsMargins(14, 12, 14, 12)
+        self.words.setObjectName("diff-words")
+        self.find_bar = FindBar(self.text)
+        self.find_bar.hide()
+        FindShortcut(self, self.open_find)
+        FindShortcut(self.text, self.open_find)
+        self.find_bar.closed.connect(lambda: self.text.setFocus(Qt.FocusReason.OtherFocusReason))
+        self._bar = self._make_bar()
+        self._pages = QStackedWidget()
+        for page in (self.text, self.images, self.words):
+            self._pages.addWidget(page)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        for part in (self._bar, line(), self.find_bar):
+            column.addWidget(part)
+        column.addWidget(self._pages, 1)
+        self.show_diff(None)
+
+    @property
+    def diff(self) -> FileDiff | None:
+        """Return what is shown."""
+        return self._diff
+
+    @property
+    def is_side_by_side(self) -> bool:
+        """True if two columns are chosen; where it is too narrow, or only one side is there, one is shown."""
+        return self._wants_side_by_side
+
+    def show_diff(self, diff: FileDiff | None, path: str = "", *, can_revert_hunks: bool = False) -> None:
+        """Show a diff from its beginning on (None: nothing); `path` is its name, which gives its colors.
+
+        `can_revert_hunks` gives each hunk a head with a Revert button.
+        """
+        self._diff = diff
+        self.find_bar.close_bar()
+        is_text = diff is not None and diff.kind == "text" and bool(diff.hunks)
+        self.text.show_diff(diff if is_text else None, path, can_revert=can_revert_hunks)
+        self._bar.setVisible(is_text)
+        self._choose_layout()
+        if diff is None:
+            self.show_words("")
+        elif is_text:
+            self._show_counts(diff)
+            self._pages.setCurrentWidget(self.text)
+        elif diff.kind == "image":
+            self.images.show_diff(diff)
+            self._pages.setCurrentWidget(self.images)
+        else:
+            self.show_words("\n".join(describe_without_lines(diff)))
+
+    def show_words(self, words: str) -> None:
+        """Show a text instead: why there is no diff, or that it is being made."""
+        self.words.setText(words)
+        self._pages.setCurrentWidget(self.words)
+
+    def set_side_by_side(self, on: bool) -> None:
+        """Choose two columns, or one."""
+        self._wants_side_by_side = on
+        self._choose_layout()
+
+    def go_to_change(self, step: int) -> None:
+        """Go to the next change (1) or the previous one (-1)."""
+        self.text.go_to_change(step)
+
+    def open_find(self) -> None:
+        """Open find, if there is text to find in."""
+        if self._pages.currentWidget() is self.text:
+            self.find_bar.open_bar()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Go from change to change by F7, wherever in the diff the keyboard is."""
+        if event.key() == Qt.Key.Key_F7:
+            self.go_to_change(-1 if event.modifiers() & Qt.KeyboardModifier.ShiftModifier else 1)
+        else:
+            super().keyPressEvent(event)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Show one column where two would be too narrow."""
+        super().resizeEvent(event)
+        self._choose_layout()
+
+    def _make_bar(self) -> QWidget:
+        bar = QWidget()
+        self._counts = CountsLine()
+        self._mode = TextLine("", 12, role="muted")
+        self._inline, self._beside = (
+            TabButton(tr("Inline"), "segment"),
+            TabButton(tr("Side by side"), "segment"),
+        )
+        layouts = TabList()
+        layouts.setProperty("role", "segments")
+        layouts.setAccessibleName(tr("Layout"))
+        group = QButtonGroup(layouts)
+        switch = QHBoxLayout(layouts)
+        switch.setContentsMargins(2, 2, 2, 2)
+        switch.setSpacing(0)
+        for button, on in ((self._inline, False), (self._beside, True)):
+            group.addButton(button)
+            switch.addWidget(button)
+            button.clicked.connect(lambda _=False, on=on: self._choose(on))
+        previous = IconButton("chevron-up", tr("Previous change (Shift+F7)"), px=15, edge=28)
+        following = IconButton("chevron-down", tr("Next change (F7)"), px=15, edge=28)
+        find = IconButton("search", tr("Find (Ctrl+F)"), px=15, edge=28)
+        previous.clicked.connect(lambda: self.go_to_change(-1))
+        following.clicked.connect(lambda: self.go_to_change(1))
+        find.clicked.connect(self.open_find)
+        row = QHBoxLayout(bar)
+        row.setContentsMargins(12, 4, 8, 4)
+        row.setSpacing(4)
+        row.addWidget(self._counts)
+        row.addSpacing(8)
+        row.addWidget(self._mode, 1)
+        for part in (previous, following, find, layouts):
+            row.addWidget(part)
+        return bar
+
+    def _choose(self, on: bool) -> None:
+        if on != self._wants_side_by_side:
+            self.set_side_by_side(on)
+            self.side_by_side_changed.emit(on)
+
+    def _choose_layout(self) -> None:
+        diff = self._diff
+        has_both = diff is not None and diff.before is not None and diff.after is not None
+        is_wide = self.width() >= scaled(_SIDE_BY_SIDE_PX)
+        on = self._wants_side_by_side and has_both and is_wide
+        self.text.set_side_by_side(on)
+        (self._beside if on else self._inline).setChecked(True)
+        self._beside.setEnabled(has_both and is_wide)
+        tip = "" if is_wide else tr("Widen the window to compare side by side.")
+        self._beside.setToolTip(tip if has_both else tr("There is only one side."))
+
+    def _show_counts(self, diff: FileDiff) -> None:
+        self._counts.show_counts(diff.added, diff.removed)
+        self._mode.set_text(describe_mode(diff))
+
+
+class CountsLine(Themed, QFrame):
+    """How many lines were added and removed: `+12` and `-4`, each in its color."""
+
+    accessible_role = QAccessible.Role.StaticText
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._added = TextLine("", 12, 600, "ok", mono=True)
+        self._removed = TextLine("", 12, 600, "error", mono=True)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(6)
+        for part in (self._added, self._removed):
+            part.is_fixed_width = True
+            row.addWidget(part)
+
+    def show_counts(self, added: int, removed: int) -> None:
+        """Show other counts."""
+        self._added.set_text(f"+{added:,}")
+        self._removed.set_text(f"\N{MINUS SIGN}{removed:,}")
+        lines = tr.plural(added, "%n line added", "%n lines added")
+        self.setAccessibleName(
+            tr("{added}, {removed}", added=lines, removed=tr.plural(removed, "%n removed", "%n removed"))
+        )

@@ -1,0 +1,158 @@
+"""The view of a diff: what is on screen, selected, copied and found, with mouse and keyboard."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
+
+from helix_desktop.config.paths import resources_dir
+from helix_desktop.domain.file_history.diff import FileDiff, diff_contents, diff_states
+from helix_desktop.domain.file_history.state import FileState
+from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.diff.line_text import line_text
+from helix_desktop.ui.design.diff.row_heads import FoldRow
+from helix_desktop.ui.design.diff.view import DiffView
+from helix_desktop.ui.design.style import fonts
+from tests.support.image_bytes import png
+
+_BEFORE = "".join(f"line {number}\n" for number in range(1, 61)).encode()
+_AFTER = _BEFORE.replace(b"line 20\n", b"line twenty\n").replace(b"line 50\n", b"")
+
+
+@pytest.fixture
+def view(qtbot: QtBot) -> DiffView:
+    """A wide view on screen, of a text with two changes."""
+    fonts.load(resources_dir() / "fonts")
+    diff_view = DiffView()
+    qtbot.addWidget(diff_view)
+    diff_view.resize(900, 420)
+    diff_view.show_diff(diff_contents(_BEFORE, _AFTER), "a/list.txt", can_revert_hunks=True)
+    with qtbot.waitExposed(diff_view):
+        diff_view.show()
+    diff_view.text.setFocus()
+    return diff_view
+
+
+def _words(view: DiffView) -> str:
+    return view.text.words_of_row(view.text.current_row)
+
+
+def test_keys_go_from_change_to_change_and_a_screen_reader_can_read_them(view: DiffView) -> None:
+    QTest.keyClick(view.text, Qt.Key.Key_F7)
+    assert _words(view) == "Line 20 removed: line 20"
+    QTest.keyClick(view.text, Qt.Key.Key_Down)
+    assert _words(view) == "Line 20 added: line twenty"
+    QTest.keyClick(view.text, Qt.Key.Key_N)
+    assert _words(view) == "Line 50 removed: line 50"
+    QTest.keyClick(view.text, Qt.Key.Key_F7, Qt.KeyboardModifier.ShiftModifier)
+    assert _words(view) == "Line 20 removed: line 20"
+
+
+def test_a_fold_opens_on_a_click(view: DiffView) -> None:
+    rows = len(view.text.rows)
+    fold = next(fold for fold in view.findChildren(FoldRow) if fold.text() == "16 unchanged lines")
+    QTest.mouseClick(fold, Qt.MouseButton.LeftButton)
+    assert len(view.text.rows) == rows + 15
+    assert _words(view) == "Line 1: line 1"
+
+
+def test_a_hunk_is_reverted_by_its_button(view: DiffView, qtbot: QtBot) -> None:
+    button = next(
+        button
+        for button in view.findChildren(PushButton, "revert-hunk")
+        if "Line 20" in button.accessibleName()
+    )
+    with qtbot.waitSignal(view.hunk_revert_requested) as signal:
+        QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+    assert signal.args == [0]
+
+
+def test_side_by_side_has_less_rows_and_falls_back_where_it_is_narrow(view: DiffView) -> None:
+    inline = len(view.text.rows)
+    view.set_side_by_side(True)
+    assert len(view.text.rows) == inline - 1  # a removed and an added line stand in one row
+    view.resize(500, 420)
+    assert len(view.text.rows) == inline
+    assert view.is_side_by_side
+
+
+def test_what_is_selected_is_copied_without_signs_and_numbers(view: DiffView) -> None:
+    QTest.keyClick(view.text, Qt.Key.Key_F7)
+    for _ in range(2):
+        QTest.keyClick(view.text, Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier)
+    QTest.keyClick(view.text, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    assert QGuiApplication.clipboard().text() == "line 20\nline twenty\n"
+
+
+def test_a_double_click_selects_a_word(view: DiffView) -> None:
+    QTest.keyClick(view.text, Qt.Key.Key_F7)
+    point = view.text.point_of(view.text.current_row + 1, 7)
+    QTest.mouseDClick(view.text.viewport(), Qt.MouseButton.LeftButton, pos=point + QPoint(2, 0))
+    assert view.text.selected_text == "twenty"
+
+
+def test_words_are_found_in_folded_lines_too(view: DiffView, qtbot: QtBot) -> None:
+    QTest.keyClick(view.text, Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
+    assert view.find_bar.isVisible()
+    QTest.keyClicks(view.find_bar.field, "LINE 35")
+    qtbot.waitUntil(lambda: view.find_bar.count.text == "1 of 1")
+    assert _words(view) == "Line 35: line 35"
+
+
+@pytest.mark.parametrize(
+    ("diff", "words"),
+    [
+        (diff_contents(b"\0a", b"\0b"), "Binary file.\nBefore: 2 B, SHA-256"),
+        (diff_contents(None, b""), "Empty file created."),
+        (diff_contents(b"x", b"x"), "No changes."),
+        (diff_contents(b"x" * 9_000_000, b"y" * 9_000_000), "Too large to compare."),
+        (
+            diff_states(FileState(digest="a", mode=0o644), None, FileState(digest="a", mode=0o755), None),
+            "Permissions: 644 → 755",
+        ),
+        (
+            diff_states(FileState("link", target="old"), None, FileState("link", target="new\u202e"), None),
+            "Link to old → Link to new\\u202e",
+        ),
+        (
+            FileDiff("hash_only", None, FileState(digest="b" * 64, size=4_096, stored=False)),
+            "Content not stored",
+        ),
+    ],
+)
+def test_what_has_no_lines_is_said_in_words(view: DiffView, diff: FileDiff, words: str) -> None:
+    view.show_diff(diff, "x")
+    assert view.words.isVisible()
+    assert view.words.text().startswith(words)
+
+
+def test_images_are_shown_with_their_sizes(view: DiffView) -> None:
+    view.show_diff(diff_contents(png(8, 4), png(16, 4)), "a.png")
+    assert view.images.before.caption.text.startswith("Before: PNG image, 8 × 4 pixels")
+    assert view.images.after.caption.text.startswith("After: PNG image, 16 × 4 pixels")
+    view.show_diff(diff_contents(None, png(16, 4)), "a.png")
+    assert not view.images.before.isVisible()
+
+
+def test_hostile_lines_are_drawn(view: DiffView) -> None:
+    """Long ones, those with tabs, with bytes that are no text, and with signs that turn the direction."""
+    before = b"x" * 3_000_000 + b"\n\ta\tb\n\xff\xfe\r\n"
+    after = b"x" * 2_999_999 + "\n\ta\tc\n\u202eevil\n".encode() + "ä".encode() * 90_000
+    view.show_diff(diff_contents(before, after), "a.py")
+    bar, pictures = view.text.horizontalScrollBar(), []
+    for value in (0, bar.maximum()):
+        bar.setValue(value)
+        pictures.append(view.text.viewport().grab().toImage())
+    assert bar.maximum() > 3_000_000
+    assert pictures[0] != pictures[1]
+
+
+def test_hidden_characters_are_drawn_as_codes() -> None:
+    assert line_text("\u202eevil", shows_line_ends=True).text == "\\u202eevil"
+    drawn = line_text("ab\udcff\udcfecd\r", shows_line_ends=True)
+    assert drawn.text == "ab\\xff\\xfecd␍"
+    assert [drawn.place(column) for column in range(7)] == [0, 1, 2, 6, 10, 11, 12]
+    assert [drawn.column(place) for place in (0, 2, 5, 6, 10, 13)] == [0, 2, 2, 3, 4, 6]
