@@ -130,10 +130,10 @@ class TurnEngine:
             await self._runtime.session.close_interrupted()
             await self._omit_refused_images()
             changed = await self._file_changes.record()  # the user may have edited files meanwhile
-            news = await self._instructions.before_message()
+            instructions = await self._instructions.before_message()
             mode = self._permissions.mode
-            notes = mode_note(self._runtime.transcript.announced_mode, mode), files_note(changed)
-            note = "\n".join(filter(None, notes))
+            news = files_note(changed, await self._changes.news_of(changed))
+            note = "\n".join(filter(None, (mode_note(self._runtime.transcript.announced_mode, mode), news)))
             uncounted = [message.text] if message.tokens is None else []
             counts = await self._runtime.counter.count([note, *uncounted] if note else uncounted)
             tokens = sum(counts, message.tokens or 0)
@@ -147,7 +147,7 @@ class TurnEngine:
                 note,
                 prompt=message.prompt,
             )
-            *_, recorded = await self._runtime.session.record(*titled, *news, event)
+            *_, recorded = await self._runtime.session.record(*titled, *instructions, event)
             start.end(recorded.seq)
             self._changes.look_in_background()
             if any(attachment.version for attachment in message.attachments):

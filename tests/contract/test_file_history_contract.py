@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Protocol
 
 import pytest
@@ -10,6 +13,8 @@ from helix_desktop.agent.ports import FileHistory
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import DigestUnknown, RevertRefused
 from helix_desktop.domain.file_history.capture import CallMark, CapturedChanges
+from helix_desktop.domain.file_history.coverage import CoverageSettings
+from helix_desktop.file_history.history import WorkspaceFileHistory
 from tests.support.memory_file_history import MemoryFileHistory
 from tests.support.memory_files import MemoryFiles
 
@@ -30,21 +35,53 @@ class Files(Protocol):
         ...
 
 
-@pytest.fixture
-async def files() -> Files:
+class FolderFiles:
+    """The files of a folder."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def write(self, path: str, data: bytes) -> None:
+        """Write a file in place."""
+        (self._root / path).write_bytes(data)
+
+    def remove(self, path: str) -> None:
+        """Remove a file."""
+        (self._root / path).unlink()
+
+    def read(self, path: str) -> bytes | None:
+        """Return a file's content; None: there is none."""
+        file = self._root / path
+        return file.read_bytes() if file.exists() else None
+
+
+@pytest.fixture(params=["memory", "folder"])
+def files(request: pytest.FixtureRequest, tmp_path: Path) -> Files:
     """Two files."""
-    files = MemoryFiles()
+    root = tmp_path / "project"
+    root.mkdir()
+    files = MemoryFiles() if request.param == "memory" else FolderFiles(root)
     files.write("a.txt", b"one\n")
     files.write("b.txt", b"two\n")
     return files
 
 
 @pytest.fixture
-async def history(files: MemoryFiles) -> FileHistory:
+async def history(files: Files, tmp_path: Path) -> AsyncIterator[FileHistory]:
     """A history that has seen both files."""
-    history = MemoryFileHistory(files)
+    history: FileHistory
+    if isinstance(files, MemoryFiles):
+        history = MemoryFileHistory(files)
+    else:
+        database = tmp_path / "file-history.db"
+        history = WorkspaceFileHistory(tmp_path / "project", database, CoverageSettings(), lambda: 1)
+    is_complete = asyncio.Event()
+    history.listen(lambda: is_complete.set() if history.coverage.is_complete else None)
     await history.start()
-    return history
+    if not history.coverage.is_complete:
+        await asyncio.wait_for(is_complete.wait(), 20)
+    yield history
+    await history.close()
 
 
 def described(captured: CapturedChanges | None) -> dict[str, str]:

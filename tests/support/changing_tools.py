@@ -6,12 +6,15 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
+
 from helix_desktop.agent.changes.capture_events import record_unrecorded
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.events.file_changes import ChangesRecorded
 from helix_desktop.domain.messages import ToolCall
-from helix_desktop.domain.tools import OutputCallback, ToolResult, ignore_output
+from helix_desktop.domain.question import Question
+from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResult, ignore_output
 from tests.support.agent_rig import AgentRig, ScriptedTools
 from tests.support.memory_file_history import MemoryFileHistory
 from tests.support.memory_files import MemoryFiles
@@ -22,13 +25,23 @@ def writes(then: str = "", kind: str = "command", **files: str | None) -> tuple[
     """Return a call that writes `a_txt="text"` into `a.txt`, or removes it (None); then waits or fails."""
     named = {name.replace("_", "."): text for name, text in files.items()}
     subject = next(iter(named), "")
-    return "ask", {"kind": kind, "subject": subject, "path": subject, "files": named, "then": then}
+    name = "edit" if kind == "edit" else "ask"
+    return name, {"kind": kind, "subject": subject, "path": subject, "files": named, "then": then}
+
+
+def reads(path: str) -> tuple[str, dict[str, Any]]:
+    """Return a call that reads a file."""
+    return "read", {"path": path, "text": f"the text of {path}"}
 
 
 class ChangingTools(ScriptedTools):
     """The scripted tools, of which `ask` changes files."""
 
     files: MemoryFiles
+
+    async def approval(self, call: ToolCall) -> ApprovalRequest | Question | None:
+        """Return what is asked: of an edit as of `ask`."""
+        return self.approval_request(call) if call.name == "edit" else await super().approval(call)
 
     async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
         """Run a call."""
@@ -45,7 +58,12 @@ class ChangingTools(ScriptedTools):
                 raise ToolError("It broke off.")
             case "crash":
                 raise ZeroDivisionError("division by zero")
-        return await super().run(call, on_output)
+        result = await super().run(call, on_output)
+        is_read, is_edit = call.name == "read", arguments.get("kind") == "edit"
+        if is_read or is_edit:
+            version = self.files.version(arguments["path"])
+            return msgspec.structs.replace(result, files=(version,), target=version.path)
+        return result
 
 
 class ChangesRig(AgentRig):

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from contextlib import suppress
 from typing import TypeVar
 
 from msgspec.structs import replace
 
 from helix_desktop.agent.changes.capture_events import record_captures, record_unrecorded
+from helix_desktop.agent.changes.file_news import file_news
 from helix_desktop.agent.ports import FileHistory, Store
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.session_updates import ErrorRaised
+from helix_desktop.context.log.file_notes import FileNews
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.file_changes import ChangesRecorded
 from helix_desktop.domain.events.session import SubagentStarted
 from helix_desktop.domain.file_history.capture import CallMark, CapturedChanges
+from helix_desktop.domain.files.version import ChangedFile
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.tool_call_target import call_target
 from helix_desktop.domain.tools import ApprovalRequest
@@ -41,6 +44,10 @@ class ChangeRecorder:
         self._runtime, self._history, self._store = runtime, history, store
         self._open_calls: dict[str, None] = {}
         self._causes: set[str] = set()
+
+    async def news_of(self, files: Sequence[ChangedFile]) -> list[FileNews]:
+        """Return what changed of files, for the model. Never raises."""
+        return await file_news(files, self._history, self._runtime.counter)
 
     def with_coverage(self, request: ApprovalRequest) -> ApprovalRequest:
         """Return a request with what of the workspace is covered, if its call may change any of it."""

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Collection, Iterable, Sequence
 
 import msgspec
 
 from helix_desktop.agent.ports import FileChecker
 from helix_desktop.agent.session_runtime import SessionRuntime
+from helix_desktop.context.log.staleness import Staleness
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.files import FilesChanged
+from helix_desktop.domain.events.session import RecordedEvent
 from helix_desktop.domain.files.use import file_use
-from helix_desktop.domain.files.version import ChangedFile
+from helix_desktop.domain.files.version import ChangedFile, FileVersion
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.tools import ApprovalRequest, ToolResult
 
@@ -54,33 +57,64 @@ class FileChanges:
     async def record(self, call_id: str = "") -> tuple[ChangedFile, ...]:
         """Record which files changed since the agent read or wrote them, the newest of them; return them.
 
-        Never raises.
+        With them those that nothing told the agent of yet. Never raises.
         """
-        staleness = self._runtime.transcript.staleness
-        versions = list(staleness.file_versions.values())
+        versions = list(self._staleness.file_versions.values())
+        checked = versions[-_MAX_FILES:]
+        pending = tuple(self._staleness.unannounced.values())
+        found = await self._record(checked, FilesChanged((), call_id, len(versions) - len(checked)))
+        return (*pending, *found)
+
+    async def record_unannounced(self, paths: Collection[str]) -> None:
+        """Record that files the agent knows changed among these; it is told before it edits them."""
+        await self._record(self._versions(paths), FilesChanged((), unannounced=True))
+
+    async def before_edit(self, request: ApprovalRequest | None) -> tuple[ChangedFile, ...]:
+        """Return which files of an edit changed since the agent saw them, and nothing told it so far.
+
+        The answer to the call is to tell it: then they are as any other.
+        """
+        if request is None or request.kind != "edit":
+            return ()
+        paths = (request.subject, *request.other_paths)
+        found = await self._record(self._versions(paths), FilesChanged(()))
+        pending = self._staleness.unannounced
+        return (*found, *(pending[path] for path in paths if path in pending))
+
+    async def _record(self, versions: Sequence[FileVersion], event: FilesChanged) -> tuple[ChangedFile, ...]:
         if self._checker is None or not versions:
             return ()
-        checked = versions[-_MAX_FILES:]
         try:
             async with asyncio.timeout(_DEADLINE_S):
-                report = await self._checker.check(checked)
+                report = await self._checker.check(versions)
         except (HelixError, OSError) as error:  # TimeoutError is one: what is not found now is found later
             log.warning("files could not be checked for changes: %s", error)
             return ()
-        versions_by_path = {version.path: version for version in checked}
-        unchecked = report.unchecked + len(versions) - len(checked)
+        versions_by_path = {version.path: version for version in versions}
 
         def decide() -> list[FilesChanged]:
-            now = self._runtime.transcript.staleness.file_versions
+            now = self._staleness.file_versions
             changed = tuple(
                 file for file in report.files if now.get(file.path) == versions_by_path[file.path]
             )  # one may have been read again meanwhile
-            return [FilesChanged(changed, call_id, unchecked)] if changed else []
+            unchecked = report.unchecked + event.unchecked
+            return [msgspec.structs.replace(event, files=changed, unchecked=unchecked)] if changed else []
 
-        recorded = await self._runtime.session.record_decided(decide)
-        return tuple(
-            file for entry in recorded if isinstance(entry.event, FilesChanged) for file in entry.event.files
-        )
+        return _files_in(await self._runtime.session.record_decided(decide))
+
+    def _versions(self, paths: Collection[str]) -> list[FileVersion]:
+        known = self._staleness.file_versions
+        return [known[path] for path in paths if path in known]
+
+    @property
+    def _staleness(self) -> Staleness:
+        return self._runtime.transcript.staleness
+
+
+def _files_in(recorded: Iterable[RecordedEvent]) -> tuple[ChangedFile, ...]:
+    return tuple(
+        file for entry in recorded if isinstance(entry.event, FilesChanged) for file in entry.event.files
+    )
 
 
 def _may_change_files(request: ApprovalRequest | None) -> bool:

@@ -24,6 +24,7 @@ from helix_desktop.agent.session_updates import (
 from helix_desktop.agent.tool_calls.approvals import ApprovalOutcome, ApprovalService, UserAsk
 from helix_desktop.agent.tool_calls.file_changes import FileChanges
 from helix_desktop.agent.tool_calls.running_calls import RunningCalls
+from helix_desktop.context.log.file_notes import refused_edit
 from helix_desktop.domain.errors import HelixError, SubagentFailed, ToolError
 from helix_desktop.domain.events.session import ApprovalGiven, ToolAnswered
 from helix_desktop.domain.messages import ToolCall
@@ -82,6 +83,8 @@ class ToolRunner:
         approval request or question is shown or none is needed.
         """
         ask = await self._user_ask(call)
+        if isinstance(ask, ApprovalRequest):
+            ask = await self._refusal(ask) or ask
         if ask is None or isinstance(ask, ToolResult):
             questions_shown[-1].set()
         if isinstance(ask, ToolResult):
@@ -111,6 +114,14 @@ class ToolRunner:
         except Exception as error:
             log.warning("asking about tool %s failed unexpectedly", call.name, exc_info=True)
             return _unexpected_failure(call, error)
+
+    async def _refusal(self, request: ApprovalRequest | None) -> ToolResult | None:
+        """Return the answer to an edit of files that changed since the agent saw them, unawares."""
+        files = await self._file_changes.before_edit(request)
+        if not files:
+            return None
+        news = await self._changes.news_of(files)
+        return _failed(ToolError(refused_edit(files, news)))
 
     async def _ask_question(
         self,
@@ -185,7 +196,13 @@ class ToolRunner:
     async def _run(
         self, call: ToolCall, request: ApprovalRequest | None, held_outputs: list[HeldOutput]
     ) -> None:
-        await self._changes.begin_call(call, request)
+        outside = await self._changes.begin_call(call, request)
+        if refusal := await self._refusal(request):  # it may have changed while the user was asked
+            await self._changes.record(call.id, await self._changes.end_call(call.id))
+            await self._record(call, refusal, self._runtime.clock(), held_outputs)
+            return
+        if outside:
+            await self._file_changes.record_unannounced(outside)
         self._runtime.session.publish(CallStarted(call))
         started_at_ms = self._runtime.clock()
         running = self.running_calls.create(call)

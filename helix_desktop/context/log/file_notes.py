@@ -1,8 +1,10 @@
-"""Notes that tell the model which files it knows changed, by the user or in another session; sent once."""
+"""Texts that tell the model what changed of files it knows, by the user or in another session; sent once."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+
+import msgspec
 
 from helix_desktop.domain.files.version import ChangedFile
 from helix_desktop.domain.unicode_safety import escape_hidden_name
@@ -10,14 +12,42 @@ from helix_desktop.domain.unicode_safety import escape_hidden_name
 _MAX_NAMED = 20
 
 
-def files_note(files: Sequence[ChangedFile]) -> str:
+class FileNews(msgspec.Struct, frozen=True):
+    """What changed of a file: a diff from the version that the model knows, or words where that is too long.
+
+    Empty: the former version is not known.
+    """
+
+    path: str
+    text: str = ""
+
+
+def files_note(files: Sequence[ChangedFile], news: Sequence[FileNews] = ()) -> str:
     """Return the note on files that changed since they were read or written; empty without any."""
     changed = _names([file for file in files if not file.is_gone])
     gone = _names([file for file in files if file.is_gone])
     parts = [*([f"changed: {changed}"] if changed else []), *([f"gone: {gone}"] if gone else [])]
     if not parts:
         return ""
-    return f"[Files on disk since you last saw them: {'; '.join(parts)}. What stands above of them is old.]"
+    head = f"Files on disk since you last saw them: {'; '.join(parts)}. What stands above of them is old."
+    texts = _texts(news)
+    return f"[{head} What changed:\n{texts}\n]" if texts else f"[{head}]"
+
+
+def refused_edit(files: Sequence[ChangedFile], news: Sequence[FileNews]) -> str:
+    """Return the answer to an edit of files that changed since the model saw them."""
+    names = _names(files)
+    texts = _texts(news)
+    parts = [
+        f"Nothing was written: {names} changed on disk since you last saw it. You did not do that.",
+        f"What changed:\n{texts}" if texts else "",
+        "Look at what is there now, keep what was changed, and make your edit again.",
+    ]
+    return "\n".join(filter(None, parts))
+
+
+def _texts(news: Sequence[FileNews]) -> str:
+    return "\n".join(file.text for file in news if file.text)
 
 
 def _names(files: Sequence[ChangedFile]) -> str:

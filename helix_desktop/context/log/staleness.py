@@ -18,7 +18,7 @@ from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, Us
 from helix_desktop.domain.files.command import is_test_command
 from helix_desktop.domain.files.lines import ALL_LINES, UNKNOWN_LINES, Lines
 from helix_desktop.domain.files.use import FileUse, command_text, file_use, is_todo_tool
-from helix_desktop.domain.files.version import FileVersion
+from helix_desktop.domain.files.version import ChangedFile, FileVersion
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.tool_call_target import tool_kind
 
@@ -79,7 +79,8 @@ class Staleness:
     `superseded` maps a message to the event that made it stale, repeated or replaced it; see the module.
     `stale_digests` maps a content of a file, read or written, to the event that changed that file.
     `file_versions` are the files by path as calls last read or wrote them, newest last; without those that
-    were found changed since.
+    were found changed since. `unannounced` are those that changed, by path, of which neither the note of a
+    message nor the answer to an edit told the model yet.
     """
 
     def __init__(self, events: Iterable[tuple[int, StalenessEvent]] = ()) -> None:
@@ -102,6 +103,7 @@ class Staleness:
         self._edited_paths: dict[str, None] = {}  # in the running turn, as the next
         self._runs: dict[str, tuple[int, int]] = {}  # newest result and number of runs, by command
         self.file_versions: dict[str, FileVersion] = {}
+        self.unannounced: dict[str, ChangedFile] = {}
         for seq, event in events:
             self.apply(seq, event)
 
@@ -125,7 +127,7 @@ class Staleness:
         match event:
             case UserSpoke():
                 if not event.steered:
-                    self._edited_paths, self._runs = {}, {}
+                    self._edited_paths, self._runs, self.unannounced = {}, {}, {}  # its note tells of them
                 self._add_attachments(seq, event)
             case AssistantSpoke():
                 self._add_step(seq, event)
@@ -135,6 +137,9 @@ class Staleness:
                 self.file_changes.append((seq, event))
                 for file in event.files:
                     self.file_versions.pop(file.path, None)
+                    self.unannounced.pop(file.path, None)
+                    if event.unannounced:
+                        self.unannounced[file.path] = file
                     path = self._path(file.path)
                     self._end_texts(path, seq)
                     self._newest_texts.pop(path, None)
@@ -151,6 +156,7 @@ class Staleness:
 
     def _set_version(self, version: FileVersion) -> None:
         self.file_versions.pop(version.path, None)  # so that the newest is last
+        self.unannounced.pop(version.path, None)
         self.file_versions[version.path] = version
 
     def _add_step(self, seq: int, step: AssistantSpoke) -> None:
@@ -194,6 +200,10 @@ class Staleness:
         for file in output.files:
             self._set_version(file)
         is_ok, use = _is_ok(output), file_use(call)
+        if self.unannounced and use is not None and use.action != "read":
+            edited = self._paths(use, output)
+            for path in [path for path in self.unannounced if self._path(path) in edited]:
+                del self.unannounced[path]
         if is_todo_tool(call.name):
             self._add_todo_list(seq, call, is_ok)
         elif output.recalled:

@@ -53,7 +53,7 @@ async def test_a_session_has_its_changes_by_turn_call_and_file() -> None:
     changes = await session_changes(rig)
     assert [(row.turn, row.turn_title, row.source, row.tool, row.target) for row in changes.captures] == [
         (1, "Go.", "command", "ask", "a.txt"),
-        (1, "Go.", "tool", "ask", "b.txt"),
+        (1, "Go.", "tool", "edit", "b.txt"),
         (2, "Go.", "command", "ask", "a.txt"),
         (2, "Go.", "outside", "", ""),
     ]

@@ -1,0 +1,97 @@
+"""What the user changes meanwhile is told to the agent with the diff, before it edits; once."""
+
+from __future__ import annotations
+
+from helix_desktop.domain.events.files import FilesChanged
+from helix_desktop.domain.events.session import ToolAnswered, UserSpoke
+from tests.support.agent_rig import AgentRig
+from tests.support.changing_tools import ChangesRig, reads, writes
+
+REFUSED = "Nothing was written: a.txt changed on disk since you last saw it."
+
+
+async def started(*turns: list[tuple[str, dict[str, object]]]) -> ChangesRig:
+    rig = ChangesRig(*turns)
+    await rig.start()
+    return rig
+
+
+def answers(rig: AgentRig) -> list[ToolAnswered]:
+    return rig.events(ToolAnswered)
+
+
+def change_during(rig: ChangesRig, call_id: str, text: str) -> None:
+    """Change `a.txt` when this call has its answer, as a user does between two calls."""
+
+    def on_update(session: str, update: object) -> None:
+        event = getattr(getattr(update, "recorded", None), "event", None)
+        if isinstance(event, ToolAnswered) and event.call_id == call_id:
+            rig.files.write("a.txt", text.encode())
+
+    rig.workspace.listen(on_update)
+
+
+async def test_a_message_comes_with_the_diff_of_what_the_user_changed() -> None:
+    rig = await started([reads("a.txt")], [])
+    await rig.run()
+    rig.files.write("a.txt", b"one\nzwei\n")
+    await rig.run("Again.")
+    note = rig.events(UserSpoke)[-1].note
+    assert note == (
+        "[Files on disk since you last saw them: changed: a.txt. What stands above of them is old. "
+        "What changed:\n--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+zwei\n]"
+    )
+    assert any(note in message.text for message in rig.model.requests[-1].messages)
+
+
+async def test_of_a_diff_that_is_too_long_the_lines_are_counted() -> None:
+    rig = await started([reads("a.txt")], [])
+    await rig.run()
+    rig.files.write("a.txt", "".join(f"a line with the number {number}\n" for number in range(900)).encode())
+    await rig.run("Again.")
+    note = rig.events(UserSpoke)[-1].note
+    assert "a.txt: 900 lines added, 2 removed, too many to show; read it again." in note
+
+
+async def test_an_edit_of_a_file_that_changed_meanwhile_is_refused_once_with_the_diff() -> None:
+    edit = writes(kind="edit", a_txt="mine\n")
+    rig = await started([reads("a.txt"), edit, edit])
+    change_during(rig, "t0s0_0", "one\nzwei\n")
+    await rig.run()
+    _, refused, done = answers(rig)
+    assert not refused.ok
+    assert refused.text.startswith(REFUSED)
+    assert "-two\n+zwei" in refused.text
+    assert done.ok
+    assert rig.files.read("a.txt") == b"mine\n"
+    assert rig.tools.executed_calls == ["t0s0_0", "t0s2_0"]
+    assert len(rig.events(FilesChanged)) == 1
+
+
+async def test_what_was_found_before_a_command_is_told_before_the_next_edit() -> None:
+    """The command did not do it, so the agent can't know."""
+    edit = writes(kind="edit", a_txt="mine\n")
+    rig = await started([reads("a.txt"), writes(b_txt="2\n"), edit, edit])
+    change_during(rig, "t0s0_0", "one\nzwei\n")
+    await rig.run()
+    assert [answer.ok for answer in answers(rig)] == [True, True, False, True]
+    (changed,) = rig.events(FilesChanged)
+    assert changed.unannounced
+    assert not rig.conversation.session.transcript.staleness.unannounced
+
+
+async def test_what_was_found_before_a_command_is_told_with_the_next_message() -> None:
+    edit = writes(kind="edit", a_txt="mine\n")
+    rig = await started([reads("a.txt"), writes(b_txt="2\n")], [edit])
+    change_during(rig, "t0s0_0", "one\nzwei\n")
+    await rig.run()
+    await rig.run("Again.")
+    assert "+zwei" in rig.events(UserSpoke)[-1].note
+    assert [answer.ok for answer in answers(rig)] == [True, True, True]
+
+
+async def test_what_the_agents_own_command_changed_stands_in_the_way_of_no_edit() -> None:
+    edit = writes(kind="edit", a_txt="mine\n")
+    rig = await started([reads("a.txt"), writes(a_txt="formatted\n"), edit])
+    await rig.run()
+    assert all(answer.ok for answer in answers(rig))
