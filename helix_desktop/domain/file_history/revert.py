@@ -66,7 +66,7 @@ class RevertPlan(msgspec.Struct, frozen=True):
 
     def target(self, file: PlannedFile, choices: Mapping[str, RevertChoice]) -> FileState | None:
         """Return what shall stand at a path, by the user's choices by path."""
-        match choices.get(file.path, "former" if file.can_apply else "present"):
+        match choices.get(file.path, "former" if file.status == "ready" else "present"):
             case "present":
                 return file.present
             case "merged":

@@ -152,9 +152,11 @@ class Planner:
 
 
 def replaces_content(present: FileState | None, target: FileState | None) -> bool:
-    """Return True if more than the permissions of a path differ."""
+    """Return True if more than the permissions differ; a content that is not known is like no other."""
     if present is None or target is None:
         return present is not target
+    if target.kind == "file" and not target.digest:
+        return True
     return (present.kind, present.digest, present.target) != (target.kind, target.digest, target.target)
 
 

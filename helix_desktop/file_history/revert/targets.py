@@ -34,7 +34,7 @@ class TargetFinder:
         """Return what stands at each path that is to change, and what shall."""
         for file in self._plan.files:
             target = self._target(file)
-            if not is_alike(file.present, target):
+            if target != file.present and not is_alike(file.present, target):
                 self._targets[file.path] = Target(file.present, target)
         self._check_present()
         for path in sorted(self._targets):
