@@ -7,6 +7,9 @@ import errno
 import os
 import stat
 import sys
+from pathlib import Path
+
+from helix_desktop.system.files import replace
 
 _UNSUPPORTED = frozenset({errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP})
 _NEW, _EXCHANGE = (4, 2) if sys.platform == "darwin" else (1, 2)  # RENAME_EXCL, _SWAP; _NOREPLACE, _EXCHANGE
@@ -36,9 +39,10 @@ def rename_new(source: str, source_folder: int | None, target: str, target_folde
     Where system or disk cannot do that in one step, a file gets its new name before it loses the old; a
     folder, or a file on a disk without hard links, may then replace what appears in that moment.
     """
-    if sys.platform == "win32" or _rename_by(_NEW, source, source_folder, target, target_folder):
-        if sys.platform == "win32":
-            os.rename(source, target)
+    if sys.platform == "win32":
+        replace(Path(source), Path(target), move=Path.rename)
+        return
+    if _rename_by(_NEW, source, source_folder, target, target_folder):
         return
     mode = os.stat(source, dir_fd=source_folder, follow_symlinks=False).st_mode
     if not stat.S_ISDIR(mode):

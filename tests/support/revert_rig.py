@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -117,3 +118,59 @@ def changes_between(before: States, after: States) -> list[FileChange]:
         for path in sorted({*before, *after})
         if before.get(path) != after.get(path)
     ]
+
+
+def change_everything(rig: RevertRig) -> tuple[list[FileChange], States, States]:
+    """Make changes whose revert takes steps of every kind; return them, and the states before and after."""
+    rig.write({"swap": "before", "gone": "gone", "old/in": "in", "same/mode": "m", "same/stays": "s"})
+    (rig.root / "link").symlink_to("swap")
+    before = rig.states()
+    with rig.call() as changes:
+        rig.write({"swap": "after", "new/folder/file": "new", "sealed/file": "sealed"})
+        (rig.root / "sealed").chmod(0o500)
+        (rig.root / "same/mode").chmod(0o755)
+        (rig.root / "gone").unlink()
+        (rig.root / "old/in").unlink()
+        (rig.root / "old").rmdir()
+        (rig.root / "link").unlink()
+        (rig.root / "link").symlink_to("elsewhere")
+    return changes, before, rig.states()
+
+
+def run_in_child(work: Callable[[], object]) -> int:
+    """Run something in a forked process; return how that ended, negative: the signal that ended it."""
+    pid = os.fork()
+    if not pid:
+        status = 1
+        try:
+            work()
+            status = 0
+        except BaseException:  # noqa: BLE001 - nothing of the child may reach pytest
+            traceback.print_exc()
+        finally:
+            os._exit(status)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def at_step(start: str, act: Callable[[], object]) -> Callable[[str], None]:
+    """Return what does something at every step whose name starts so."""
+
+    def on_step(name: str) -> None:
+        if name.startswith(start):
+            act()
+
+    return on_step
+
+
+class AtStep:
+    """Does something at the `number`-th step of a revert, counted from 0."""
+
+    def __init__(self, number: int, act: Callable[[], object]) -> None:
+        self.number, self._act = number, act
+        self.name = ""
+
+    def __call__(self, name: str) -> None:
+        self.number -= 1
+        if self.number == -1:
+            self.name = name
+            self._act()

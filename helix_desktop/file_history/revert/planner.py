@@ -52,7 +52,7 @@ class Planner:
         base, before = spans[-1].after, spans[0].before
         if not is_plain_path(path):
             return PlannedFile(path, None, base, before, "blocked", "outside")
-        found = self._reader.read(path, base)
+        found = self._read_present(path, base, before)
         file = PlannedFile(path, found.state, base, before)
         conflict_at, target = self._take_back(base, spans)
         if conflict_at is not None:
@@ -63,6 +63,18 @@ class Planner:
             return file
         problem = self._problem(file, found)
         return msgspec.structs.replace(file, status="blocked", problem=problem) if problem else file
+
+    def _read_present(self, path: str, base: FileState | None, before: FileState | None) -> PresentPath:
+        """Return what stands there; a file that was changed later is stored, to be merged and compared."""
+        found = self._reader.read(path, base)
+        state = found.state
+        if state is None or state.kind != "file" or not (state.stored and state.digest):
+            return found
+        if is_alike(state, base) or is_alike(state, before) or self._contents.has(state.digest):
+            return found
+        data = self._reader.read_content(path)
+        stored = msgspec.structs.replace(state, digest=self._contents.put(data), size=len(data))
+        return found._replace(state=stored)
 
     def _take_back(
         self, state: FileState | None, spans: Sequence[FileChange]

@@ -43,7 +43,8 @@ class Reverts:
         """`clock` returns milliseconds since 1970; `on_step` gets the name of each step before it."""
         self._root, self._database, self._tree, self._clock = root.resolve(), database, tree, clock
         self._on_step = on_step
-        self._lock = FileLock(database.path.with_name(f"{database.path.name}.revert-lock"))
+        lock = database.path.with_name(f"{database.path.name}.revert-lock")
+        self._lock = FileLock(lock, thread_local=False)
 
     def plan(self, changes: Sequence[FileChange], captures: Sequence[str] = ()) -> RevertPlan:
         """Return what taking back changes would do; they are in the order in which they were made.
@@ -54,7 +55,7 @@ class Reverts:
         try:
             with self._database.write():
                 return Planner(folders, self._database.contents, self._tree).plan(changes, captures)
-        except OSError as error:
+        except (FolderUnreachable, OSError) as error:
             raise refusal_of(error) from error
         finally:
             folders.close()
@@ -89,7 +90,9 @@ class Reverts:
             for revert_id, state, data in self._database.journal.all():
                 swap = Swap(Folders(self._root), JournalEntry.decode(data), self._on_step)
                 try:
-                    self._finish(revert_id, swap, must_roll_back=state == _SWAPPING)
+                    if state == _SWAPPING:
+                        self._roll_back(revert_id, swap)
+                    self._remove_leftovers(revert_id, swap)
                 except OSError as error:
                     raise refusal_of(error) from error
                 finally:
@@ -125,8 +128,7 @@ class Reverts:
                 with self._database.write():
                     swap.run()
                     self._on_step("capture")
-                    for content in swap.replaced_contents():
-                        self._database.contents.put(content)
+                    swap.store_replaced(self._database.contents)
                     digest = self._database.contents.put(changes.encode())
                     capture = Capture(
                         revert_id,
@@ -140,6 +142,8 @@ class Reverts:
                     self._database.captures.add(capture)
                     self._note_seen(changes.changes)
                     self._database.journal.put(revert_id, _DONE, swap.entry.encode())
+                    self._on_step("check")
+                    swap.check()
                     self._on_step("commit")
             except BaseException as error:
                 if not self._give_up(revert_id, swap) and isinstance(error, Exception):
@@ -171,19 +175,20 @@ class Reverts:
         """Take back what was done; return False if that fails too, and is left to the next start."""
         try:
             state = next((state for id_, state, _ in self._database.journal.all() if id_ == revert_id), "")
-            self._finish(revert_id, swap, must_roll_back=state == _SWAPPING)
+            if state == _SWAPPING:
+                self._roll_back(revert_id, swap)
         except (OSError, HelixError):
             return False
+        with suppress(OSError, HelixError):  # else at the next start
+            self._remove_leftovers(revert_id, swap)
         return True
 
-    def _finish(self, revert_id: str, swap: Swap, *, must_roll_back: bool) -> None:
-        if must_roll_back:
-            lost = swap.roll_back()
-            with self._database.write():
-                for step in lost:
-                    self._keep(swap, step)
-                self._database.journal.put(revert_id, _DONE, swap.entry.encode())
-        self._remove_leftovers(revert_id, swap)
+    def _roll_back(self, revert_id: str, swap: Swap) -> None:
+        lost = swap.roll_back()
+        with self._database.write():
+            for step in lost:
+                self._keep(swap, step)
+            self._database.journal.put(revert_id, _DONE, swap.entry.encode())
 
     def _keep(self, swap: Swap, step: Step) -> None:
         """Keep what stood at a path that somebody else has changed since: the next scan sees it as theirs."""

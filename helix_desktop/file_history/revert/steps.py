@@ -10,21 +10,20 @@ import msgspec
 from helix_desktop.domain.file_history.state import FileChange, FileState
 
 StepKind = Literal["open", "aside", "folder", "place", "swap", "mode"]
-"""open: its user may work in a folder. aside: what stands there is moved into the staging folder. folder: one
-is made. place: what is staged comes to where nothing stands. swap: what is staged and what stands there
-change places. mode: permissions are set."""
+"""open: its user may read a file, or work in a folder. aside: what stands there is moved to the staging
+folder. folder: one is made. place: what is staged comes to where nothing stands. swap: what is staged and
+what stands there change places. mode: permissions are set."""
 
-_OWNER = 0o700
+_NEEDED = {"file": 0o400, "folder": 0o700, "link": 0}  # what its user needs to read or empty it
 
 
 class Step(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What is done at one path. `staged` is the inode of what was staged for it."""
+    """What is done at one path."""
 
     kind: StepKind
     path: str
     present: FileState | None = None
     target: FileState | None = None
-    staged: int = 0
 
 
 class JournalEntry(msgspec.Struct, frozen=True):
@@ -55,8 +54,8 @@ def build_steps(targets: Mapping[str, Target]) -> tuple[Step, ...]:
     opened, asides, folders, comes, modes = (list[Step]() for _ in range(5))
     for path in sorted(targets):
         present, target = targets[path]
-        if present is not None and present.kind == "folder" and present.mode & _OWNER != _OWNER:
-            wider = msgspec.structs.replace(present, mode=present.mode | _OWNER)
+        if present is not None and ~present.mode & _NEEDED[present.kind]:
+            wider = msgspec.structs.replace(present, mode=present.mode | _NEEDED[present.kind])
             opened.append(Step("open", path, present, wider))
             present = wider
         if present is not None and target is not None and _has_same_content(present, target):
@@ -70,7 +69,7 @@ def build_steps(targets: Mapping[str, Target]) -> tuple[Step, ...]:
             continue
         if target.kind == "folder":
             folders.append(Step("folder", path, None, target))
-            modes.append(Step("mode", path, msgspec.structs.replace(target, mode=_OWNER), target))
+            modes.append(Step("mode", path, msgspec.structs.replace(target, mode=_NEEDED["folder"]), target))
         else:
             comes.append(Step("swap" if is_swap else "place", path, present if is_swap else None, target))
     return (*opened, *reversed(asides), *folders, *comes, *reversed(modes))

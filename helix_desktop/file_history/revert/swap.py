@@ -12,8 +12,6 @@ import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
-import msgspec
-
 from helix_desktop.file_history.database.contents import ContentRows
 from helix_desktop.file_history.revert.attributes import copy_attributes
 from helix_desktop.file_history.revert.folders import Folder, Folders, FolderUnreachable
@@ -56,18 +54,14 @@ class Swap:
                 staging.new_link(str(number), step.target.target)
             else:
                 _write(staging, str(number), contents.get(step.target.digest))
-        steps = list(self.entry.steps)
         for number, step in self._staged_steps():
             assert step.target is not None
             if step.target.kind == "file":
                 replaced = self._parent(step) if step.kind == "swap" else None
                 copy_attributes(replaced, staging, str(number))
                 staging.set_mode(str(number), step.target.mode)
-            found = staging.stat(str(number))
-            steps[number] = msgspec.structs.replace(step, staged=found.st_ino if found else 0)
         staging.sync()
         self._folders.open("").sync()
-        self.entry = msgspec.structs.replace(self.entry, steps=tuple(steps))
 
     def run(self) -> None:
         """Make all steps; all are durable then. Raises PathChanged, FolderUnreachable."""
@@ -80,15 +74,29 @@ class Swap:
             self._make(number, step)
         if not is_synced:
             self.sync()
-        self._on_step("check")
-        self._check_stamps()
 
-    def replaced_contents(self) -> Iterator[bytes]:
-        """Yield the contents of the files that were replaced or removed."""
+    def store_replaced(self, contents: ContentRows) -> None:
+        """Store the contents of the files that were replaced or removed. Raises PathChanged, StoreError."""
         staging = self._open_staging()
         for number, step in enumerate(self.entry.steps):
             if step.kind in ("aside", "swap") and step.present is not None and step.present.kind == "file":
-                yield read_bytes(staging, self._former_name(number, step))
+                if contents.has(step.present.digest):
+                    continue
+                data = read_bytes(staging, self._former_name(number, step))
+                if contents.put(data) != step.present.digest:
+                    raise PathChanged(step.path)
+
+    def check(self) -> None:
+        """Check that no program went on writing into what was moved aside. Raises PathChanged.
+
+        What it writes there after this check goes with the file; no system call prevents that.
+        """
+        staging = self._open_staging()
+        for number, step in enumerate(self.entry.steps):
+            name = self._former_name(number, step)
+            found = staging.stat(name) if name in self._stamps else None
+            if found is not None and _stamp(found) != self._stamps[name]:
+                raise PathChanged(step.path)
 
     def roll_back(self) -> list[Step]:
         """Take back the steps; return those whose path somebody else changed since, and which stay."""
@@ -103,7 +111,7 @@ class Swap:
                 if not self._take_back(number, step):
                     lost.append(step)
             except FolderUnreachable:
-                if step.present is not None and self._has_former(number, step):
+                if step.kind in ("aside", "swap") and self._has_former(number, step):
                     lost.append(step)
         self.sync()
         return lost
@@ -152,11 +160,12 @@ class Swap:
         folder, name = self._parent(step)
         with _missing_as_changed(step):
             match step.kind:
-                case "open" | "mode":
+                case "open":
+                    self._set_mode(step, folder, name)
+                case "mode":
                     if not is_alike(read_state(folder, name), step.present):
                         raise PathChanged(step.path)
-                    assert step.target is not None
-                    folder.set_mode(name, step.target.mode)
+                    self._set_mode(step, folder, name)
                 case "folder":
                     folder.new_folder(name)
                 case "place":
@@ -197,15 +206,6 @@ class Swap:
             return
         raise PathChanged(step.path)
 
-    def _check_stamps(self) -> None:
-        """Check that no program went on writing into what was moved aside."""
-        staging = self._open_staging()
-        for number, step in enumerate(self.entry.steps):
-            name = self._former_name(number, step)
-            found = staging.stat(name) if name in self._stamps else None
-            if found is not None and _stamp(found) != self._stamps[name]:
-                raise PathChanged(step.path)
-
     def _former_name(self, number: int, step: Step) -> str:
         """Return the name of what was moved aside: an exchange leaves it where the staged one was."""
         name = f"{number}.former"
@@ -214,8 +214,11 @@ class Swap:
         return name
 
     def _has_former(self, number: int, step: Step) -> bool:
-        found = self._open_staging().stat(self._former_name(number, step))
-        return found is not None and found.st_ino != step.staged
+        """Return True if what stood at a step's path is in the staging folder."""
+        staging, name = self._open_staging(), self._former_name(number, step)
+        if name == str(number) and is_alike(read_state(staging, name), step.target):
+            return False  # it was not exchanged
+        return staging.stat(name) is not None
 
     def _take_back(self, number: int, step: Step) -> bool:
         """Take back a step if it was made; return False if its path is somebody else's now."""
@@ -237,6 +240,15 @@ class Swap:
         return True
 
     @staticmethod
+    def _set_mode(step: Step, folder: Folder, name: str) -> None:
+        found = folder.stat(name)
+        if found is None or step.target is None or step.present is None:
+            raise PathChanged(step.path)
+        if stat.S_IMODE(found.st_mode) != step.present.mode or stat.S_ISLNK(found.st_mode):
+            raise PathChanged(step.path)
+        folder.set_mode(name, step.target.mode)
+
+    @staticmethod
     def _restore_mode(step: Step, folder: Folder, name: str) -> None:
         found = folder.stat(name)
         if found is None or step.present is None or step.target is None:
@@ -246,7 +258,7 @@ class Swap:
 
     def _take_out(self, number: int, step: Step, folder: Folder, name: str) -> bool:
         """Move what was placed back into the staging folder; return False if it is not what was placed."""
-        if not self._is_ours(step, folder, name):
+        if not is_alike(read_state(folder, name), step.target):
             return False
         staging = self._open_staging()
         folder.move(name, staging, str(number))
@@ -277,20 +289,13 @@ class Swap:
             return self._put_back(number, step, folder, name)
         if not self._has_former(number, step):
             return True
-        if not self._is_ours(step, folder, name):
+        if not is_alike(read_state(folder, name), step.target):
             return False
         folder.exchange(name, staging, str(number))
         if is_alike(read_state(staging, str(number)), step.target):
             return True
         folder.exchange(name, staging, str(number))  # written to in that moment
         return False
-
-    @staticmethod
-    def _is_ours(step: Step, folder: Folder, name: str) -> bool:
-        found = folder.stat(name)
-        if found is None or found.st_ino != step.staged:
-            return False
-        return is_alike(read_state(folder, name), step.target)
 
     def _remove(self, staging: Folder, name: str, step: Step) -> None:
         found = staging.stat(name)

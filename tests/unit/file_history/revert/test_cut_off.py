@@ -1,0 +1,175 @@
+"""A revert that is cut off at any step: after the repair all former states are there, or all new ones."""
+
+from __future__ import annotations
+
+import errno
+import itertools
+import os
+import random
+import shutil
+import signal
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from helix_desktop.domain.errors import RevertRefused
+from helix_desktop.domain.file_history.capture import CapturedChanges
+from helix_desktop.domain.file_history.state import FileChange
+from helix_desktop.file_history.revert.steps import JournalEntry
+from tests.support.revert_rig import AtStep, RevertRig, States, at_step, change_everything, run_in_child
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="forks, and has permissions")
+
+
+class Prepared:
+    """A workspace with changes that are to be reverted; `copy` makes fresh ones of it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder, self._copies = folder, 0
+        (folder / "original").mkdir()
+        rig = RevertRig(folder / "original")
+        self.changes, self.before, self.after = change_everything(rig)
+        rig.database.close()
+
+    def copy(self) -> Path:
+        return self.copy_of(self._folder / "original")
+
+    def copy_of(self, folder: Path) -> Path:
+        self._copies += 1
+        return Path(shutil.copytree(folder, self._folder / str(self._copies), symlinks=True))
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
+    return Prepared(tmp_path_factory.mktemp("revert"))
+
+
+def kill() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def die(work: Callable[[], object]) -> bool:
+    """Do something in a process that is killed meanwhile; return False if it was not."""
+    status = run_in_child(work)
+    assert status in (0, -signal.SIGKILL)
+    return status != 0
+
+
+def assert_whole(rig: RevertRig, prepared: Prepared) -> States:
+    states = rig.states()
+    captures = rig.database.captures.unrecorded("session")
+    assert states == (prepared.before if captures else prepared.after)
+    assert len(captures) <= 1
+    assert rig.database.journal.all() == []
+    return states
+
+
+def revert(folder: Path, changes: list[FileChange], on_step: Callable[[str], None]) -> None:
+    RevertRig(folder, on_step).revert(changes)
+
+
+def try_revert(rig: RevertRig, changes: list[FileChange]) -> tuple[CapturedChanges | None, str]:
+    try:
+        return rig.revert(changes), ""
+    except RevertRefused as error:
+        return None, str(error)
+
+
+def recover(folder: Path, on_step: Callable[[str], None]) -> None:
+    RevertRig(folder, on_step).reverts.recover()
+
+
+def test_killed_at_any_step(prepared: Prepared) -> None:
+    outcomes: list[bool] = []
+    while die(partial(revert, folder := prepared.copy(), prepared.changes, AtStep(len(outcomes), kill))):
+        rig = RevertRig(folder)
+        rig.reverts.recover()
+        outcomes.append(assert_whole(rig, prepared) == prepared.before)
+        rig.database.close()
+    assert outcomes == sorted(outcomes)
+    assert set(outcomes) == {True, False}
+
+
+@pytest.mark.parametrize("died_at", ["mode", "clean"])
+def test_killed_in_the_repair_too(prepared: Prepared, died_at: str) -> None:
+    died = prepared.copy()
+    assert die(partial(revert, died, prepared.changes, at_step(died_at, kill)))
+    number = 0
+    while die(partial(recover, folder := prepared.copy_of(died), AtStep(number, kill))):
+        rig = RevertRig(folder)
+        rig.reverts.recover()
+        assert_whole(rig, prepared)
+        rig.database.close()
+        number += 3
+    assert number
+
+
+def test_refused_at_any_step(prepared: Prepared) -> None:
+    def refuse() -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    for number in itertools.count():
+        rig = RevertRig(prepared.copy(), refusal := AtStep(number, refuse))
+        captured, why = try_revert(rig, prepared.changes)
+        if not refusal.name:
+            break
+        if not refusal.name.startswith(("clean", "journal end")):
+            assert captured is None
+            assert "None of them was changed. The disk is full." in why
+            assert rig.states() == prepared.after
+        rig.reverts.recover()  # of leftovers that could not be removed
+        assert_whole(rig, prepared)
+        rig.database.close()
+
+
+def test_refused_from_any_step_on(prepared: Prepared) -> None:
+    """A disk that fails lets nothing be taken back either: that is left to the next start, and said."""
+    for number in range(0, 40, 5):
+        rig = RevertRig(prepared.copy())
+
+        def refuse(name: str, rig: RevertRig = rig, number: int = number) -> None:
+            if len(rig.steps) > number:
+                raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+        rig.on_step = refuse
+        try_revert(rig, prepared.changes)
+        rig.on_step = lambda _: None
+        rig.reverts.recover()
+        assert_whole(rig, prepared)
+        rig.database.close()
+
+
+def test_a_power_cut_may_lose_any_of_the_renames(prepared: Prepared) -> None:
+    """What was not synced may have reached the disk or not, in any order."""
+    chance = random.Random(7)
+    for _ in range(6):
+        folder = prepared.copy()
+        assert die(partial(revert, folder, prepared.changes, at_step("commit", kill)))
+        rig = RevertRig(folder)
+        lose_some(rig, chance)
+        rig.reverts.recover()
+        assert assert_whole(rig, prepared) == prepared.after
+
+
+def lose_some(rig: RevertRig, chance: random.Random) -> None:
+    [(_, _, data)] = rig.database.journal.all()
+    entry = JournalEntry.decode(data)
+    staging = rig.root / entry.folder
+    for number, step in reversed(list(enumerate(entry.steps))):
+        path, staged = rig.root / step.path, staging / str(number)
+        if chance.random() < 0.5 or not path.parent.exists():
+            continue
+        match step.kind:
+            case "place":
+                path.rename(staged)
+            case "swap":
+                path.rename(staging / "between")
+                staged.rename(path)
+                (staging / "between").rename(staged)
+            case "folder" if not os.listdir(path):
+                path.rmdir()
+            case "aside":
+                (staging / f"{number}.former").rename(path)
