@@ -236,6 +236,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/action_labels.py" />
+            <source>Open in Changes</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/action_labels.py" />
             <source>Open log folder</source>
             <translation type="unfinished" />
         </message>
@@ -1920,10 +1925,19 @@
         <name>Changes</name>
         <message numerus="yes">
             <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <location filename="../../helix_desktop/words/file_changes.py" />
             <source>%n files</source>
             <translation>
                 <numerusform>%n file</numerusform>
                 <numerusform>%n files</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/words/file_changes.py" />
+            <source>%n files changed</source>
+            <translation>
+                <numerusform>%n file changed</numerusform>
+                <numerusform>%n files changed</numerusform>
             </translation>
         </message>
         <message numerus="yes">
@@ -1932,6 +1946,14 @@
             <translation>
                 <numerusform>{file} changed in the meantime.</numerusform>
                 <numerusform>%n files changed in the meantime, {file} among them.</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/words/file_changes.py" />
+            <source>%n files changed outside the agent</source>
+            <translation>
+                <numerusform>%n file changed outside the agent</numerusform>
+                <numerusform>%n files changed outside the agent</numerusform>
             </translation>
         </message>
         <message numerus="yes">
@@ -2480,6 +2502,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/words/file_changes.py" />
+            <source>Redid changes: {files}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/changes/texts.py" />
             <source>Redo</source>
             <translation type="unfinished" />
@@ -2522,6 +2549,26 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/words/file_changes.py" />
+            <source>Reverted part of {files}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/file_changes.py" />
+            <source>Reverted the session's changes: {files}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/file_changes.py" />
+            <source>Reverted turn {turn}: {files}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/file_changes.py" />
+            <source>Reverted {files}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/changes/texts.py" />
             <source>Reverts</source>
             <translation type="unfinished" />
@@ -2534,6 +2581,11 @@
         <message>
             <location filename="../../helix_desktop/ui/changes/texts.py" />
             <source>Rewind</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/file_changes.py" />
+            <source>Rewound files: {files}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2837,6 +2889,16 @@
         <message>
             <location filename="../../helix_desktop/file_history/revert/targets.py" />
             <source>{file} can't be reverted.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/file_changes.py" />
+            <source>{file} changed</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/file_changes.py" />
+            <source>{file} changed outside the agent</source>
             <translation type="unfinished" />
         </message>
         <message>

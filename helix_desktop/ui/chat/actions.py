@@ -12,7 +12,9 @@ from helix_desktop.domain.tools import Excerpt
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.words.action_labels import ActionName
 
-Fold: TypeAlias = Literal["card", "detail", "details", "more", "places", "thoughts"]
+Fold: TypeAlias = Literal[
+    "card", "changed_lines", "changes", "detail", "details", "more", "places", "thoughts"
+]
 Answer: TypeAlias = Literal["once", "session", "always", "deny", "words", "never"]
 
 
@@ -82,6 +84,22 @@ class ReadExcerpt:
     key: RowKey
     excerpt: Excerpt
     in_full: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ReadChanges:
+    """Show in a card what its call changed, by the id of the capture."""
+
+    key: RowKey
+    capture: str
+
+
+@dataclass(frozen=True, slots=True)
+class OpenChanges:
+    """Show a capture on the Changes page, or what it did to one path."""
+
+    capture: str
+    path: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +245,15 @@ class ShowGuide:
 
 
 ButtonAction: TypeAlias = (
-    ShowInChat | ShowInTimeline | Undo | Redo | RetrySummary | ControlTurn | ApplyRemedy | OpenVersion
+    ShowInChat
+    | ShowInTimeline
+    | Undo
+    | Redo
+    | RetrySummary
+    | ControlTurn
+    | ApplyRemedy
+    | OpenVersion
+    | OpenChanges
 )
 """What the buttons of dividers and notices do."""
 MenuAction: TypeAlias = Pin | Unpin | ChooseForm | Recall | OpenCacheEntry | OpenSubagent | ShowRewriteOf
@@ -242,6 +268,7 @@ SessionAction: TypeAlias = (
     | AnswerQuestion
     | ReadOriginal
     | ReadExcerpt
+    | ReadChanges
     | StopCall
     | ShowGuide
 )
@@ -255,6 +282,7 @@ _NAMES: dict[type[ButtonAction], ActionName] = {
     Undo: "undo",
     Redo: "redo",
     OpenVersion: "open_parent",
+    OpenChanges: "open_changes",
 }
 
 

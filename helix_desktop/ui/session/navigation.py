@@ -22,6 +22,7 @@ from helix_desktop.ui.chat.actions import (
     ApplyRemedy,
     ControlTurn,
     OpenCacheEntry,
+    OpenChanges,
     Recall,
     SessionAction,
     ShowGuide,
@@ -128,6 +129,8 @@ class SessionNavigation(QObject):
                 self._session_controller.reveal(seq)
             case ShowInChat(seq=seq):
                 self.show_event(seq)
+            case OpenChanges():
+                self._window.show_page("changes")
             case ShowGuide(topic=topic):
                 self._window.help_windows.show_topic(topic)
             case ControlTurn(how="try_now"):

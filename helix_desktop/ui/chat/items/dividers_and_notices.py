@@ -63,6 +63,8 @@ _DIVIDER_ICONS: dict[DividerKind, str] = {
     "files": "diff",
     "instructions": "book-open",
     "branch": "git-branch",
+    "changes": "file-pen",
+    "revert": "undo-2",
 }
 _CONCEPTS: dict[DividerKind, tuple[str, Callable[[], str]]] = {
     "sweep": ("cached", explain_cached),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.domain.events.file_changes import ChangesRecorded
 from helix_desktop.domain.events.files import FilesChanged
 from helix_desktop.domain.events.instructions import InstructionsAdded
 from helix_desktop.domain.events.rewrite import FoldMade, FormChosen, Pinned, SweepMade, Unpinned
@@ -18,9 +19,18 @@ from helix_desktop.domain.events.session import (
     SessionBranched,
 )
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade, ObservationsPlaced
-from helix_desktop.ui.chat.actions import ButtonAction, OpenVersion, Redo, ShowInChat, ShowInTimeline, Undo
+from helix_desktop.ui.chat.actions import (
+    ButtonAction,
+    OpenChanges,
+    OpenVersion,
+    Redo,
+    ShowInChat,
+    ShowInTimeline,
+    Undo,
+)
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.row_types import DividerKind, DividerRow
+from helix_desktop.words.file_changes import recorded_changes_text
 from helix_desktop.words.instructions import instructions_text
 from helix_desktop.words.rewrites import (
     budget_text,
@@ -47,6 +57,19 @@ class Dividers:
 
     def __init__(self) -> None:
         self._rows: dict[int, DividerRow] = {}
+        self._turns: dict[str, int] = {}  # by the id of the capture
+
+    def on_changes(
+        self, seq: int, event: ChangesRecorded, transcript: Transcript, *, has_card: bool
+    ) -> DividerRow | None:
+        """Return the line about files that changed; None if the card of their call shows it."""
+        self._turns[event.capture] = transcript.turns
+        if has_card:
+            return None
+        turns = {self._turns.get(capture, 0) for capture in event.reverts}
+        words = recorded_changes_text(event, turns.pop() if len(turns) == 1 else 0)
+        kind: DividerKind = "revert" if event.source == "revert" else "changes"
+        return DividerRow(RowKey(seq), kind, words, actions=(OpenChanges(event.capture),), is_quiet=True)
 
     def divider_for(self, recorded: RecordedEvent, transcript: Transcript) -> DividerRow | None:
         """Return the divider that an event adds; None when it adds none."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.domain.events.file_changes import ChangesRecorded
 from helix_desktop.domain.events.files import FilesChanged
 from helix_desktop.domain.events.rewrite import (
     FoldMade,
@@ -97,17 +98,24 @@ class ChatRows:
                 rows = [*side_question_rows(recorded, side_question)]
             case SubagentStarted() | OutputHeld() as event:
                 rows = [self.tools.on_call_event(event)]
+            case ChangesRecorded() as changes:
+                rows = [*self._changed_files_rows(recorded.seq, changes, transcript)]
             case TurnEnded() | TurnRetried() as event:
                 rows = [*self._ends.on_turn_event(recorded, event, is_subagent=bool(transcript.parent))]
-            case HandoverFailed() | ObservationsFailed() as failed:
-                rows = [_failure_notice(recorded.seq, failed)]
-            case BudgetNeared() | EffortRefused() as notice:
+            case HandoverFailed() | ObservationsFailed() | BudgetNeared() | EffortRefused() as notice:
                 rows = [_notice(recorded, notice)]
             case Undone() | Redone():
                 rows = [*self._dividers.updated_dividers(transcript)]
             case _:
                 rows = [self._dividers.divider_for(recorded, transcript)]
         return [row for row in rows if row is not None]
+
+    def _changed_files_rows(
+        self, seq: int, changes: ChangesRecorded, transcript: Transcript
+    ) -> Iterator[Row | None]:
+        card = self.tools.on_changes(changes)
+        yield card
+        yield self._dividers.on_changes(seq, changes, transcript, has_card=card is not None)
 
     def _assistant_rows(self, recorded: RecordedEvent, event: AssistantSpoke) -> Iterator[Row]:
         if event.text.strip():
@@ -137,10 +145,15 @@ def rows_from_log(log: list[RecordedEvent]) -> tuple[ChatRows, list[Row]]:
     return rows, list(ordered.values())
 
 
-def _notice(recorded: RecordedEvent, event: BudgetNeared | EffortRefused) -> NoticeRow:
-    if isinstance(event, BudgetNeared):
-        return _budget_notice(recorded, event)
-    return _effort_notice(recorded.seq, event)
+def _notice(
+    recorded: RecordedEvent, event: HandoverFailed | ObservationsFailed | BudgetNeared | EffortRefused
+) -> NoticeRow:
+    match event:
+        case BudgetNeared():
+            return _budget_notice(recorded, event)
+        case EffortRefused():
+            return _effort_notice(recorded.seq, event)
+    return _failure_notice(recorded.seq, event)
 
 
 def _effort_notice(seq: int, event: EffortRefused) -> NoticeRow:

@@ -41,6 +41,8 @@ DividerKind: TypeAlias = Literal[
     "files",
     "instructions",
     "branch",
+    "changes",
+    "revert",
 ]
 NoticeLevel: TypeAlias = Literal["error", "warning", "info"]
 
@@ -152,6 +154,21 @@ class ExcerptContent:
 
 
 @dataclass(frozen=True, slots=True)
+class CallChanges:
+    """How many files and lines a call changed, by the id of the capture; `path` is that of one of the files.
+
+    `uncovered` files of these cannot be brought back.
+    """
+
+    capture: str
+    files: int
+    added: int
+    removed: int
+    path: str = ""
+    uncovered: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class ToolRow:
     """One tool call; `head` and `tail` are the first and last lines of an output of `lines` lines.
 
@@ -198,6 +215,7 @@ class ToolRow:
     excerpt_content: ExcerptContent | None = None
     question: Question | None = None
     reply: QuestionReply | None = None
+    changes: CallChanges | None = None
 
     @property
     def shown_lines(self) -> HeadAndTail:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from helix_desktop.agent.session_updates import SubagentProgress
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.window.message_states import MessageStates
+from helix_desktop.domain.events.file_changes import ChangesRecorded
 from helix_desktop.domain.events.rewrite import Form, FormChosen
 from helix_desktop.domain.events.session import (
     AssistantSpoke,
@@ -26,6 +27,7 @@ from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.row_texts import excerpt_source
 from helix_desktop.ui.chat.rows.row_types import (
     Badge,
+    CallChanges,
     ExcerptContent,
     FormChooser,
     HeadAndTail,
@@ -115,6 +117,21 @@ class ToolRows:
             self._keys_by_digest.setdefault(answer.digest, []).append(row.key)
         row = _with_shown_form(row, answer, transcript)
         return self._put(self._with_badge(row, MessageStates(transcript), transcript))
+
+    def on_changes(self, event: ChangesRecorded) -> ToolRow | None:
+        """Return the row of the call that changed files; None if no call of this session did."""
+        row = self._row_of(event.call_id)
+        if row is None:
+            return None
+        changes = CallChanges(
+            event.capture,
+            event.files,
+            event.added_lines,
+            event.removed_lines,
+            event.first_path,
+            event.uncovered,
+        )
+        return self._put(replace(row, changes=changes))
 
     def on_call_event(self, event: SubagentStarted | OutputHeld) -> ToolRow | None:
         """Return the row of a call of which more is known now; None when no such call is known."""

@@ -1,0 +1,54 @@
+"""What changed in the files of a workspace, in one line each."""
+
+from __future__ import annotations
+
+from helix_desktop.domain.events.file_changes import ChangesRecorded
+from helix_desktop.domain.unicode_safety import escape_hidden_name
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Changes")
+
+
+def recorded_changes_text(event: ChangesRecorded, turn: int = 0) -> str:
+    """Return what changed by something else than a call of this session; of a revert, how much it took back.
+
+    `turn` is the turn of what a revert takes back, 0 if it is not known.
+    """
+    if event.source == "revert":
+        return _revert_text(event, turn)
+    file = escape_hidden_name(event.first_path)
+    if event.source == "outside":
+        if event.files == 1:
+            return tr("{file} changed outside the agent", file=file)
+        return tr.plural(
+            event.files, "%n file changed outside the agent", "%n files changed outside the agent"
+        )
+    if event.files == 1:
+        return tr("{file} changed", file=file)
+    return tr.plural(event.files, "%n file changed", "%n files changed")
+
+
+def changed_files_text(files: int, first_path: str) -> str:
+    """Return which file, or how many, a call changed."""
+    return escape_hidden_name(first_path) if files == 1 else tr.plural(files, "%n file", "%n files")
+
+
+def line_counts_texts(added: int, removed: int) -> tuple[str, str]:
+    """Return the lines added and removed as `+12` and `-4`, with a true minus sign."""
+    return f"+{added:,}", f"\N{MINUS SIGN}{removed:,}"
+
+
+def _revert_text(event: ChangesRecorded, turn: int) -> str:
+    files = changed_files_text(event.files, event.first_path)
+    match event.scope:
+        case "hunk":
+            return tr("Reverted part of {files}", files=files)
+        case "turn" if turn:
+            return tr("Reverted turn {turn}: {files}", turn=turn, files=files)
+        case "session":
+            return tr("Reverted the session's changes: {files}", files=files)
+        case "rewind":
+            return tr("Rewound files: {files}", files=files)
+        case "redo":
+            return tr("Redid changes: {files}", files=files)
+    return tr("Reverted {files}", files=files)
