@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import msgspec
 
-DEFAULT_QUOTA = 2 * 1024**3  # bytes of one workspace's file history: stored, that is compressed
-
 
 class HistoryTotals(msgspec.Struct, frozen=True):
     """What a file history holds: contents, their bytes, those stored, and those of its files on disk.
@@ -42,3 +40,29 @@ class HistoryCleanup(msgspec.Struct, frozen=True):
             self.over_quota + other.over_quota,
             other.short,
         )
+
+
+class DamagedVersion(msgspec.Struct, frozen=True):
+    """A former version of a file, or of several, that is not as it was stored."""
+
+    digest: str
+    size: int = 0
+    paths: tuple[str, ...] = ()
+
+
+class HistoryCheck(msgspec.Struct, frozen=True):
+    """What a full check of a file history found.
+
+    `damaged` are versions that can't be restored any more, `lost_lists` captures whose list of changes can't
+    be read. With `problems` the file itself is damaged: at the next opening a new one begins.
+    """
+
+    contents: int = 0
+    damaged: tuple[DamagedVersion, ...] = ()
+    lost_lists: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+
+    @property
+    def is_sound(self) -> bool:
+        """Return True if everything is as it was written."""
+        return not (self.damaged or self.lost_lists or self.problems)

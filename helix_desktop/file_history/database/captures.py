@@ -96,6 +96,17 @@ class CaptureRows:
         rows = self._connection.query("SELECT capture FROM captures ORDER BY created_ms, rowid")
         return [self._connection.decode(row[0], Capture) for row in rows]
 
+    def lists(self) -> set[str]:
+        """Return the digests of all lists of changes."""
+        return {digest.hex() for (digest,) in self._connection.query("SELECT changes FROM captures")}
+
+    def replace(self, capture: Capture) -> None:
+        """Replace what is stored of a capture."""
+        self._connection.execute(
+            "UPDATE captures SET changes = ?, capture = ? WHERE id = ?",
+            (bytes.fromhex(capture.changes), msgspec.json.encode(capture), capture.id),
+        )
+
     def remove(self, ids: Iterable[str]) -> None:
         """Remove captures whose session is gone; their contents go with the next clean-up."""
         self._connection.execute_many("DELETE FROM captures WHERE id = ?", ((id_,) for id_ in ids))

@@ -6,13 +6,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from helix_desktop.domain.errors import StoreWriteFailed
 from helix_desktop.domain.file_history.storage import HistoryTotals
+from helix_desktop.domain.user_text import TextContext, verbatim
 from helix_desktop.file_history.database.captures import CaptureRows
 from helix_desktop.file_history.database.contents import ContentRows
 from helix_desktop.file_history.database.journal import JournalRows
 from helix_desktop.file_history.database.meta import MetaRows
 from helix_desktop.file_history.database.schema import damaged_files, open_database
 from helix_desktop.file_history.database.tree_rows import TreeRows
+
+text = TextContext("Changes")
 
 _BATCH_BYTES = 16 * 1024 * 1024  # of one transaction of a batch: other processes wait for it
 _BATCH_ITEMS = 2_000
@@ -102,6 +106,14 @@ class HistoryDatabase:
         disk_size = sum(file.stat().st_size for file in self.path.parent.glob(f"{self.path.name}*"))
         return HistoryTotals(contents, size, stored_size, self.tree.stored_size(), disk_size)
 
+    def integrity_problems(self) -> tuple[str, ...]:
+        """Return what is wrong with the structure of the file, at most a few lines; it is read as a whole."""
+        lines = [line for (line,) in self._connection.query("PRAGMA integrity_check(5)")]
+        if lines == ["ok"]:
+            return ()
+        self._connection.damaged(verbatim(lines[0]))
+        return tuple(lines)
+
     def shrink(self) -> None:
         """Give what was removed back to the system, in steps for which nobody waits long."""
         free, before = self._free_pages(), -1
@@ -109,6 +121,17 @@ class HistoryDatabase:
             self._connection.query(f"PRAGMA incremental_vacuum({_PAGES_AT_ONCE})")
             before, free = free, self._free_pages()
         self._connection.query("PRAGMA wal_checkpoint(PASSIVE)")
+
+    def purge(self) -> None:
+        """Have nothing left in the files of what was removed. Raises StoreWriteFailed."""
+        self.shrink()
+        [[is_busy, _, _]] = self._connection.query("PRAGMA wal_checkpoint(TRUNCATE)")
+        if is_busy:
+            raise StoreWriteFailed(
+                text("Removed text may still be in the files of the file history."),
+                text("Another Helix Desktop is reading them."),
+                text("Close its windows, then remove the text again."),
+            )
 
     def _free_pages(self) -> int:
         return int(self._connection.query("PRAGMA freelist_count")[0][0])

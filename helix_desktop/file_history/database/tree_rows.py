@@ -52,6 +52,26 @@ class TreeRows:
         )
         return int(size)
 
+    def paths_of(self, digests: Iterable[str]) -> list[str]:
+        """Return the files that have one of these contents, sorted."""
+        rows = (
+            self._connection.query("SELECT path FROM tree WHERE digest = ?", (bytes.fromhex(digest),))
+            for digest in digests
+        )
+        return sorted(path for found in rows for (path,) in found)
+
+    def mark_not_stored(self, digests: Iterable[str]) -> None:
+        """Note that contents are not stored any more, until their files change."""
+        self._connection.execute_many(
+            "UPDATE tree SET stored = 0 WHERE digest = ?", ((bytes.fromhex(digest),) for digest in digests)
+        )
+
+    def mark_unread(self, digests: Iterable[str]) -> None:
+        """Have the files with these contents read again by the next scan."""
+        self._connection.execute_many(
+            "UPDATE tree SET fresh = 1 WHERE digest = ?", ((bytes.fromhex(digest),) for digest in digests)
+        )
+
     def put(self, rows: Iterable[tuple[str, SeenPath]]) -> None:
         """Store what was seen at paths."""
         self._connection.execute_many(

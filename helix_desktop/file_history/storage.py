@@ -1,0 +1,119 @@
+"""What a file history takes on disk, its clean-up, the removal of secrets, and the full check."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Collection
+from pathlib import Path
+from typing import TypeVar
+
+from helix_desktop.domain.file_history.storage import HistoryCheck, HistoryCleanup, HistoryTotals
+from helix_desktop.domain.progress import OnProgress, no_progress
+from helix_desktop.domain.redaction.redaction import Redaction, RedactionMatches
+from helix_desktop.file_history.database.check import check, repair
+from helix_desktop.file_history.database.cleanup import clean_up, plan_clean_up
+from helix_desktop.file_history.database.database import HistoryDatabase
+from helix_desktop.file_history.database.redaction import HistoryRedaction
+
+T = TypeVar("T")
+
+
+class HistoryStorage:
+    """The database of one file history, opened for each call in a thread of its own.
+
+    So nothing here waits for what is captured meanwhile, nor the other way round, but for single writes.
+    Without a database there is nothing in it, and none is made. Every method may raise StoreUnreadable and
+    StoreWriteFailed.
+    """
+
+    def __init__(self, path: Path, clock: Callable[[], int]) -> None:
+        """`clock` returns the time in milliseconds since 1970."""
+        self._path, self._clock = path, clock
+
+    async def totals(self) -> HistoryTotals:
+        """Return what it holds, and what it takes on disk."""
+        return await self._run(HistoryDatabase.totals, HistoryTotals())
+
+    async def captures(self) -> dict[str, set[str]]:
+        """Return the ids of all captures, by session."""
+
+        def read(database: HistoryDatabase) -> dict[str, set[str]]:
+            found: dict[str, set[str]] = {}
+            for capture in database.captures.all():
+                found.setdefault(capture.session, set()).add(capture.id)
+            return found
+
+        return await self._run(read, {})
+
+    async def plan(self, gone: Collection[str], quota: int) -> HistoryCleanup:
+        """Return what a clean-up would remove.
+
+        `gone` are captures that are in no log any more, `quota` is in bytes as stored (0: none).
+        """
+        return await self._run(
+            lambda database: plan_clean_up(database, gone, quota, self._clock()).result, HistoryCleanup()
+        )
+
+    async def clean_up(self, gone: Collection[str], quota: int) -> HistoryCleanup:
+        """Remove it; return what was removed."""
+        return await self._run(
+            lambda database: clean_up(database, gone, quota, self._clock()), HistoryCleanup()
+        )
+
+    async def preview(self, redaction: Redaction, on_progress: OnProgress = no_progress) -> RedactionMatches:
+        """Return where a secret is; changes nothing. Cancelling ends it soon."""
+        return await self._run_long(
+            lambda database, report: HistoryRedaction(database, redaction).preview(report),
+            RedactionMatches(),
+            on_progress,
+        )
+
+    async def redact(self, redaction: Redaction, on_progress: OnProgress = no_progress) -> RedactionMatches:
+        """Remove a secret for good, from the files on disk too; return where it was."""
+        return await self._run_long(
+            lambda database, report: HistoryRedaction(database, redaction).redact(report),
+            RedactionMatches(),
+            on_progress,
+        )
+
+    async def lift(self, digest: str) -> bool:
+        """Allow a removed content to be stored again; return True if it was removed."""
+        return await self._run(lambda database: database.contents.lift(digest), False)
+
+    async def check(self, on_progress: OnProgress = no_progress) -> HistoryCheck:
+        """Check everything. Cancelling ends it soon."""
+        return await self._run_long(check, HistoryCheck(), on_progress)
+
+    async def repair(self, found: HistoryCheck) -> None:
+        """Remove what a check found damaged; a damaged file itself is moved aside."""
+        await self._run(lambda database: repair(database, found), None)
+
+    async def _run(self, work: Callable[[HistoryDatabase], T], without: T) -> T:
+        def run() -> T:
+            if not self._path.exists():
+                return without
+            database = HistoryDatabase(self._path, self._clock)
+            try:
+                return work(database)
+            finally:
+                database.close()
+
+        return await asyncio.to_thread(run)
+
+    async def _run_long(
+        self, work: Callable[[HistoryDatabase, OnProgress], T], without: T, on_progress: OnProgress
+    ) -> T:
+        """Run what reports its progress, which is where it ends when it is cancelled."""
+        loop, is_cancelled = asyncio.get_running_loop(), threading.Event()
+
+        def report(done: int, total: int) -> None:
+            if is_cancelled.is_set():
+                raise asyncio.CancelledError
+            loop.call_soon_threadsafe(on_progress, done, total)
+
+        try:
+            return await self._run(lambda database: work(database, report), without)
+        except asyncio.CancelledError:
+            is_cancelled.set()
+            raise
