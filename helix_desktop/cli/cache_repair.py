@@ -1,4 +1,4 @@
-"""`cache repair` and `cache verify`: the full check of a workspace's store, and what was repaired."""
+"""`cache repair` and `cache verify`: the full check of a store and its file history, and the repair."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ from helix_desktop.cli.output import (
     print_notice,
     print_out,
 )
+from helix_desktop.domain.file_history.storage import HistoryCheck
 from helix_desktop.domain.store.repair_report import IntegrityReport, RepairReport
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.store.remote.client import RemoteStore
 from helix_desktop.words.errors import error_text
-from helix_desktop.words.store_reports import repair_notice
+from helix_desktop.words.store_reports import history_check_lines, repair_notice
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Command line")
@@ -41,8 +42,8 @@ async def report_repairs(store: Store) -> None:
 async def repair(args: argparse.Namespace, services: AppServices, workspace: OpenWorkspace) -> int:
     """Check everything and repair it; return 0 if nothing is lost."""
     report = workspace.store.health.report
-    integrity = await _check_store(workspace.store)
-    if integrity.problems:
+    integrity, history = await _check_all(services, workspace)
+    if integrity.problems or history.problems:
         await services.close_workspace(workspace.id)
         on_progress = ProgressPrinter(tr("Repairing")).update
         workspace = await services.open_workspace(
@@ -50,33 +51,47 @@ async def repair(args: argparse.Namespace, services: AppServices, workspace: Ope
         )  # opening repairs what the check found
         report = workspace.store.health.report or report
         integrity = await _check_store(workspace.store)
+    if not history.is_sound:
+        await services.history_storage(workspace.id).repair(history)
     if args.json:
         print_out(
-            json.dumps({**_integrity_json(integrity), "mended": as_builtins(report) if report else None})
+            json.dumps(
+                {**_checks_json(integrity, history), "mended": as_builtins(report) if report else None}
+            )
         )
     else:
-        _print(integrity, report)
+        _print(integrity, history, report)
     if integrity.problems:
         print_notice(_unrepaired_text(is_open_elsewhere=isinstance(workspace.store, RemoteStore)))
     if report is not None:
         await workspace.store.health.acknowledge()
-    return 0 if integrity.is_sound and (report is None or report.is_lossless) else FAILED
+    is_lossless = integrity.is_sound and history.is_sound and (report is None or report.is_lossless)
+    return 0 if is_lossless else FAILED
 
 
-async def verify_all(args: argparse.Namespace, workspace: OpenWorkspace) -> int:
+async def verify_all(args: argparse.Namespace, services: AppServices, workspace: OpenWorkspace) -> int:
     """Check everything without changing it; return 0 if all is valid."""
-    integrity = await _check_store(workspace.store)
+    integrity, history = await _check_all(services, workspace)
+    is_sound = integrity.is_sound and history.is_sound
     if args.json:
-        print_out(json.dumps(_integrity_json(integrity)))
-        return 0 if integrity.is_sound else FAILED
+        print_out(json.dumps(_checks_json(integrity, history)))
+        return 0 if is_sound else FAILED
     for content in integrity.damaged:
         print_out(f"{content.digest}  {tr('DAMAGED')}  {content_name(content)}".rstrip())
-    for problem in integrity.problems:
+    for problem in (*integrity.problems, *history_check_lines(history)):
         print_out(translate(problem))
     print_out(verified_text(integrity.contents, len(integrity.damaged)))
-    if integrity.problems:
+    print_out(_verified_versions_text(history))
+    if integrity.problems or not history.is_sound:
         print_err(tr("To repair it, run {command} or open the workspace.", command=_REPAIR_COMMAND))
-    return 0 if integrity.is_sound else FAILED
+    return 0 if is_sound else FAILED
+
+
+async def _check_all(services: AppServices, workspace: OpenWorkspace) -> tuple[IntegrityReport, HistoryCheck]:
+    integrity = await _check_store(workspace.store)
+    return integrity, await services.history_storage(workspace.id).check(
+        ProgressPrinter(tr("Verifying the file history")).update
+    )
 
 
 async def _check_store(store: Store) -> IntegrityReport:
@@ -91,27 +106,40 @@ async def _check_store(store: Store) -> IntegrityReport:
     return integrity
 
 
-def _integrity_json(integrity: IntegrityReport) -> dict[str, object]:
-    damaged = [content.digest for content in integrity.damaged]
-    return {"verified": integrity.contents, "damaged": damaged, "problems": list(integrity.problems)}
+def _checks_json(integrity: IntegrityReport, history: HistoryCheck) -> dict[str, object]:
+    return {
+        "verified": integrity.contents,
+        "damaged": [content.digest for content in integrity.damaged],
+        "problems": list(integrity.problems),
+        "file_history": as_builtins(history),
+    }
 
 
-def _print(integrity: IntegrityReport, report: RepairReport | None) -> None:
+def _print(integrity: IntegrityReport, history: HistoryCheck, report: RepairReport | None) -> None:
     if report is not None:
         notice = repair_notice(report)
         print_out("\n".join(map(translate, (notice.what, notice.why, notice.fix))))
     for content in integrity.damaged:
         print_out(f"{content.digest}  {tr('LOST')}  {content_name(content)}".rstrip())
-    for problem in integrity.problems:
+    for problem in (*integrity.problems, *history_check_lines(history)):
         print_out(translate(problem))
     print_out(verified_text(integrity.contents, len(integrity.damaged)))
-    if report is None and integrity.is_sound:
+    print_out(_verified_versions_text(history))
+    if report is None and integrity.is_sound and history.is_sound:
         print_out(tr("Nothing needed repair."))
 
 
 def verified_text(verified: int, damaged: int) -> str:
     """Return how many contents were checked, and how many of them are damaged."""
     return tr("{verified} verified, {damaged} damaged", verified=verified, damaged=damaged)
+
+
+def _verified_versions_text(history: HistoryCheck) -> str:
+    return tr(
+        "File history: {verified} verified, {damaged} damaged",
+        verified=history.contents,
+        damaged=len(history.damaged) + len(history.lost_lists) + len(history.problems),
+    )
 
 
 def _unrepaired_text(*, is_open_elsewhere: bool) -> str:

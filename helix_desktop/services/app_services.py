@@ -32,6 +32,7 @@ from helix_desktop.services.backup import BackupService
 from helix_desktop.services.build_info import BuildInfoService
 from helix_desktop.services.cache_server.http_endpoints import CacheEndpoints
 from helix_desktop.services.file_history import FileHistories
+from helix_desktop.services.history_storage import WorkspaceHistoryStorage
 from helix_desktop.services.instructions import (
     ALL_INSTRUCTIONS,
     RunInstructions,
@@ -289,7 +290,20 @@ class AppServices:
 
     def redaction(self, workspace_id: str) -> WorkspaceRedaction:
         """Return the redaction of an open workspace, in its store and outside it."""
-        return WorkspaceRedaction(self.registry, self.data.logs_dir, self._workspaces[workspace_id])
+        return WorkspaceRedaction(
+            self.registry,
+            self.data.logs_dir,
+            self._workspaces[workspace_id],
+            self.file_histories.storage(workspace_id),
+        )
+
+    def history_storage(self, workspace_id: str) -> WorkspaceHistoryStorage:
+        """Return the file history of an open workspace as it is stored."""
+        return WorkspaceHistoryStorage(
+            self.file_histories.storage(workspace_id),
+            self._workspaces[workspace_id].store,
+            self.registry.get(workspace_id).history_quota,
+        )
 
     async def close_workspace(self, workspace_id: str) -> None:
         """Stop everything in a workspace and close its store."""

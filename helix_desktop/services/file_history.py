@@ -7,6 +7,7 @@ from pathlib import Path
 from helix_desktop.domain.file_history.coverage import CoverageSettings
 from helix_desktop.file_history.database.schema import FILE_NAME
 from helix_desktop.file_history.history import WorkspaceFileHistory
+from helix_desktop.file_history.storage import HistoryStorage
 from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.workspaces.record import WorkspaceRecord
@@ -26,7 +27,7 @@ class FileHistories:
         """Return the file history of a workspace in a folder; it starts if the folder is trusted."""
         history = WorkspaceFileHistory(
             root,
-            self._registry.data_folder(workspace_id) / FILE_NAME,
+            self._file(workspace_id),
             coverage_settings(self._registry.get(workspace_id)),
             wall_clock_ms,
             own_data=(self._data_root,),
@@ -35,6 +36,10 @@ class FileHistories:
         self._open[workspace_id] = history
         self.start(workspace_id)
         return history
+
+    def storage(self, workspace_id: str) -> HistoryStorage:
+        """Return what the file history of a workspace takes on disk, open or not."""
+        return HistoryStorage(self._file(workspace_id), wall_clock_ms)
 
     def start(self, workspace_id: str) -> None:
         """Start the file history of an open workspace in the background, if its folder is trusted."""
@@ -59,6 +64,9 @@ class FileHistories:
             await scope.close()
         if history is not None:
             await history.close()
+
+    def _file(self, workspace_id: str) -> Path:
+        return self._registry.data_folder(workspace_id) / FILE_NAME
 
     def _save(self, workspace_id: str, settings: CoverageSettings) -> None:
         self._registry.change(

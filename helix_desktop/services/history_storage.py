@@ -4,39 +4,51 @@ from __future__ import annotations
 
 from helix_desktop.agent.ports import Store
 from helix_desktop.domain.events.file_changes import ChangesRecorded
-from helix_desktop.domain.file_history.coverage import CoverageSettings
-from helix_desktop.domain.file_history.storage import HistoryCleanup
+from helix_desktop.domain.file_history.storage import HistoryCheck, HistoryCleanup, HistoryTotals
+from helix_desktop.domain.progress import OnProgress, no_progress
 from helix_desktop.file_history.storage import HistoryStorage
 
 
-class HistoryCleaner:
-    """Cleans up the file history of one workspace, by what its store still has of sessions."""
+class WorkspaceHistoryStorage:
+    """The file history of one open workspace as it is stored. Every method may raise StoreError."""
 
-    def __init__(self, storage: HistoryStorage, store: Store, settings: CoverageSettings) -> None:
-        self._storage, self._store, self._quota = storage, store, settings.quota
+    def __init__(self, storage: HistoryStorage, store: Store, quota: int) -> None:
+        """`quota` is what it may take, in bytes as stored; `store` says which sessions there are."""
+        self.quota = quota
+        self._storage, self._store = storage, store
+
+    async def totals(self) -> HistoryTotals:
+        """Return what it holds, and what it takes on disk."""
+        return await self._storage.totals()
 
     async def plan(self) -> HistoryCleanup:
-        """Return what would be removed. Raises StoreError."""
-        return await self._storage.plan(await self._gone(), self._quota)
+        """Return what a clean-up would remove."""
+        return await self._storage.plan(await self._gone(), self.quota)
 
     async def clean_up(self) -> HistoryCleanup:
-        """Remove what sessions had that are deleted for good, and the oldest of all over the quota.
+        """Remove what deleted sessions had, and over the quota the oldest; return what was removed.
 
-        Raises StoreError.
+        Sessions in the trash keep theirs.
         """
-        return await self._storage.clean_up(await self._gone(), self._quota)
+        return await self._storage.clean_up(await self._gone(), self.quota)
+
+    async def check(self, on_progress: OnProgress = no_progress) -> HistoryCheck:
+        """Check everything; changes nothing. Cancelling ends it soon."""
+        return await self._storage.check(on_progress)
+
+    async def repair(self, found: HistoryCheck) -> None:
+        """Remove what is damaged: versions of files that are still there are stored again."""
+        await self._storage.repair(found)
 
     async def _gone(self) -> set[str]:
-        """Return the captures that are in no log any more, nor will come into one."""
+        """Return the captures that are in no log any more, and will come into none."""
         gone: set[str] = set()
         captures = await self._storage.captures()  # read first: a session is listed before it captures
-        sessions = await self._store.sessions()
         trash = await self._store.retention.trash()
-        listed = {summary.id for summary in (*sessions, *trash.sessions)}
+        listed = {summary.id for summary in (*await self._store.sessions(), *trash.sessions)}
         for session in captures.keys() - listed:
             # Of a deleted session that branches begin with, the part of the log is left that they need.
-            log = await self._store.events(session)
-            events = (recorded.event for recorded in log)
+            events = (recorded.event for recorded in await self._store.events(session))
             gone |= captures[session] - {
                 event.capture for event in events if isinstance(event, ChangesRecorded)
             }

@@ -1,4 +1,4 @@
-"""Redaction of a whole workspace: its store, its saved rules and MCP servers, and the app's logs."""
+"""Redaction of a whole workspace: its store, its file history, saved rules, MCP servers, the app's logs."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from helix_desktop.domain.mcp_server import McpServerConfig
 from helix_desktop.domain.progress import OnProgress, no_progress
 from helix_desktop.domain.redaction.redaction import Redaction, RedactionMatches, RedactionRequest
 from helix_desktop.domain.user_text import TextContext
+from helix_desktop.file_history.storage import HistoryStorage
 from helix_desktop.store.remote.client import RemoteStore
 from helix_desktop.workspaces.registry import WorkspaceRegistry
 
@@ -26,8 +27,15 @@ text = TextContext("Services")
 class WorkspaceRedaction:
     """The redaction of one open workspace, in its store and outside it."""
 
-    def __init__(self, registry: WorkspaceRegistry, logs_dir: Path, workspace: OpenWorkspace) -> None:
+    def __init__(
+        self,
+        registry: WorkspaceRegistry,
+        logs_dir: Path,
+        workspace: OpenWorkspace,
+        history: HistoryStorage,
+    ) -> None:
         self._registry, self._logs_dir, self._workspace = registry, logs_dir, workspace
+        self._history = history
 
     async def preview(
         self, request: RedactionRequest, on_progress: OnProgress = no_progress
@@ -35,6 +43,7 @@ class WorkspaceRedaction:
         """Find the matches, in the store and outside it, and change nothing. Raises InvalidInput."""
         redaction = Redaction(request, self._workspace.clock())
         matches = await self._workspace.store.redaction.preview(request, on_progress)
+        matches = _with_history(matches, await self._history.preview(redaction, on_progress))
         return await self._add_outside_store(redaction, matches)
 
     async def redact(
@@ -55,6 +64,8 @@ class WorkspaceRedaction:
             )
         outside = await self._add_outside_store(redaction, RedactionMatches())
         matches = await redact(workspace, request, on_progress)
+        # Once no conversation is open, nothing captures any more what the secret is in.
+        matches = _with_history(matches, await self._history.redact(redaction, on_progress))
         if outside.rules:
             rules = self._registry.get(workspace.id).rules
             clean = tuple(rule for rule in rules if redaction.redact_text(rule.subject) == rule.subject)
@@ -71,6 +82,11 @@ class WorkspaceRedaction:
             matches, rules=outside.rules, logs=outside.logs, servers=outside.servers
         )
 
+    async def lift(self, digest: str) -> bool:
+        """Allow a removed content to be stored again; return True if it was removed. Raises StoreError."""
+        in_store = await self._workspace.store.redaction.lift(digest)
+        return await self._history.lift(digest) or in_store
+
     async def _add_outside_store(self, redaction: Redaction, matches: RedactionMatches) -> RedactionMatches:
         if not redaction.needles:
             return matches
@@ -81,6 +97,17 @@ class WorkspaceRedaction:
         )
         logs = await asyncio.to_thread(_logs_containing, self._logs_dir, redaction)
         return msgspec.structs.replace(matches, rules=tuple(rules), logs=logs, servers=servers)
+
+
+def _with_history(matches: RedactionMatches, history: RedactionMatches) -> RedactionMatches:
+    return msgspec.structs.replace(
+        matches,
+        store_copies=matches.store_copies + history.store_copies,
+        unreadable=matches.unreadable + history.unreadable,
+        file_versions=history.file_versions,
+        change_lists=history.change_lists,
+        workspace_files=history.workspace_files,
+    )
 
 
 def _redact_server(entry: McpServerConfig, redact_text: Callable[[str], str]) -> McpServerConfig:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from helix_desktop.domain.errors import StoreRepaired
+from helix_desktop.domain.file_history.storage import HistoryCheck, HistoryCleanup, HistoryTotals
 from helix_desktop.domain.redaction.redaction import RedactionMatches
 from helix_desktop.domain.store.archive_report import ExportResult, ImportResult
 from helix_desktop.domain.store.entries import CacheEntry
@@ -258,6 +259,14 @@ def summary_lines(matches: RedactionMatches) -> tuple[str, ...]:
         (n := len(matches.store_copies), tr.plural(
             n, "%n data copy kept by a repair: deleted", "%n data copies kept by a repair: deleted"
         )),
+        (n := len(matches.file_versions), tr.plural(
+            n,
+            "%n previous file version: removed permanently",
+            "%n previous file versions: removed permanently",
+        )),
+        (n := len(matches.change_lists), tr.plural(
+            n, "%n list of changed files: rewritten", "%n lists of changed files: rewritten"
+        )),
         (n := len(matches.rules), tr.plural(
             n, "%n permission rule: removed", "%n permission rules: removed"
         )),
@@ -268,3 +277,68 @@ def summary_lines(matches: RedactionMatches) -> tuple[str, ...]:
         )),
     )  # fmt: skip
     return tuple(line for count, line in counts if count)
+
+
+def workspace_files_note(matches: RedactionMatches) -> str:
+    """Return which files of the workspace may still hold a secret; empty if none does."""
+    files = tuple(map(escape_hidden_name, matches.workspace_files[:_MAX_LISTED]))
+    if not files:
+        return ""
+    if more := len(matches.workspace_files) - len(files):
+        files += (tr.plural(more, "%n more", "%n more", "files in a list"),)
+    return tr("Your own files aren't changed. It is still in {files}.", files=files)
+
+
+def history_check_lines(found: HistoryCheck) -> tuple[str, ...]:
+    """Return what is damaged in a file history, a line for each version of a file; nothing if it is sound."""
+    lines = [
+        tr(
+            "A previous version of {files} is damaged and can't be restored.",
+            files=tuple(map(escape_hidden_name, version.paths[:_MAX_LISTED])) or (version.digest[:12],),
+        )
+        for version in found.damaged
+    ]
+    if lost := len(found.lost_lists):
+        lines.append(
+            tr.plural(lost, "%n list of changed files is lost.", "%n lists of changed files are lost.")
+        )
+    lines += [tr("The file history is damaged: {problem}", problem=problem) for problem in found.problems]
+    return tuple(lines)
+
+
+def history_totals_text(totals: HistoryTotals, quota: int) -> str:
+    """Return what a file history takes."""
+    return tr.plural(
+        totals.contents,
+        "File history: %n version, {size} of {quota} on disk",
+        "File history: %n versions, {size} of {quota} on disk",
+        size=format_size(totals.stored_size),
+        quota=format_size(quota),
+    )
+
+
+def history_cleanup_lines(plan: HistoryCleanup, quota: int) -> tuple[str, ...]:
+    """Return what a clean-up of a file history removes, or would; nothing if there is nothing to remove."""
+    unnamed = plan.contents - plan.over_quota
+    lines = (
+        (plan.contents, tr.plural(
+            plan.contents,
+            "Can be removed: %n version, {size} on disk.",
+            "Can be removed: %n versions, {size} on disk.",
+            size=format_size(plan.stored_size),
+        )),
+        (unnamed, tr.plural(
+            unnamed, "%n version of deleted sessions.", "%n versions of deleted sessions."
+        )),
+        (plan.over_quota, tr.plural(
+            plan.over_quota,
+            "%n version over the maximum of {quota}. Its change can't be undone any more.",
+            "%n versions over the maximum of {quota}, the oldest. Their changes can't be undone any more.",
+            quota=format_size(quota),
+        )),
+        (plan.short, tr(
+            "It stays {size} over the maximum: your files as they are now need that.",
+            size=format_size(plan.short),
+        )),
+    )  # fmt: skip
+    return tuple(line for count, line in lines if count)

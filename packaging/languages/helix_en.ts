@@ -2028,6 +2028,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/file_history/database/redaction.py" />
+            <source>A damaged copy of the file history can't be deleted; it may hold the removed text.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/changes/detail.py" />
             <source>Accept</source>
             <translation type="unfinished" />
@@ -2050,6 +2055,11 @@
         <message>
             <location filename="../../helix_desktop/file_history/database/schema.py" />
             <source>Another Helix Desktop is opening or repairing it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/file_history/database/database.py" />
+            <source>Another Helix Desktop is reading them.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2182,6 +2192,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/file_history/database/database.py" />
+            <source>Close its windows, then remove the text again.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/changes/texts.py" />
             <source>Commands</source>
             <translation type="unfinished" />
@@ -2229,6 +2244,11 @@
         <message>
             <location filename="../../helix_desktop/ui/design/diff/images.py" />
             <source>Damaged image</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/file_history/database/redaction.py" />
+            <source>Delete {file} yourself.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2519,6 +2539,11 @@
         <message>
             <location filename="../../helix_desktop/ui/design/diff/row_heads.py" />
             <source>Removed lines {first}–{last}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/file_history/database/database.py" />
+            <source>Removed text may still be in the files of the file history.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -4273,6 +4298,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/cleanup/dialog.py" />
+            <source>Remove previous versions</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/cleanup/trash_dialog.py" />
             <source>Restore</source>
             <translation type="unfinished" />
@@ -4521,6 +4551,11 @@
         <message>
             <location filename="../../helix_desktop/cli/terminal_approver.py" />
             <source>Enter numbers (1, 2), your own words, or nothing to skip:</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/cache_repair.py" />
+            <source>File history: {verified} verified, {damaged} damaged</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -4894,6 +4929,11 @@
         <message>
             <location filename="../../helix_desktop/cli/backup.py" />
             <source>Verified.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/cache_repair.py" />
+            <source>Verifying the file history</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -10535,12 +10575,12 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/redaction/dialog.py" />
-            <source>Type “{word}” to confirm</source>
+            <source>The stored data was rewritten without it.</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/redaction/dialog.py" />
-            <source>Workspace files were rewritten without it.</source>
+            <source>Type “{word}” to confirm</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -15829,6 +15869,31 @@
         </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/words/store_reports.py" />
+            <source>%n lists of changed files are lost.</source>
+            <translation>
+                <numerusform>%n list of changed files is lost.</numerusform>
+                <numerusform>%n lists of changed files are lost.</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/words/store_reports.py" />
+            <source>%n lists of changed files: rewritten</source>
+            <translation>
+                <numerusform>%n list of changed files: rewritten</numerusform>
+                <numerusform>%n lists of changed files: rewritten</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/words/store_reports.py" />
+            <source>%n more</source>
+            <comment>files in a list</comment>
+            <translation>
+                <numerusform>%n more</numerusform>
+                <numerusform>%n more</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/words/store_reports.py" />
             <source>%n more</source>
             <comment>things in a list</comment>
             <translation>
@@ -15851,6 +15916,14 @@
             <translation>
                 <numerusform>%n permission rule: removed</numerusform>
                 <numerusform>%n permission rules: removed</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/words/store_reports.py" />
+            <source>%n previous file versions: removed permanently</source>
+            <translation>
+                <numerusform>%n previous file version: removed permanently</numerusform>
+                <numerusform>%n previous file versions: removed permanently</numerusform>
             </translation>
         </message>
         <message numerus="yes">
@@ -15918,6 +15991,27 @@
                 <numerusform>%n unsent messages: rewritten</numerusform>
             </translation>
         </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/words/store_reports.py" />
+            <source>%n versions of deleted sessions.</source>
+            <translation>
+                <numerusform>%n version of deleted sessions.</numerusform>
+                <numerusform>%n versions of deleted sessions.</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/words/store_reports.py" />
+            <source>%n versions over the maximum of {quota}, the oldest. Their changes can't be undone any more.</source>
+            <translation>
+                <numerusform>%n version over the maximum of {quota}. Its change can't be undone any more.</numerusform>
+                <numerusform>%n versions over the maximum of {quota}, the oldest. Their changes can't be undone any more.</numerusform>
+            </translation>
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/store_reports.py" />
+            <source>A previous version of {files} is damaged and can't be restored.</source>
+            <translation type="unfinished" />
+        </message>
         <message>
             <location filename="../../helix_desktop/words/store_reports.py" />
             <source>Already in the trash</source>
@@ -15927,6 +16021,14 @@
             <location filename="../../helix_desktop/words/store_reports.py" />
             <source>Always kept: {reasons}.</source>
             <translation type="unfinished" />
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/words/store_reports.py" />
+            <source>Can be removed: %n versions, {size} on disk.</source>
+            <translation>
+                <numerusform>Can be removed: %n version, {size} on disk.</numerusform>
+                <numerusform>Can be removed: %n versions, {size} on disk.</numerusform>
+            </translation>
         </message>
         <message>
             <location filename="../../helix_desktop/words/store_reports.py" />
@@ -15942,6 +16044,14 @@
             <location filename="../../helix_desktop/words/store_reports.py" />
             <source>Events after a gap are kept as text in {folder}.</source>
             <translation type="unfinished" />
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/words/store_reports.py" />
+            <source>File history: %n versions, {size} of {quota} on disk</source>
+            <translation>
+                <numerusform>File history: %n version, {size} of {quota} on disk</numerusform>
+                <numerusform>File history: %n versions, {size} of {quota} on disk</numerusform>
+            </translation>
         </message>
         <message>
             <location filename="../../helix_desktop/words/store_reports.py" />
@@ -15961,6 +16071,11 @@
         <message>
             <location filename="../../helix_desktop/words/store_reports.py" />
             <source>It is pinned.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/store_reports.py" />
+            <source>It stays {size} over the maximum: your files as they are now need that.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -16033,6 +16148,11 @@
             <source>The damaged files are kept in {folder}. Delete them when nothing is missing.</source>
             <translation type="unfinished" />
         </message>
+        <message>
+            <location filename="../../helix_desktop/words/store_reports.py" />
+            <source>The file history is damaged: {problem}</source>
+            <translation type="unfinished" />
+        </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/words/store_reports.py" />
             <source>The last %n changes are missing.</source>
@@ -16067,6 +16187,11 @@
         <message>
             <location filename="../../helix_desktop/words/store_reports.py" />
             <source>Workspace data was damaged and has been repaired.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/store_reports.py" />
+            <source>Your own files aren't changed. It is still in {files}.</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -163,7 +163,8 @@ async def test_cached_outputs_are_listed_printed_byte_for_byte_and_verified(cli:
     assert (document["digest"], base64.b64decode(document["base64"])) == (blob, content.out)
 
     verified = await cli("cache", "verify", "--workspace", "ws")
-    assert (verified.code, verified.out) == (0, b"2 verified, 0 damaged\n")
+    assert (verified.code, verified.out.splitlines()[0]) == (0, b"2 verified, 0 damaged")
+    assert re.fullmatch(rb"File history: \d+ verified, 0 damaged", verified.out.splitlines()[1])
     compact_tables(cli.store)
     assert flip_bit_near(cli.store, BLOB[100:120], 10) == 1
     damaged = await cli("cache", "verify", "--workspace", "ws", "--json")
@@ -228,7 +229,11 @@ async def test_a_damaged_store_is_repaired_and_the_loss_is_reported(cli: Cli) ->
     async with ChatServer(replies_in_order(calls, text_reply("Done."))) as server:
         assert (await cli.run_with_server(server.base_url, "Look.", "--yes")).code == 0
     sound = await cli("cache", "repair", "--workspace", "ws", "--json")
-    assert (sound.code, sound.json) == (0, {"verified": 2, "damaged": [], "problems": [], "mended": None})
+    document = sound.json
+    history = document.pop("file_history")
+    assert (sound.code, document) == (0, {"verified": 2, "damaged": [], "problems": [], "mended": None})
+    assert history["contents"] > 0
+    assert history["damaged"] == history["lost_lists"] == history["problems"] == []
     blob = next(
         entry["digest"]
         for entry in (await cli("cache", "list", "--workspace", "ws", "--json")).json

@@ -20,22 +20,34 @@ from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.domain.user_text import TextContext
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.words.numbers import format_size
-from helix_desktop.words.store_reports import kept_lines, shortfall_text, summary_lines
+from helix_desktop.words.store_reports import (
+    history_cleanup_lines,
+    history_totals_text,
+    kept_lines,
+    shortfall_text,
+    summary_lines,
+    workspace_files_note,
+)
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Command line")
 text = TextContext("Command line")
 
 
-async def collect(args: argparse.Namespace, _: AppServices, workspace: OpenWorkspace) -> int:
-    """Run `cache gc`: print what would be collected, or move it to the trash."""
+async def collect(args: argparse.Namespace, services: AppServices, workspace: OpenWorkspace) -> int:
+    """Run `cache gc`: print what would be collected, or move it to the trash; clean up the file history."""
     retention = workspace.store.retention
     plan = await retention.plan(RetentionRule(args.quota, args.older_than))
     digests = [entry.digest for entry in plan.to_trash]
     if not args.dry_run:
         digests = list((await retention.collect(digests)).digests)
+    history = services.history_storage(workspace.id)
+    history_plan = await (history.plan() if args.dry_run else history.clean_up())
     if args.json:
-        print_out(json.dumps(_plan_json(plan, digests, args.dry_run), indent=1))
+        data = _plan_json(plan, digests, args.dry_run)
+        totals = as_builtins(await history.totals())
+        data["file_history"] = {**totals, "quota": history.quota, "removed": as_builtins(history_plan)}
+        print_out(json.dumps(data, indent=1))
         return 0
     gone = set(digests)
     for entry in plan.to_trash:
@@ -47,6 +59,9 @@ async def collect(args: argparse.Namespace, _: AppServices, workspace: OpenWorks
         print_err(f"  {line}")
     if plan.short:
         print_err(translate(shortfall_text(plan)))
+    print_err(history_totals_text(await history.totals(), history.quota))
+    for line in history_cleanup_lines(history_plan, history.quota):
+        print_err(f"  {line}")
     return 0
 
 
@@ -72,11 +87,12 @@ def _plan_json(plan: CleanupPlan, digests: list[str], dry_run: bool) -> dict[str
     return {**data, "dry_run": dry_run, "gone": [] if dry_run else digests, "shortfall": shortfall_text(plan)}
 
 
-async def trash(args: argparse.Namespace, _: AppServices, workspace: OpenWorkspace) -> int:
+async def trash(args: argparse.Namespace, services: AppServices, workspace: OpenWorkspace) -> int:
     """Run `cache trash`: list the trash, or delete its contents."""
     retention = workspace.store.retention
     if args.empty:
         result = await retention.empty_trash()
+        await services.history_storage(workspace.id).clean_up()
         if args.json:
             print_out(json.dumps(as_builtins(result), indent=1))
         else:
@@ -152,7 +168,7 @@ def _match_prefix(candidates: Sequence[str], prefix: str) -> str:
 async def forget(args: argparse.Namespace, services: AppServices, workspace: OpenWorkspace) -> int:
     """Run `cache forget`: show where a secret occurs, or redact it. Raises InvalidInput, DigestUnknown."""
     if args.lift:
-        return await _allow_again(args, workspace)
+        return await _allow_again(args, services, workspace)
     typed = _strip_newline(sys.stdin.read()) if args.stdin else ""
     request = RedactionRequest(
         typed, tuple([await workspace.contents.resolve(prefix) for prefix in args.sha])
@@ -164,6 +180,8 @@ async def forget(args: argparse.Namespace, services: AppServices, workspace: Ope
         return 0
     for line in summary_lines(matches):
         print_out(translate(line))
+    if files := workspace_files_note(matches):
+        print_err(files)
     if matches.unreadable:
         print_err(
             tr.plural(
@@ -191,14 +209,15 @@ def _matches_json(matches: RedactionMatches) -> dict[str, Any]:
     return data
 
 
-async def _allow_again(args: argparse.Namespace, workspace: OpenWorkspace) -> int:
+async def _allow_again(args: argparse.Namespace, services: AppServices, workspace: OpenWorkspace) -> int:
     if not args.sha or not all(is_digest(digest) for digest in args.sha):
         raise InvalidInput(
             text("{lift} requires the full digests of removed outputs.", lift="--lift"),
             text("A removed output can't be found by a part of its digest."),
             text("Copy the 64 digits from the marker in the conversation."),
         )
-    lifted = [digest for digest in args.sha if await workspace.store.redaction.lift(digest)]
+    redaction = services.redaction(workspace.id)
+    lifted = [digest for digest in args.sha if await redaction.lift(digest)]
     print_out(
         json.dumps({"lifted": lifted})
         if args.json

@@ -45,9 +45,9 @@ async def _show(args: argparse.Namespace, _: AppServices, workspace: OpenWorkspa
     return 0
 
 
-async def _verify(args: argparse.Namespace, _: AppServices, workspace: OpenWorkspace) -> int:
+async def _verify(args: argparse.Namespace, services: AppServices, workspace: OpenWorkspace) -> int:
     if not args.sha:
-        return await verify_all(args, workspace)
+        return await verify_all(args, services, workspace)
     verdict = await workspace.contents.verify(await workspace.contents.resolve(args.sha))
     damaged = [] if verdict.is_valid else [verdict.digest]
     if args.json:

@@ -63,18 +63,18 @@ def plan_clean_up(
     if database.journal.all():  # a revert is under way: what it needs is named nowhere else
         return HistoryPlan()
     captures = database.captures.all()
-    needed, named = _named(database, [capture for capture in captures if capture.id not in gone])
+    needed, newest = _needed(database, [capture for capture in captures if capture.id not in gone])
     unnamed: list[ContentRow] = []
     droppable: list[ContentRow] = []
     size = 0
     for row in database.contents.rows():
-        if row.digest not in needed and row.digest not in named and row.used_ms + grace_ms <= at_ms:
+        if row.digest not in needed and row.digest not in newest and row.used_ms + grace_ms <= at_ms:
             unnamed.append(row)
             continue
         size += row.stored_size
-        if row.digest in named and row.digest not in needed:
+        if row.digest in newest and row.digest not in needed:
             droppable.append(row)
-    droppable.sort(key=lambda row: named[row.digest])
+    droppable.sort(key=lambda row: newest[row.digest])
     over_quota: list[ContentRow] = []
     while quota and size > quota and len(over_quota) < len(droppable):
         over_quota.append(droppable[len(over_quota)])
@@ -123,7 +123,7 @@ def _remove(database: HistoryDatabase, plan: HistoryPlan, version: int) -> int:
     return removed
 
 
-def _named(database: HistoryDatabase, captures: Iterable[Capture]) -> tuple[set[bytes], dict[bytes, int]]:
+def _needed(database: HistoryDatabase, captures: Iterable[Capture]) -> tuple[set[bytes], dict[bytes, int]]:
     """Return the digests of what has to stay, and of what captures name, by the number of the newest.
 
     The tree, running calls and the lists of changes have to stay.
@@ -131,12 +131,12 @@ def _named(database: HistoryDatabase, captures: Iterable[Capture]) -> tuple[set[
     needed = database.tree.digests()
     for call in database.captures.running():
         needed.update(_digests(database.captures.changes(call.mark).values()))
-    named: dict[bytes, int] = {}
+    newest: dict[bytes, int] = {}
     for number, capture in enumerate(captures):
         needed.add(bytes.fromhex(capture.changes))
         for digest in _digests(_changes(database, capture)):
-            named[digest] = number
-    return needed, named
+            newest[digest] = number
+    return needed, newest
 
 
 def _changes(database: HistoryDatabase, capture: Capture) -> tuple[FileChange, ...]:

@@ -144,12 +144,14 @@ class HistoryRedaction:
 
     def _remove_copies(self) -> None:
         """Delete damaged databases that were moved aside: what they hold cannot be searched."""
-        try:
-            for path in damaged_files(self._database.path):
+        for path in damaged_files(self._database.path):
+            try:
                 remove_database(path)
-        except OSError as error:
-            raise StoreWriteFailed(
-                text("A damaged copy of the file history can't be deleted; it may hold the removed text."),
-                system_reason(error),
-                text("Delete it by hand: {file}.", file=str(path)),
-            ) from error
+            except OSError as error:
+                raise StoreWriteFailed(
+                    text(
+                        "A damaged copy of the file history can't be deleted; it may hold the removed text."
+                    ),
+                    system_reason(error),
+                    text("Delete {file} yourself.", file=str(path)),
+                ) from error

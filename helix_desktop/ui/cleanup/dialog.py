@@ -5,17 +5,23 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QListWidget, QWidget
 
+from helix_desktop.domain.file_history.storage import HistoryCleanup, HistoryTotals
 from helix_desktop.domain.store.retention import DAY_MS, CleanupPlan, RetentionRule
 from helix_desktop.domain.user_text import TextContext
 from helix_desktop.ui.design.buttons import PushButton, Switch
 from helix_desktop.ui.design.fields import Combo
 from helix_desktop.ui.design.form_field import FormField
 from helix_desktop.ui.design.labels import label
-from helix_desktop.ui.design.layout.boxes import card, clear_layout, column
+from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, row
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.words.numbers import format_size
-from helix_desktop.words.store_reports import kept_lines, shortfall_text
+from helix_desktop.words.store_reports import (
+    history_cleanup_lines,
+    history_totals_text,
+    kept_lines,
+    shortfall_text,
+)
 from helix_desktop.words.translation import Translator, translate
 
 text = TextContext("Clean up")
@@ -48,6 +54,7 @@ class CleanupDialog(SizedDialog):
     plan_requested = Signal(object)  # RetentionRule
     collect_requested = Signal(bool)  # also whenever the workspace is opened
     trash_requested = Signal()
+    history_requested = Signal()  # to clean up the file history
 
     def __init__(self, parent: QWidget, rule: RetentionRule, automatic: bool) -> None:
         """Begin with what was chosen before."""
@@ -75,11 +82,18 @@ class CleanupDialog(SizedDialog):
             PushButton(tr("Cancel"), name="cancel"),
         )
         self.collect_button = PushButton(tr("Move to trash"), "primary", name="collect")
+        self._history_lines = column(gap=3)
+        self.history_button = PushButton(tr("Remove previous versions"), "danger", name="clean_history")
+        self._history_card = card(
+            column(self._history_lines, row(self.history_button, None), margins=(16, 12, 16, 13), gap=9)
+        )
+        self._history_card.hide()
         self._lay_out()
         self.age.currentIndexChanged.connect(self._request_plan)
         self.quota.currentIndexChanged.connect(self._request_plan)
         self.collect_button.clicked.connect(lambda: self.collect_requested.emit(self.automatic.isChecked()))
         self.trash_button.clicked.connect(self.trash_requested)
+        self.history_button.clicked.connect(self.history_requested)
         self.cancel_button.clicked.connect(self.reject)
         self.collect_button.setEnabled(False)
 
@@ -116,6 +130,15 @@ class CleanupDialog(SizedDialog):
         self.entry_list.setVisible(bool(count))
         self.collect_button.setEnabled(bool(count))
 
+    def show_history(self, totals: HistoryTotals, plan: HistoryCleanup, quota: int) -> None:
+        """Say what the file history takes, and what of it may go; nothing where there is none."""
+        clear_layout(self._history_lines)
+        self._history_lines.addWidget(label(history_totals_text(totals, quota), "strong", wrap=True))
+        for line in history_cleanup_lines(plan, quota):
+            self._history_lines.addWidget(label(line, "note", wrap=True))
+        self.history_button.setVisible(bool(plan.contents))
+        self._history_card.setVisible(bool(totals.contents))
+
     def _request_plan(self) -> None:
         self.collect_button.setEnabled(False)
         self.plan_requested.emit(self.rule)
@@ -135,7 +158,8 @@ class CleanupDialog(SizedDialog):
         results = column(self.summary, self._reasons, self.shortfall, gap=6)
         buttons = FlowBox([self.trash_button, self.cancel_button, self.collect_button], right_from=1)
         layout = column(
-            words, choice, results, self.entry_list, None, buttons, margins=(22, 20, 22, 16), gap=12
-        )
+            words, choice, results, self.entry_list, None, self._history_card, buttons,
+            margins=(22, 20, 22, 16), gap=12,
+        )  # fmt: skip
         layout.setStretch(3, 100)  # the gap below it is for when there is nothing to list
         self.setLayout(layout)

@@ -118,7 +118,7 @@ class RedactDialog(Themed, QDialog):
 
     def show_done(self, lines: Sequence[str]) -> None:
         """Say what was done."""
-        self._fill([*lines, tr("Workspace files were rewritten without it.")], _limits())
+        self._fill([*lines, tr("The stored data was rewritten without it.")], _limits())
         self.text_input.clear()
         self._show("done")
         self.cancel_button.setFocus(Qt.FocusReason.OtherFocusReason)

@@ -59,8 +59,13 @@ class CleanupController(QObject):
             lambda on: self._async_actions.start(self._collect(workspace, on), "collect")
         )
         dialog.trash_requested.connect(self._open_trash)
+        start = self._async_actions.start
+        dialog.history_requested.connect(
+            lambda: start(self._clean_up_history(workspace), "clean up the file history")
+        )
         retint(dialog, self._window.theme)
         self._start_plan(workspace, dialog.rule)
+        start(self._show_history(workspace), "plan a clean-up of the file history")
         try:
             await exec_async(dialog)
         finally:
@@ -75,6 +80,18 @@ class CleanupController(QObject):
         plan = await workspace.store.retention.plan(rule)
         if self.cleanup_dialog is not None and self.cleanup_dialog.rule == rule:
             self.cleanup_dialog.show_plan(plan)
+
+    async def _show_history(self, workspace: OpenWorkspace) -> None:
+        history = self._services.history_storage(workspace.id)
+        totals, plan = await history.totals(), await history.plan()
+        if self.cleanup_dialog is not None:
+            self.cleanup_dialog.show_history(totals, plan, history.quota)
+
+    async def _clean_up_history(self, workspace: OpenWorkspace) -> None:
+        if self.cleanup_dialog is not None:
+            self.cleanup_dialog.history_button.setEnabled(False)
+        await self._services.history_storage(workspace.id).clean_up()
+        await self._show_history(workspace)
 
     async def _collect(self, workspace: OpenWorkspace, automatic: bool) -> None:
         dialog = self.cleanup_dialog
@@ -152,6 +169,7 @@ class CleanupController(QObject):
 
     async def _empty_trash(self, workspace: OpenWorkspace) -> None:
         await workspace.store.retention.empty_trash()
+        await self._services.history_storage(workspace.id).clean_up()
         self._window.banners.remove(_CLEANED)
         await self._refresh_views()
 

@@ -189,6 +189,7 @@ class WorkspaceController(QObject):
     async def _run_housekeeping(self, workspace: OpenWorkspace, rule: RetentionRule) -> None:
         with suppress(StoreClosed):  # it was closed again meanwhile: another time will do
             await run_housekeeping(workspace, rule)
+            await self._services.history_storage(workspace.id).clean_up()
 
     async def _show_closed(self, record: WorkspaceRecord, error: HelixError) -> None:
         """Show why a workspace cannot be opened; what belongs to another one leaves the screen."""

@@ -17,7 +17,7 @@ from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.workspaces.controller import WorkspaceController
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.numbers import format_size
-from helix_desktop.words.store_reports import summary_lines
+from helix_desktop.words.store_reports import summary_lines, workspace_files_note
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Workspaces")
@@ -120,6 +120,8 @@ class RedactionPresenter:
                     "%n damaged entries can't be searched.",
                 )
             )
+        if files := workspace_files_note(matches):
+            notes.append(files)
         return notes
 
     def _stop(self) -> None:

@@ -10,6 +10,8 @@ from PySide6.QtWidgets import QWidget
 
 from helix_desktop.domain.cost import Budget, Spending
 from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.file_history.coverage import CoverageSettings
+from helix_desktop.domain.file_history.storage import HistoryCleanup, HistoryTotals
 from helix_desktop.domain.mcp_server import McpServerConfig
 from helix_desktop.domain.model_spec import ModelSpec, SourcedSpec
 from helix_desktop.domain.store.entries import CacheEntry, SessionSummary, StoreTotals
@@ -199,6 +201,9 @@ def _fill_settings(dialog: SettingsDialog) -> None:
     dialog.permissions.sandbox.show_sandbox(switches, half_longer("Commands run in a sandbox."), True)
     dialog.policy.show_file_error(half_longer("Line 3: protect_steps must be a number."))
     dialog.data.show_data("helix-desktop", RetentionRule(500 * 1024 * 1024, 30 * _DAY_MS), _TOTALS, _PLAN)
+    dialog.data.show_history(
+        HistoryTotals(contents=1_234, stored_size=1_900_000_000), CoverageSettings().quota
+    )
     dialog.mcp.show_servers("helix-desktop", "/home/mara/code", _SERVERS, "Kept in Secret Service.")
     dialog.mcp.sharing.show_sharing(
         "helix-desktop",
@@ -281,6 +286,9 @@ def _question_screens(window: QWidget) -> Iterator[Screen]:
 def _store_screens(window: QWidget) -> Iterator[Screen]:
     cleanup = CleanupDialog(window, RetentionRule(), automatic=True)
     cleanup.show_plan(_PLAN)
+    quota = CoverageSettings().quota
+    totals = HistoryTotals(contents=1_234, stored_size=1_900_000_000)
+    cleanup.show_history(totals, HistoryCleanup(2, 42, 12_000_000, over_quota=20, short=7_000_000), quota)
     yield Screen("clean-up", cleanup, _LEAST)
     trash = TrashDialog(window)
     session = SessionSummary("s1", "Streaming cache for handovers", 0, 0, trashed=samples.NOW_MS)

@@ -15,6 +15,9 @@ from helix_desktop.domain.events.session import UserSpoke
 from helix_desktop.domain.mcp_server import McpServerConfig
 from helix_desktop.domain.redaction.redaction import RedactionRequest
 from helix_desktop.domain.tools import PermissionRule
+from helix_desktop.file_history.database.database import HistoryDatabase
+from helix_desktop.file_history.database.schema import FILE_NAME
+from helix_desktop.file_history.storage import HistoryStorage
 from helix_desktop.services.redaction import WorkspaceRedaction
 from helix_desktop.words.store_reports import summary_lines
 from helix_desktop.workspaces.registry import WorkspaceRegistry
@@ -46,12 +49,15 @@ async def test_rules_and_logs_are_redacted_and_logging_goes_on(tmp_path: Path) -
     try:
         log = logging.getLogger("helix_desktop.test")
         log.info("tried %s in vain", SECRET)
-        redaction = WorkspaceRedaction(registry, data.logs_dir, workspace)
+        history, version = _history_with(registry.data_folder(record.id), f"key = {SECRET}".encode())
+        redaction = WorkspaceRedaction(registry, data.logs_dir, workspace, history)
         matches = await redaction.preview(RedactionRequest(SECRET))
         (rule,) = matches.rules
         assert rule.startswith("Run: login [FORGOTTEN ")
         assert matches.logs == ("helix-desktop.log",)
         assert "1 permission rule: removed" in summary_lines(matches)
+        assert matches.file_versions == (version,)
+        assert "1 previous file version: removed permanently" in summary_lines(matches)
         assert matches.servers == ("telling",)
         assert "1 MCP server: rewritten, needs your approval again" in summary_lines(matches)
         assert await redaction.redact(RedactionRequest(SECRET)) is not None
@@ -66,9 +72,20 @@ async def test_rules_and_logs_are_redacted_and_logging_goes_on(tmp_path: Path) -
     assert redacted_server.args[1].startswith("[FORGOTTEN ")
     assert not redacted_server.is_consented
     assert silent.command == "serve"
-    assert not [path for path in data.root.rglob("*") if path.is_file() and SECRET in path.read_text()]
+    assert not [
+        path for path in data.root.rglob("*") if path.is_file() and SECRET.encode() in path.read_bytes()
+    ]
     assert (await redaction.preview(RedactionRequest(SECRET))).is_empty
+    assert await redaction.lift(version)
     again = await workspace.open_session(conversation.session.id)
     assert again is not conversation
     messages = [recorded.event for recorded in again.session.log if isinstance(recorded.event, UserSpoke)]
     assert messages[0].text.startswith("My key is [FORGOTTEN ")
+
+
+def _history_with(folder: Path, version: bytes) -> tuple[HistoryStorage, str]:
+    """Return a file history with one former version of a file, and its digest."""
+    database = HistoryDatabase(folder / FILE_NAME, lambda: 1)
+    digest = database.contents.put(version)
+    database.close()
+    return HistoryStorage(folder / FILE_NAME, lambda: 1), digest

@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
+from helix_desktop.domain.file_history.storage import HistoryTotals
 from helix_desktop.domain.store.entries import StoreTotals
 from helix_desktop.domain.store.retention import DAY_MS, TRASH_DAYS, CleanupPlan, RetentionRule
 from helix_desktop.ui.cleanup.dialog import AGES, QUOTAS
@@ -16,7 +17,7 @@ from helix_desktop.ui.design.layout.boxes import card, column, row
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.settings.page_layout import scrolling_page
 from helix_desktop.words.numbers import format_size
-from helix_desktop.words.store_reports import shortfall_text
+from helix_desktop.words.store_reports import history_totals_text, shortfall_text
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Settings: Data")
@@ -37,7 +38,7 @@ class DataPage(QWidget):
         self.stored, self.removable, self.trashed = (
             label("", role, wrap=True) for role in ("strong", "note", "note")
         )
-        self.shortfall = label("", "warn", wrap=True)
+        self.shortfall, self.history = label("", "warn", wrap=True), label("", "strong", wrap=True)
         self.age, self.quota = Combo(), Combo()
         for age, days in AGES:
             self.age.addItem(translate(age) if days else tr("Never"), days)
@@ -47,7 +48,15 @@ class DataPage(QWidget):
         body.setSpacing(12)
         page, self._lead = scrolling_page(tr("Data"), " ", body)
         self._totals_card = card(
-            column(self.stored, self.removable, self.trashed, self.shortfall, margins=(16, 12, 16, 13), gap=5)
+            column(
+                self.stored,
+                self.removable,
+                self.trashed,
+                self.shortfall,
+                self.history,
+                margins=(16, 12, 16, 13),
+                gap=5,
+            )
         )
         self._rule_card = card(
             column(
@@ -127,7 +136,13 @@ class DataPage(QWidget):
         self.trashed.setVisible(bool(trashed.entries))
         self.shortfall.setText(translate(shortfall_text(plan)))
         self.shortfall.setVisible(bool(shortfall_text(plan)))
+        self.history.hide()
         self.age.setCurrentIndex(max(0, self.age.findData(rule.unused_ms // DAY_MS)))
         self.quota.setCurrentIndex(max(0, self.quota.findData(rule.quota)))
         for part in (self._totals_card, self._rule_card, self._action_row):
             part.show()
+
+    def show_history(self, totals: HistoryTotals, quota: int) -> None:
+        """Show what the file history takes, where there is one."""
+        self.history.setText(history_totals_text(totals, quota))
+        self.history.setVisible(bool(totals.contents))

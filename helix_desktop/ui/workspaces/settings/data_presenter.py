@@ -36,6 +36,8 @@ class DataPresenter:
         rule = RetentionRule(record.quota, record.unused_ms)
         totals, plan = await workspace.store.totals(), await workspace.store.retention.plan(rule)
         self._page.show_data(record.name, rule, totals, plan)
+        history = self._services.history_storage(workspace.id)
+        self._page.show_history(await history.totals(), history.quota)
 
     async def _save_rule(self, rule: RetentionRule) -> None:
         workspace = self._active_workspace.opened
