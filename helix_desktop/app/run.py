@@ -194,7 +194,7 @@ def wire_app(
 def _build_views(window_context: WindowContext) -> SessionViews:
     """Build the screens and add them to the window."""
     chat, cache = ChatPage(), CacheBrowser(window_context.actions.start)
-    timeline, changes, inspector = Timeline(), ChangesPage(), Inspector()
+    timeline, changes, inspector = Timeline(), ChangesPage(window_context.actions.start), Inspector()
     appearance = window_context.appearance
 
     def zoom(theme: Theme) -> None:

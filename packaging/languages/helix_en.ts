@@ -1924,12 +1924,44 @@
     <context>
         <name>Changes</name>
         <message numerus="yes">
+            <location filename="../../helix_desktop/ui/changes/merge_dialog.py" />
+            <source>%n conflicts left</source>
+            <translation>
+                <numerusform>%n conflict left</numerusform>
+                <numerusform>%n conflicts left</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/changes/merge_dialog.py" />
+            <source>%n differences, no conflict left</source>
+            <translation>
+                <numerusform>%n difference, no conflict left</numerusform>
+                <numerusform>%n differences, no conflict left</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
             <location filename="../../helix_desktop/ui/changes/texts.py" />
             <location filename="../../helix_desktop/words/file_changes.py" />
             <source>%n files</source>
             <translation>
                 <numerusform>%n file</numerusform>
                 <numerusform>%n files</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
+            <source>%n files are ready.</source>
+            <translation>
+                <numerusform>%n file is ready.</numerusform>
+                <numerusform>%n files are ready.</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
+            <source>%n files can't be reverted.</source>
+            <translation>
+                <numerusform>%n file can't be reverted.</numerusform>
+                <numerusform>%n files can't be reverted.</numerusform>
             </translation>
         </message>
         <message numerus="yes">
@@ -1962,6 +1994,38 @@
             <translation>
                 <numerusform>%n file covered</numerusform>
                 <numerusform>%n files covered</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
+            <source>%n files redone.</source>
+            <translation>
+                <numerusform>%n file redone.</numerusform>
+                <numerusform>%n files redone.</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
+            <source>%n files reverted.</source>
+            <translation>
+                <numerusform>%n file reverted.</numerusform>
+                <numerusform>%n files reverted.</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
+            <source>%n files rewound.</source>
+            <translation>
+                <numerusform>%n file rewound.</numerusform>
+                <numerusform>%n files rewound.</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
+            <source>%n files were changed since: choose what each becomes.</source>
+            <translation>
+                <numerusform>%n file was changed since: choose what it becomes.</numerusform>
+                <numerusform>%n files were changed since: choose what each becomes.</numerusform>
             </translation>
         </message>
         <message numerus="yes">
@@ -2028,13 +2092,29 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
+            <source>A command that may change it is running.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/file_history/database/redaction.py" />
             <source>A damaged copy of the file history can't be deleted; it may hold the removed text.</source>
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
+            <source>A link leads out of the workspace.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/changes/detail.py" />
+            <location filename="../../helix_desktop/ui/changes/menus.py" />
             <source>Accept</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/menus.py" />
+            <source>Accept all</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2045,6 +2125,11 @@
         <message>
             <location filename="../../helix_desktop/ui/design/diff/images.py" />
             <source>After</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/merge_dialog.py" />
+            <source>After the change</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2080,6 +2165,11 @@
         <message>
             <location filename="../../helix_desktop/ui/design/diff/images.py" />
             <source>Before</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/merge_dialog.py" />
+            <source>Before the change</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2122,6 +2212,11 @@
             <source>Can't be read</source>
             <translation type="unfinished" />
         </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
+            <source>Can't be reverted</source>
+            <translation type="unfinished" />
+        </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/words/file_coverage.py" />
             <source>Can't be undone in %n places: {names}</source>
@@ -2146,6 +2241,22 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/changes/merge_dialog.py" />
+            <location filename="../../helix_desktop/ui/changes/plan_dialog.py" />
+            <source>Cancel</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
+            <source>Changed since in other lines</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
+            <source>Changed since in the same lines</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/changes/change_list.py" />
             <location filename="../../helix_desktop/ui/design/diff/text_view.py" />
             <source>Changes</source>
@@ -2154,6 +2265,11 @@
         <message>
             <location filename="../../helix_desktop/file_history/opened_history.py" />
             <source>Changes of files are not recorded in this workspace.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/places_dialog.py" />
+            <source>Changes of these places aren't stored, so they can't be undone. What you include is copied now, in the background.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2177,8 +2293,18 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/session/changes/controller.py" />
+            <source>Choose one in your file manager.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/changes/view.py" />
             <source>Clear filter</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/places_dialog.py" />
+            <source>Close</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2202,8 +2328,18 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/changes/plan_view.py" />
+            <source>Compare…</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/words/file_diffs.py" />
             <source>Content not stored, so it can't be shown.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/detail.py" />
+            <source>Copied</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2212,8 +2348,19 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/changes/menus.py" />
+            <source>Copy all as patch</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/changes/detail.py" />
+            <location filename="../../helix_desktop/ui/changes/menus.py" />
             <source>Copy as patch</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/menus.py" />
+            <source>Copy path</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2234,6 +2381,11 @@
         <message>
             <location filename="../../helix_desktop/ui/changes/texts.py" />
             <source>Copying files…</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/changes/controller.py" />
+            <source>Couldn't open {file}.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2285,6 +2437,16 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/changes/places_dialog.py" />
+            <source>Every file of the workspace is covered.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/plan_view.py" />
+            <source>Files</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/words/file_coverage.py" />
             <source>Files that are not copied yet</source>
             <translation type="unfinished" />
@@ -2331,13 +2493,33 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/changes/places_dialog.py" />
+            <source>Include</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/places_dialog.py" />
+            <source>Include {path}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/design/diff/view.py" />
             <source>Inline</source>
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
+            <source>It can't be changed now.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/file_history/database/contents.py" />
             <source>It contained a secret; the user removed it on {day}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
+            <source>It has other names (hard links) that would change too.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2361,8 +2543,18 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
+            <source>Its folder is gone.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/agent/changes/workspace_changes.py" />
             <source>Its folder is missing, or is not trusted.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
+            <source>Its folder is something else now.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2373,6 +2565,11 @@
         <message>
             <location filename="../../helix_desktop/file_history/database/schema.py" />
             <source>Its version is {version}; this Helix Desktop reads up to {own}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
+            <source>Keep current</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2426,6 +2623,16 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
+            <source>Merge both</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/merge_dialog.py" />
+            <source>Merge {file}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/changes/detail.py" />
             <location filename="../../helix_desktop/ui/changes/filter_bar.py" />
             <source>More actions</source>
@@ -2442,6 +2649,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/changes/merge_dialog.py" />
+            <source>Next difference (F7)</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/changes/view.py" />
             <source>No changes match this filter</source>
             <translation type="unfinished" />
@@ -2454,6 +2666,11 @@
         <message>
             <location filename="../../helix_desktop/ui/changes/texts.py" />
             <source>No files changed yet. Files that the agent or its commands change appear here.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/changes/controller.py" />
+            <source>No program is set up for this kind of file.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2477,6 +2694,21 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
+            <source>Nothing is lost: you can undo this.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/changes/revert_flow.py" />
+            <source>Nothing to revert.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/merge_dialog.py" />
+            <source>Now</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/words/file_coverage.py" />
             <source>On another file system</source>
             <translation type="unfinished" />
@@ -2493,6 +2725,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/changes/detail.py" />
+            <location filename="../../helix_desktop/ui/changes/menus.py" />
             <source>Open in editor</source>
             <translation type="unfinished" />
         </message>
@@ -2512,8 +2745,23 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
+            <source>Part of a file reverted.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/detail.py" />
+            <source>Patch copied</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/words/file_diffs.py" />
             <source>Permissions: {before} → {after}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/places_dialog.py" />
+            <source>Places</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2522,13 +2770,38 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/changes/merge_dialog.py" />
+            <source>Previous difference (Shift+F7)</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
+            <source>Ready</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/words/file_changes.py" />
             <source>Redid changes: {files}</source>
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/changes/detail.py" />
+            <location filename="../../helix_desktop/ui/changes/menus.py" />
             <location filename="../../helix_desktop/ui/changes/texts.py" />
             <source>Redo</source>
+            <translation type="unfinished" />
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
+            <source>Redo %n files</source>
+            <translation>
+                <numerusform>Redo %n file</numerusform>
+                <numerusform>Redo %n files</numerusform>
+            </translation>
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
+            <source>Redo changes</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2547,15 +2820,35 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
+            <source>Restore previous</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/changes/detail.py" />
             <source>Restore what was there before (R)</source>
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/changes/merge_result.py" />
+            <source>Result</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/detail.py" />
+            <location filename="../../helix_desktop/ui/changes/menus.py" />
             <location filename="../../helix_desktop/ui/changes/texts.py" />
             <location filename="../../helix_desktop/ui/design/diff/row_heads.py" />
             <source>Revert</source>
             <translation type="unfinished" />
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
+            <source>Revert %n files</source>
+            <translation>
+                <numerusform>Revert %n file</numerusform>
+                <numerusform>Revert %n files</numerusform>
+            </translation>
         </message>
         <message>
             <location filename="../../helix_desktop/ui/design/diff/row_heads.py" />
@@ -2563,9 +2856,29 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
+            <source>Revert changes</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/menus.py" />
+            <source>Revert everything in this session</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/design/diff/row_heads.py" />
             <location filename="../../helix_desktop/ui/design/diff/text_view.py" />
             <source>Revert this change</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/menus.py" />
+            <source>Revert this step ({files})</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/menus.py" />
+            <source>Revert this turn ({files})</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2599,11 +2912,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/detail.py" />
-            <source>Revert…</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/changes/texts.py" />
             <source>Rewind</source>
             <translation type="unfinished" />
@@ -2621,6 +2929,16 @@
         <message>
             <location filename="../../helix_desktop/ui/design/diff/text_view.py" />
             <source>Select all</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/plan_view.py" />
+            <source>Show all versions side by side and merge them yourself</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/menus.py" />
+            <source>Show in chat</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2700,6 +3018,16 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/changes/merge_dialog.py" />
+            <source>The file was changed since. Choose for each difference, or edit the result below. Nothing is written until you revert.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/changes/revert_flow.py" />
+            <source>The files are already as they were before.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/file_history/revert/refusals.py" />
             <source>The files can't be reverted, and some of them couldn't be put back yet.</source>
             <translation type="unfinished" />
@@ -2710,6 +3038,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
+            <source>The folder holds other files.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/changes/texts.py" />
             <source>The folder of this workspace is missing. Its changes can't be read or undone.</source>
             <translation type="unfinished" />
@@ -2717,6 +3050,16 @@
         <message>
             <location filename="../../helix_desktop/file_history/history.py" />
             <source>The list of changes can't be read.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
+            <source>The previous content isn't stored.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
+            <source>The previous content was removed from the file history.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2737,6 +3080,16 @@
         <message>
             <location filename="../../helix_desktop/ui/design/diff/view.py" />
             <source>There is only one side.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
+            <source>There isn't enough disk space.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/merge_dialog.py" />
+            <source>These contents aren't text that can be merged.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2787,8 +3140,38 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/session/changes/revert_flow.py" />
+            <source>Undo</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/file_history/database/schema.py" />
             <source>Update Helix Desktop. Nothing was changed.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/merge_dialog.py" />
+            <source>Use after</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/merge_dialog.py" />
+            <source>Use before</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/merge_dialog.py" />
+            <source>Use both</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/merge_dialog.py" />
+            <source>Use now</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/merge_dialog.py" />
+            <source>Use this result</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2797,8 +3180,23 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/changes/places_dialog.py" />
+            <source>What can't be undone</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/menus.py" />
+            <source>What can't be undone…</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/agent/changes/recorder.py" />
             <source>What the agent changes now can't be undone.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/plan_view.py" />
+            <source>What {file} becomes</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2813,6 +3211,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
+            <source>You don't have permission to change it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/changes/texts.py" />
             <source>You or another program</source>
             <translation type="unfinished" />
@@ -2823,6 +3226,15 @@
             <translation type="unfinished" />
         </message>
         <message numerus="yes">
+            <location filename="../../helix_desktop/ui/changes/plan_view.py" />
+            <source>and %n more files</source>
+            <translation>
+                <numerusform>and %n more file</numerusform>
+                <numerusform>and %n more files</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/changes/places_dialog.py" />
             <location filename="../../helix_desktop/words/file_coverage.py" />
             <source>and %n more places</source>
             <translation>
@@ -2877,6 +3289,21 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
+            <source>is created again</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
+            <source>is deleted</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
+            <source>is restored</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/changes/texts.py" />
             <source>link</source>
             <translation type="unfinished" />
@@ -2909,6 +3336,11 @@
         <message>
             <location filename="../../helix_desktop/words/file_diffs.py" />
             <source>{before} → {after}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/plan_view.py" />
+            <source>{files}: {choice}</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -14,10 +14,10 @@ from helix_desktop.ui.cache.chip_row import ChipRow
 from helix_desktop.ui.cache.columns import COLUMNS, Column
 from helix_desktop.ui.cache.filter_options import FilterOption, OptionSlot, build_entry_filter, filter_menu
 from helix_desktop.ui.cache.rows import CacheFilter, CacheProgress, CacheSort, CacheTotals
-from helix_desktop.ui.cache.table import popup_below
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.fields import SearchField
 from helix_desktop.ui.design.labels import TextLine
+from helix_desktop.ui.design.menus import popup_below
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.words.numbers import format_size

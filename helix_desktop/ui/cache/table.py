@@ -13,7 +13,7 @@ from PySide6.QtGui import (
     QPaintEvent,
     QResizeEvent,
 )
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QMenu, QTableView, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.ui.cache.cell_delegate import EDGE, PAD, CacheDelegate
@@ -209,8 +209,3 @@ class CacheTable(Themed, QTableView):
                 self.select_only(at)
             below = self.visualRect(at).bottomLeft()
             self.menu_requested.emit(self.viewport().mapToGlobal(event.pos() if mouse else below))
-
-
-def popup_below(menu: QMenu, anchor: QWidget) -> None:
-    """Open a menu below the widget that asked for it, without a nested event loop."""
-    menu.popup(anchor.mapToGlobal(QPoint(0, anchor.height() + 4)))

@@ -29,12 +29,13 @@ from helix_desktop.ui.cache.rows import (
     PreviewState,
 )
 from helix_desktop.ui.cache.shortcuts import add_shortcuts
-from helix_desktop.ui.cache.table import CacheTable, popup_below
+from helix_desktop.ui.cache.table import CacheTable
 from helix_desktop.ui.cache.table_model import CacheTableModel
 from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.cards import EmptyState
 from helix_desktop.ui.design.labels import SelectableText
+from helix_desktop.ui.design.menus import popup_below
 from helix_desktop.ui.design.style.theme import LIGHT
 from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.design.what_is_this import WhatIsThis

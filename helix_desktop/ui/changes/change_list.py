@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, Qt, Signal
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QContextMenuEvent, QFocusEvent, QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QFrame, QListView
 
 from helix_desktop.system.clock import ClockMs
 from helix_desktop.ui.changes.delegate import FOLD_PX, ChangeDelegate
 from helix_desktop.ui.changes.list_model import ChangeListModel, CountsOf
-from helix_desktop.ui.changes.rows import ChangeGroup, Entry, FileRow
+from helix_desktop.ui.changes.rows import ChangeGroup, Entry, FileRow, file_of
 from helix_desktop.ui.design.focus import KEYBOARD_REASONS
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Changes")
+
+_SIGHT_MS = 80  # after the last move, before what is in sight is counted
 
 
 class ChangeList(Themed, QListView):
@@ -28,6 +30,8 @@ class ChangeList(Themed, QListView):
     opened = Signal()
     menu_requested = Signal(QPoint)
     """Of the selected row, in global coordinates."""
+    visible_changed = Signal()
+    """Other rows may be in sight, once they are."""
 
     def __init__(self, counts_of: CountsOf, now: ClockMs) -> None:
         """Start empty; `counts_of` is the model's, `now` for words like "2 min ago"."""
@@ -44,11 +48,23 @@ class ChangeList(Themed, QListView):
         self.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.doubleClicked.connect(lambda _: self.opened.emit())
+        self._sight_timer = QTimer(self, singleShot=True, interval=_SIGHT_MS)
+        self._sight_timer.timeout.connect(self.visible_changed)
+        self.verticalScrollBar().valueChanged.connect(lambda _: self._sight_timer.start())
+        self.list_model.modelReset.connect(self._sight_timer.start)
 
     @property
     def selected(self) -> Entry | None:
         """The group or file that is selected."""
         return self.list_model.entry(self.currentIndex().row())
+
+    def visible_files(self) -> list[FileRow]:
+        """Return the files in sight, from top to bottom."""
+        row = max(0, self.indexAt(QPoint(4, 0)).row())
+        last = self.indexAt(QPoint(4, self.viewport().height() - 1)).row()
+        end = self.list_model.rowCount() if last < 0 else last + 1
+        files = (file_of(self.list_model.entry(number)) for number in range(row, end))
+        return [file for file in files if file is not None]
 
     def show_groups(self, groups: Sequence[ChangeGroup]) -> None:
         """Show these groups; selection and place on screen stay where what they are on is still listed."""
@@ -148,8 +164,3 @@ class ChangeList(Themed, QListView):
         self.verticalScrollBar().setValue(place)
         if row < 0:
             self.entry_selected.emit(None)
-
-
-def file_of(entry: Entry | None) -> FileRow | None:
-    """Return the file that a diff is shown of: a file, a step of it, or nothing of a turn."""
-    return entry.head if isinstance(entry, ChangeGroup) else entry

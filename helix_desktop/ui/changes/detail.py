@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
+from helix_desktop.domain.file_history.diff import FileDiff
 from helix_desktop.system.clock import ClockMs
-from helix_desktop.ui.changes.rows import ChangeGroup, Entry, FileRow, LineCounts
+from helix_desktop.ui.changes.rows import ChangeGroup, Contents, Entry, FileRow, LineCounts, file_of
 from helix_desktop.ui.changes.texts import (
     KIND_ICONS,
     STATUSES,
@@ -21,8 +22,11 @@ from helix_desktop.ui.changes.texts import (
     turn_text,
     who_text,
 )
+from helix_desktop.ui.design.accessibility import announce
+from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.cards import EmptyState
+from helix_desktop.ui.design.diff.view import DiffView
 from helix_desktop.ui.design.labels import IconLabel, SelectableText, TextLine
 from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.layout.flow import FlowBox
@@ -34,6 +38,7 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Changes")
 
 _STEPS_LISTED = 12  # of a turn
+_COPIED_MS = 1_200  # how long a button says that it has copied
 
 
 class ChangeDetail(Themed, QWidget):
@@ -44,19 +49,26 @@ class ChangeDetail(Themed, QWidget):
     open_requested = Signal()
     patch_requested = Signal()
     menu_requested = Signal(QWidget)
+    hunk_revert_requested = Signal(int)
+    """The number (from 0) of a hunk."""
 
-    def __init__(self, now: ClockMs) -> None:
-        """`now` is for words like "2 min ago"."""
+    def __init__(self, start: StartCoroutine | None, now: ClockMs) -> None:
+        """`start` owns the coroutines of the diff, `now` is for words like "2 min ago"."""
         super().__init__()
         self._now = now
         self.entry: Entry | None = None
+        self.has_diff = False
+        """Whether the diff of the selected file is on screen."""
+        self._place: tuple[str, Contents] | None = None
         self._build_parts()
         self.empty = EmptyState("diff", tr("Select a file to see its changes."))
+        self.diff = DiffView(start)
+        self.diff.hunk_revert_requested.connect(self.hunk_revert_requested)
         self.summary = SelectableText("", 13, "muted")
         self.summary.setAlignment(Qt.AlignmentFlag.AlignTop)
         self.summary.setContentsMargins(18, 12, 18, 12)
         self.body = QStackedWidget()
-        for part in (self.empty, self.summary):
+        for part in (self.empty, self.summary, self.diff):
             self.body.addWidget(part)
         layout = column(self._head, self.body, gap=0)
         layout.setStretch(1, 1)
@@ -65,7 +77,11 @@ class ChangeDetail(Themed, QWidget):
 
     def show_entry(self, entry: Entry | None) -> None:
         """Show whose a change is; its diff comes later."""
-        self.entry = entry
+        file = file_of(entry)
+        place = (file.key, file.contents) if file is not None else None
+        if place is None or place != self._place:
+            self.has_diff = False
+        self._place, self.entry = place, entry
         self._head.setVisible(entry is not None)
         if entry is None:
             self.body.setCurrentWidget(self.empty)
@@ -76,11 +92,39 @@ class ChangeDetail(Themed, QWidget):
         else:
             self._show_turn(entry)
 
-    def show_counts(self, counts: LineCounts | None) -> None:
-        """Show how many lines were added and removed."""
-        for line, words in zip((self._added, self._removed), counts_texts(counts), strict=True):
-            line.set_text(words)
-            line.setVisible(bool(words))
+    def show_diff(self, row: FileRow, diff: FileDiff) -> None:
+        """Show the diff of the selected file."""
+        self.has_diff = True
+        can_revert = len(row.steps) == 1 and row.is_covered and row.status != "reverted"
+        self.diff.show_diff(diff, row.path, can_revert_hunks=can_revert)
+        self.body.setCurrentWidget(self.diff)
+
+    def show_words(self, words: str) -> None:
+        """Show a text in the place of a diff."""
+        self.has_diff = True
+        self.diff.show_diff(None)
+        self.diff.show_words(words)
+        self.body.setCurrentWidget(self.diff)
+
+    def show_copied(self) -> None:
+        """Let the button say for a moment that the patch is on the clipboard."""
+        self.patch.setText(f" {tr('Copied')}")
+        announce(self, tr("Patch copied"))
+        QTimer.singleShot(_COPIED_MS, self, self._fit)
+
+    def go_to_change(self, by: int) -> bool:
+        """Go to the next change (1) or the previous one (-1); False behind the last one."""
+        if not self.has_diff or self.body.currentWidget() is not self.diff:
+            return False
+        text = self.diff.text
+        previous = text.current_row
+        self.diff.go_to_change(by)
+        return (text.current_row - previous) * by > 0
+
+    def focus_body(self) -> None:
+        """Give the keyboard to the diff."""
+        if self.body.currentWidget() is self.diff:
+            self.diff.text.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw the background."""
@@ -119,15 +163,15 @@ class ChangeDetail(Themed, QWidget):
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
             button.clicked.connect(wish)
         self.more.clicked.connect(lambda: self.menu_requested.emit(self.more))
+        self._is_redo = False
         self._words = (
             (self.accept, tr("Accept"), tr("Mark this change as reviewed (A)")),
-            (self.revert, tr("Revert…"), tr("Restore what was there before (R)")),
+            (self.revert, tr("Revert"), tr("Restore what was there before (R)")),
             (self.open, tr("Open in editor"), tr("Open the file in its default program (O)")),
             (self.patch, tr("Copy as patch"), tr("Copy the diff for git apply (Ctrl+C)")),
         )
-        for button, words, tip in self._words:
-            button.setAccessibleName(words)
-            button.setToolTip(f"{words}\n{tip}")
+        for button, _, tip in self._words:
+            button.setToolTip(tip)
         title = row(self._icon, self._title, self._added, self._removed, self._status, None, gap=8)
         buttons = FlowBox([self.accept, self.revert, self.open, self.patch, self.more])
         self._head = QWidget()
@@ -146,8 +190,9 @@ class ChangeDetail(Themed, QWidget):
             format_relative_time(file.last.at_ms, self._now(), with_time=True),
             "" if file.is_covered else tr("can't be undone"),
         )
+        self._show_counts(None)  # the diff has its own
         self._show_status(file)
-        self.revert.setEnabled(file.is_covered and file.status != "reverted")
+        self._show_revert(file)
         self.open.setVisible(file.after is not None and file.after.kind == "file")
 
     def _show_turn(self, group: ChangeGroup) -> None:
@@ -159,10 +204,10 @@ class ChangeDetail(Themed, QWidget):
             format_relative_time(group.steps[-1].at_ms, self._now(), with_time=True),
         )
         self._show_status(group)
-        self.show_counts(
+        self._show_counts(
             (sum(step.added_lines for step in group.steps), sum(step.removed_lines for step in group.steps))
         )
-        self.revert.setEnabled(group.status != "reverted")
+        self._show_revert(group)
         self.open.setVisible(False)
         lines = [
             f"{who_text(step)} · {files_text(len(step.changes))}" for step in group.steps[:_STEPS_LISTED]
@@ -172,6 +217,11 @@ class ChangeDetail(Themed, QWidget):
         self.summary.setText("\n".join(lines))
         self.body.setCurrentWidget(self.summary)
 
+    def _show_counts(self, counts: LineCounts | None) -> None:
+        for line, words in zip((self._added, self._removed), counts_texts(counts), strict=True):
+            line.set_text(words)
+            line.setVisible(bool(words))
+
     def _show_note(self, *parts: str) -> None:
         self._note.set_text(" · ".join(filter(None, parts)))
 
@@ -180,11 +230,21 @@ class ChangeDetail(Themed, QWidget):
         self._status.set_text(status_text(entry.status), STATUSES[entry.status][1])
         self.accept.setEnabled(entry.status == "open")
 
+    def _show_revert(self, entry: Entry) -> None:
+        """Offer to take a change back, or to do again what was taken back."""
+        file = file_of(entry)
+        self._is_redo = file is not None and entry.status == "reverted"
+        can_change = file is None or file.is_covered
+        self.revert.setEnabled(can_change and (self._is_redo or entry.status != "reverted"))
+        self._fit()
+
     def _fit(self) -> None:
         """Show the buttons' words, the least needed gone first, until all stand on one line."""
         room = self.width() - 40
         for worded in (4, 2, 0):
             for number, (button, words, _) in enumerate(self._words):
-                button.setText(f" {words}" if number < worded else "")
+                verb = tr("Redo") if button is self.revert and self._is_redo else words
+                button.setAccessibleName(verb)
+                button.setText(f" {verb}" if number < worded else "")
             if sum(button.sizeHint().width() + 6 for button, _, _ in self._words) + 36 <= room:
                 return

@@ -2,22 +2,39 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable, Sequence
+
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.ui.changes.rows import ChangesState, Obstacle
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.ui.changes.rows import ChangesState, Contents, FileRow, LineCounts, Obstacle
 from helix_desktop.ui.changes.view import ChangesPage
+from helix_desktop.ui.design.async_actions import AsyncActions
+
+_COUNTED_AT_ONCE = 8  # files whose lines are shown together
 
 
 class ChangesPresenter:
     """Binds the page of changes to one conversation at a time; it is filled when `refresh` is called."""
 
-    def __init__(self, view: ChangesPage) -> None:
-        self._view = view
+    def __init__(self, view: ChangesPage, async_actions: AsyncActions) -> None:
+        self._view, self._async_actions = view, async_actions
         self._workspace: OpenWorkspace | None = None
         self._conversation: Conversation | None = None
+        self._unlisten: Callable[[], None] = lambda: None
+        self._diff_task: asyncio.Task[None] | None = None
+        self._count_task: asyncio.Task[None] | None = None
+        view.file_selected.connect(self._start_diff)
+        view.counts_requested.connect(self._start_counting)
 
     def show(self, workspace: OpenWorkspace | None, conversation: Conversation | None) -> None:
         """Show another conversation of a workspace, or none, from the next `refresh` on."""
+        if workspace is not self._workspace:
+            self._unlisten()
+            self._unlisten = workspace.changes.listen(self._show_coverage) if workspace else lambda: None
+        if conversation is not self._conversation:
+            self._view.set_state(ChangesState())
         self._workspace, self._conversation = workspace, conversation
 
     async def refresh(self) -> None:
@@ -27,8 +44,50 @@ class ChangesPresenter:
             return
         changes = await workspace.changes.of_session(conversation.session.id)
         if conversation is self._conversation:
-            coverage = workspace.changes.coverage
-            self._view.set_state(ChangesState(changes, coverage, _obstacle(workspace)))
+            self._view.set_state(ChangesState(changes, workspace.changes.coverage, _obstacle(workspace)))
+
+    def _show_coverage(self) -> None:
+        if self._workspace is not None:
+            self._view.show_coverage(self._workspace.changes.coverage)
+
+    def _start_diff(self, row: FileRow) -> None:
+        if self._diff_task is not None:
+            self._diff_task.cancel()
+        self._diff_task = self._async_actions.start(self._show_diff(row), "diff")
+
+    async def _show_diff(self, row: FileRow) -> None:
+        workspace = self._workspace
+        if workspace is None:
+            return
+        try:
+            diff = await workspace.changes.diff(row.path, row.before, row.after)
+        except HelixError as error:
+            self._view.show_diff_error(row, error)
+            return
+        if workspace is self._workspace:
+            self._view.show_diff(row, diff)
+
+    def _start_counting(self, rows: Sequence[FileRow]) -> None:
+        """Count the lines of files that came into sight; those that left it meanwhile wait."""
+        if self._count_task is not None:
+            self._count_task.cancel()
+        self._count_task = self._async_actions.start(self._count(rows), "count lines")
+
+    async def _count(self, rows: Sequence[FileRow]) -> None:
+        workspace = self._workspace
+        if workspace is None:
+            return
+        counts: dict[Contents, LineCounts] = {}
+        for row in rows:
+            try:
+                diff = await workspace.changes.diff(row.path, row.before, row.after)
+                counts[row.contents] = diff.added, diff.removed
+            except HelixError:  # its diff says why, where the user opens it
+                counts[row.contents] = 0, 0
+            if len(counts) >= _COUNTED_AT_ONCE:
+                self._view.show_counts(counts)
+                counts = {}
+        self._view.show_counts(counts)
 
 
 def _obstacle(workspace: OpenWorkspace) -> Obstacle:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
-from helix_desktop.domain.file_history.capture import ChangeSource
+from helix_desktop.domain.file_history.capture import ChangeSource, RevertScope
 from helix_desktop.domain.file_history.coverage import Coverage
 from helix_desktop.domain.file_history.session_changes import (
     ChangedFileStatus,
@@ -24,6 +24,7 @@ GROUPINGS: tuple[Grouping, ...] = get_args(Grouping)
 Obstacle: TypeAlias = Literal["", "untrusted", "missing"]
 """Why files cannot be captured or reverted: the folder is not trusted, or not there."""
 SOURCES: tuple[ChangeSource, ...] = get_args(ChangeSource)
+Contents: TypeAlias = tuple[str, str]
 NO_COVERAGE = Coverage()
 LineCounts: TypeAlias = tuple[int, int]
 """Lines added and removed."""
@@ -55,6 +56,11 @@ class FileRow:
     is_step: bool = False
 
     @property
+    def contents(self) -> Contents:
+        """What its diff compares: the digests before and after."""
+        return (self.before.digest if self.before else "", self.after.digest if self.after else "")
+
+    @property
     def last(self) -> RecordedChanges:
         """The capture that changed it last."""
         return self.steps[-1]
@@ -67,7 +73,8 @@ class FileRow:
     @property
     def selection(self) -> RevertSelection:
         """Return what takes this change back."""
-        return RevertSelection(self.captures, (self.path,), scope="file")
+        scope: RevertScope = "redo" if self.last.source == "revert" and len(self.steps) == 1 else "file"
+        return RevertSelection(self.captures, (self.path,), scope=scope)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +112,31 @@ class ChangeGroup:
 
 
 Entry: TypeAlias = ChangeGroup | FileRow
+
+
+def file_of(entry: Entry | None) -> FileRow | None:
+    """Return the file that a diff is shown of: a file, a step of it, or nothing of a turn."""
+    return entry.head if isinstance(entry, ChangeGroup) else entry
+
+
+def step_selection(step: RecordedChanges) -> RevertSelection:
+    """Return what takes back all that one step changed."""
+    return RevertSelection((step.capture,), scope="redo" if step.source == "revert" else "step")
+
+
+def turn_selection(changes: SessionChanges, turn: int) -> RevertSelection:
+    """Return what takes back all that was changed in a turn."""
+    return RevertSelection(
+        tuple(step.capture for step in changes.captures if step.turn == turn), scope="turn"
+    )
+
+
+def session_selection(changes: SessionChanges) -> RevertSelection:
+    """Return what takes back all that the agent changed in a session; what others changed stays."""
+    return RevertSelection(
+        tuple(step.capture for step in changes.captures if step.source in ("tool", "command")),
+        scope="session",
+    )
 
 
 @dataclass(frozen=True, slots=True)

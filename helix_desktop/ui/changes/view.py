@@ -2,21 +2,41 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
+from collections.abc import Mapping
+from dataclasses import replace
+
+from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QSplitter, QStackedWidget, QWidget
 
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.file_history.coverage import Coverage
+from helix_desktop.domain.file_history.diff import FileDiff
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
-from helix_desktop.ui.changes.change_list import ChangeList, file_of
+from helix_desktop.ui.changes.change_actions import ChangeActions
+from helix_desktop.ui.changes.change_list import ChangeList
 from helix_desktop.ui.changes.coverage_strip import CoverageStrip
 from helix_desktop.ui.changes.detail import ChangeDetail
 from helix_desktop.ui.changes.filter_bar import ChangesFilterBar
-from helix_desktop.ui.changes.rows import ChangesState, Entry, LineCounts, build_groups
+from helix_desktop.ui.changes.menus import entry_menu, page_menu
+from helix_desktop.ui.changes.rows import (
+    ChangesState,
+    Contents,
+    Entry,
+    FileRow,
+    LineCounts,
+    build_groups,
+    file_of,
+)
+from helix_desktop.ui.changes.shortcuts import add_shortcuts
 from helix_desktop.ui.changes.texts import empty_button_text, empty_text
+from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.cards import EmptyState
 from helix_desktop.ui.design.layout.boxes import column
+from helix_desktop.ui.design.menus import popup_below
 from helix_desktop.ui.design.style.theme import LIGHT
 from helix_desktop.ui.design.themed import Themed, retint
+from helix_desktop.words.errors import error_text
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Changes")
@@ -29,34 +49,26 @@ class ChangesPage(Themed, QWidget):
     """Shows a ChangesState; what the user wants comes out as signals."""
 
     file_selected = Signal(object)
-    """The FileRow whose diff is to be shown; None: there is none to show."""
-    accept_requested = Signal(object)
-    """A group or file; None: all."""
-    revert_requested = Signal(object)
-    """A RevertSelection."""
-    redo_requested = Signal(str)
-    """The capture of a revert."""
-    editor_requested = Signal(str)
-    patch_requested = Signal(object)
-    """A RevertSelection."""
-    chat_requested = Signal(int)
-    """The event to show in the chat; 0: none, to write a message."""
-    places_requested = Signal()
+    """The FileRow whose diff is to be shown."""
+    counts_requested = Signal(list)
+    """FileRows in sight whose lines nobody counted yet."""
     trust_requested = Signal()
 
-    def __init__(self, now: ClockMs = wall_clock_ms) -> None:
-        """`now` is for words like "2 min ago"."""
+    def __init__(self, start: StartCoroutine | None = None, now: ClockMs = wall_clock_ms) -> None:
+        """`start` owns the coroutines of the diff, `now` is for words like "2 min ago"."""
         super().__init__()
         self._state = ChangesState()
-        self.line_counts: dict[str, LineCounts] = {}
+        self._line_counts: dict[Contents, LineCounts] = {}
         self.filter_bar = ChangesFilterBar()
-        self.list = ChangeList(lambda row: self.line_counts.get(row.key), now)
-        self.detail = ChangeDetail(now)
+        self.list = ChangeList(self.counts_of, now)
+        self.change_actions = ChangeActions(self.list)
+        self.detail = ChangeDetail(start, now)
         self.coverage = CoverageStrip()
         self.empty = EmptyState("diff", "", tr("Write a message"))
         self.no_match = EmptyState("search", tr("No changes match this filter"), tr("Clear filter"))
         self._lay_out()
         self._wire()
+        add_shortcuts(self, self.change_actions, self.filter_bar, self.detail)
         self.set_state(self._state)
         retint(self, LIGHT)
 
@@ -67,19 +79,50 @@ class ChangesPage(Themed, QWidget):
 
     def set_state(self, state: ChangesState) -> None:
         """Show another state; selection and place on screen stay where they can."""
-        self._state = state
+        self._state, self.change_actions.changes = state, state.changes
         if state.changes is not None:
             self.filter_bar.show_changes(state.changes)
         self.coverage.show_coverage(state.coverage, state.obstacle)
         self._show_groups()
 
-    def show_counts(self, counts: dict[str, LineCounts]) -> None:
-        """Show how many lines rows, by their keys, gained and lost."""
-        self.line_counts |= counts
+    @property
+    def state(self) -> ChangesState:
+        """What it shows."""
+        return self._state
+
+    def counts_of(self, row: FileRow) -> LineCounts | None:
+        """Return the lines that a file gained and lost; None while nobody counted."""
+        if len(row.steps) == 1 and len(row.last.changes) == 1:
+            return row.last.added_lines, row.last.removed_lines
+        return self._line_counts.get(row.contents)
+
+    def show_counts(self, counts: Mapping[Contents, LineCounts]) -> None:
+        """Show how many lines were added and removed between contents."""
+        self._line_counts.update(counts)
         self.list.list_model.refresh_texts()
-        file = file_of(self.entry)
-        if file is not None:
-            self.detail.show_counts(self.line_counts.get(file.key))
+
+    def show_coverage(self, coverage: Coverage) -> None:
+        """Show what is covered now."""
+        self._state = replace(self._state, coverage=coverage)
+        self.coverage.show_coverage(coverage, self._state.obstacle)
+        if self.empty.isVisible():
+            self._show_groups()
+
+    def show_diff_error(self, row: FileRow, error: HelixError) -> None:
+        """Say why there is no diff of a file, if it is still the one that is selected."""
+        if self._is_selected(row):
+            self.detail.show_words(error_text(error))
+
+    def show_diff(self, row: FileRow, diff: FileDiff) -> None:
+        """Show the diff of a file, if it is still the one that is selected."""
+        if self._is_selected(row):
+            self.detail.show_diff(row, diff)
+        self.show_counts({row.contents: (diff.added, diff.removed)})
+
+    def go_to_change(self, by: int) -> None:
+        """Go to the next change (1) of the file, or of the next one; -1: to the previous."""
+        if not self.detail.go_to_change(by):
+            self.list.step(by)
 
     def select(self, key: str) -> None:
         """Bring a row into sight and select it, whatever is filtered."""
@@ -99,6 +142,10 @@ class ChangesPage(Themed, QWidget):
         if across != self.splitter.orientation():
             self.splitter.setOrientation(across)
             self.splitter.setSizes([_LIST_PX, _DETAIL_PX] if beside else [400, 500])
+
+    def _is_selected(self, row: FileRow) -> bool:
+        file = file_of(self.entry)
+        return file is not None and (file.key, file.contents) == (row.key, row.contents)
 
     def _lay_out(self) -> None:
         self._lists = QStackedWidget()
@@ -121,9 +168,21 @@ class ChangesPage(Themed, QWidget):
     def _wire(self) -> None:
         self.filter_bar.changed.connect(self._show_groups)
         self.list.entry_selected.connect(self._on_selected)
+        self.list.visible_changed.connect(self._request_counts)
+        self.list.opened.connect(self.detail.focus_body)
+        self.list.menu_requested.connect(self._show_entry_menu)
+        self.filter_bar.menu_requested.connect(
+            lambda anchor: popup_below(page_menu(self.change_actions), anchor)
+        )
+        self.detail.menu_requested.connect(self._show_more)
+        self.detail.accept_requested.connect(self.change_actions.accept)
+        self.detail.revert_requested.connect(self.change_actions.revert)
+        self.detail.hunk_revert_requested.connect(self.change_actions.revert_hunk)
+        self.detail.open_requested.connect(self.change_actions.open_in_editor)
+        self.detail.patch_requested.connect(self.change_actions.copy_patch)
         self.no_match.button_clicked.connect(self.filter_bar.clear)
         self.empty.button_clicked.connect(self._on_empty_button)
-        self.coverage.places_requested.connect(self.places_requested)
+        self.coverage.places_requested.connect(self.change_actions.places_requested)
 
     def _show_groups(self) -> None:
         changes, sought = self._state.changes, self.filter_bar.sought
@@ -144,11 +203,25 @@ class ChangesPage(Themed, QWidget):
         if self._state.obstacle == "untrusted":
             self.trust_requested.emit()
         else:
-            self.chat_requested.emit(0)
+            self.change_actions.chat_requested.emit(0)
 
     def _on_selected(self, entry: Entry | None) -> None:
         self.detail.show_entry(entry)
         file = file_of(entry)
-        if file is not None:
-            self.detail.show_counts(self.line_counts.get(file.key))
-        self.file_selected.emit(file)
+        if file is not None and not self.detail.has_diff:
+            self.file_selected.emit(file)
+
+    def _request_counts(self) -> None:
+        rows = [row for row in self.list.visible_files() if self.counts_of(row) is None]
+        if rows:
+            self.counts_requested.emit(rows)
+
+    def _show_more(self, anchor: QWidget) -> None:
+        entry = self.entry
+        if entry is not None:
+            popup_below(entry_menu(self.change_actions, entry), anchor)
+
+    def _show_entry_menu(self, position: QPoint) -> None:
+        entry = self.entry
+        if entry is not None:
+            entry_menu(self.change_actions, entry).popup(position)

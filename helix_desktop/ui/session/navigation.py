@@ -68,7 +68,7 @@ class SessionNavigation(QObject):
         window.banners.action_clicked.connect(lambda _, action: self._apply_remedy(action))
         self._connect_chat()
         self._connect_timeline()
-        views.changes.chat_requested.connect(self._show_message)
+        views.changes.change_actions.chat_requested.connect(self._show_message)
         session_controller.composer.content_requested.connect(self.show_cache_entry)
         views.cache.entry_actions.recall_requested.connect(
             lambda *what: self._start(self.recall(*what), "recall")

@@ -6,6 +6,8 @@ from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.design.window_placement import bring_to_front
 from helix_desktop.ui.session.approvals import ApprovalController
 from helix_desktop.ui.session.banners import SessionBanners
+from helix_desktop.ui.session.changes.controller import ChangesController
+from helix_desktop.ui.session.changes.revert_flow import RevertFlow
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.mode import ModeController
@@ -57,6 +59,8 @@ class WindowControllers:
         ViewStateKeeper(session, context.services.view_states, context.async_actions)
         self.rewrites = RewriteController(context, session, self.workspace_controller.continue_with)
         self.navigation = SessionNavigation(context, session)
+        self.reverts = RevertFlow(context)
+        ChangesController(context, session, self.reverts)
         ToolCardController(context, session)
         ApprovalController(context, session)
         SideQuestionController(context, session)

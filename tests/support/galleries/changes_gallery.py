@@ -29,10 +29,11 @@ Shot = Callable[[Theme], QWidget]
 
 def make_page(theme: Theme, state: ChangesState, width: int = 826, height: int = 760) -> ChangesPage:
     """Return the page on screen, the lines of each file counted."""
-    page = ChangesPage(lambda: NOW_MS)
+    page = ChangesPage(now=lambda: NOW_MS)
     retint(page, theme)
     page.resize(width, height)
     page.show()
+    page.file_selected.connect(lambda row: page.show_diff(row, samples.sample_diff(row)))
     page.set_state(state)
     page.show_counts(samples.line_counts(state))
     return page

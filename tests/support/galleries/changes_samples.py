@@ -9,6 +9,7 @@ import msgspec
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.file_history.coverage import Coverage, UncoveredPlace
+from helix_desktop.domain.file_history.diff import FileDiff, diff_states
 from helix_desktop.domain.file_history.session_changes import (
     ChangedFileStatus,
     FileSummary,
@@ -16,7 +17,7 @@ from helix_desktop.domain.file_history.session_changes import (
     SessionChanges,
 )
 from helix_desktop.domain.file_history.state import FileChange, FileState
-from helix_desktop.ui.changes.rows import GROUPINGS, ChangeFilter, ChangesState, build_groups
+from helix_desktop.ui.changes.rows import ChangeFilter, ChangesState, Contents, FileRow, build_groups
 from tests.support.galleries.panes_samples import NOW_MS
 
 _MINUTE_MS = 60_000
@@ -57,7 +58,7 @@ AFTER = (
     )
     .encode()
 )
-CONTENTS = {digest_of(data): data for data in (BEFORE, AFTER, b"", b"new\n")}
+CONTENTS = {digest_of(data): data for data in (BEFORE, AFTER)}
 
 
 def file_state(data: bytes | None, mode: int = 0o644, *, stored: bool = True) -> FileState | None:
@@ -203,16 +204,20 @@ def replace_coverage() -> Coverage:
     return msgspec.structs.replace(COVERAGE, places=(), uncovered=0)
 
 
-def line_counts(state: ChangesState) -> dict[str, tuple[int, int]]:
-    """Lines that each row gained and lost, as if they had been counted."""
-    rows = [
-        row
-        for grouping in GROUPINGS
-        for group in build_groups(state.changes or SessionChanges(""), grouping, ChangeFilter())
-        for row in (*group.rows, *([group.head] if group.head else []))
-    ]
-    counts = {"created": (48, 0), "deleted": (0, 26), "changed": (4, 3), "moved": (2, 1)}
-    return {row.key: counts.get(row.kind, (0, 0)) for row in rows}
+def line_counts(state: ChangesState) -> dict[Contents, tuple[int, int]]:
+    """Lines that each file gained and lost, as they are counted."""
+    counts = {}
+    for group in build_groups(state.changes or SessionChanges(""), "turn", ChangeFilter()):
+        for row in group.rows:
+            diff = sample_diff(row)
+            counts[row.contents] = diff.added, diff.removed
+    return counts
+
+
+def sample_diff(row: FileRow) -> FileDiff:
+    """The diff of a file of the samples."""
+    before, after = (CONTENTS.get(digest) for digest in row.contents)
+    return diff_states(row.before, before, row.after, after)
 
 
 EMPTY = ChangesState(SessionChanges("s0"), replace_coverage())

@@ -1,0 +1,80 @@
+"""What the user does with changes, by menu, key or button."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject, Signal
+
+from helix_desktop.domain.file_history.session_changes import SessionChanges
+from helix_desktop.ui.changes.change_list import ChangeList
+from helix_desktop.ui.changes.rows import Entry, FileRow, file_of
+
+
+class ChangeActions(QObject):
+    """Actions on what is selected in the list; emits what others do."""
+
+    accept_requested = Signal(tuple)
+    """Paths; none: all."""
+    revert_requested = Signal(object)
+    """A RevertSelection."""
+    hunk_revert_requested = Signal(object, int)
+    """The FileRow of one step, and the number (from 0) of a hunk of its diff."""
+    redo_requested = Signal(str)
+    """The capture that was taken back."""
+    editor_requested = Signal(str)
+    patch_requested = Signal(object)
+    """A RevertSelection."""
+    chat_requested = Signal(int)
+    """The event to show in the chat; 0: none, to write a message."""
+    places_requested = Signal()
+
+    def __init__(self, change_list: ChangeList) -> None:
+        super().__init__(change_list)
+        self.list = change_list
+        self.changes: SessionChanges | None = None
+        """All that the session changed."""
+
+    @property
+    def entry(self) -> Entry | None:
+        """The group or file that is selected."""
+        return self.list.selected
+
+    def accept(self) -> None:
+        """Ask to accept what is selected."""
+        entry = self.entry
+        if entry is not None:
+            file = file_of(entry)
+            paths = [file.path] if file is not None else [row.path for row in _rows(entry)]
+            self.accept_requested.emit(tuple(dict.fromkeys(paths)))
+
+    def revert(self) -> None:
+        """Ask to take back what is selected; what was taken back already, to do it again."""
+        entry = self.entry
+        file = file_of(entry)
+        if entry is None or (file is not None and not file.is_covered):
+            return
+        if entry.status != "reverted":
+            self.revert_requested.emit(entry.selection)
+        elif file is not None:
+            self.redo_requested.emit(file.last.capture)
+
+    def revert_hunk(self, hunk: int) -> None:
+        """Ask to take back a hunk of the selected file, by its number (from 0)."""
+        file = file_of(self.entry)
+        if file is not None:
+            self.hunk_revert_requested.emit(file, hunk)
+
+    def open_in_editor(self) -> None:
+        """Ask for the selected file in its own program."""
+        file = file_of(self.entry)
+        if file is not None and file.after is not None and file.after.kind == "file":
+            self.editor_requested.emit(file.path)
+
+    def copy_patch(self) -> None:
+        """Ask for the patch of what is selected."""
+        if self.entry is not None:
+            self.patch_requested.emit(self.entry.selection)
+
+
+def _rows(entry: Entry) -> tuple[FileRow, ...]:
+    """Return the files of a group, or a file."""
+    return (entry,) if isinstance(entry, FileRow) else entry.rows

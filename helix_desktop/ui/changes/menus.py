@@ -1,0 +1,112 @@
+"""The menus of the page of changes: of a row, and of all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QAction, QGuiApplication
+from PySide6.QtWidgets import QMenu, QWidget
+
+from helix_desktop.domain.file_history.session_changes import RevertSelection, SessionChanges
+from helix_desktop.ui.changes.change_actions import ChangeActions
+from helix_desktop.ui.changes.rows import (
+    Entry,
+    FileRow,
+    file_of,
+    session_selection,
+    step_selection,
+    turn_selection,
+)
+from helix_desktop.ui.changes.texts import files_text
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Changes")
+
+
+def entry_menu(actions: ChangeActions, entry: Entry) -> QMenu:
+    """Return the menu of a turn, a file or a step."""
+    menu = _menu(actions.list)
+    file = file_of(entry)
+    is_reverted = entry.status == "reverted"
+    _add(menu, "accept", tr("Accept"), actions.accept, entry.status == "open", "A")
+    if is_reverted and file is not None:
+        _add(menu, "redo", tr("Redo"), actions.revert, True, "R")
+    else:
+        _add(menu, "revert", tr("Revert"), actions.revert, file is None or file.is_covered, "R")
+    changes = actions.changes
+    if changes is not None and file is not None:
+        _add_reverts(menu, actions, file, changes)
+    menu.addSeparator()
+    if file is not None:
+        can_open = file.after is not None and file.after.kind == "file"
+        _add(menu, "open", tr("Open in editor"), actions.open_in_editor, can_open, "O")
+        _add(menu, "copy-path", tr("Copy path"), partial(_copy, file.path))
+    _add(menu, "copy-patch", tr("Copy as patch"), actions.copy_patch, True, "Ctrl+C")
+    seq = file.last.place if file is not None else first_seq(entry)
+    _add(menu, "show-chat", tr("Show in chat"), lambda: actions.chat_requested.emit(seq), bool(seq))
+    return menu
+
+
+def page_menu(actions: ChangeActions) -> QMenu:
+    """Return the menu of all that a session changed."""
+    menu, changes = _menu(actions.list), actions.changes
+    if changes is None:
+        return menu
+    selection = session_selection(changes)
+    _add(menu, "accept-all", tr("Accept all"), lambda: actions.accept_requested.emit(()))
+    _add(
+        menu,
+        "revert-session",
+        tr("Revert everything in this session"),
+        lambda: actions.revert_requested.emit(selection),
+        bool(selection.captures),
+    )
+    _add(menu, "copy-all", tr("Copy all as patch"), lambda: actions.patch_requested.emit(selection))
+    menu.addSeparator()
+    _add(menu, "coverage", tr("What can't be undone…"), actions.places_requested.emit)
+    return menu
+
+
+def _add_reverts(menu: QMenu, actions: ChangeActions, file: FileRow, changes: SessionChanges) -> None:
+    """Offer to take back more than a file: its step, its turn, all."""
+    step = file.last
+    turn = turn_selection(changes, step.turn)
+    turn_files = {
+        change.path for other in changes.captures if other.turn == step.turn for change in other.changes
+    }
+    wider: list[tuple[str, str, RevertSelection]] = []
+    if len(file.steps) == 1 and len(step.changes) > 1:
+        words = tr("Revert this step ({files})", files=files_text(len(step.changes)))
+        wider.append(("revert-step", words, step_selection(step)))
+    if len(turn.captures) > 1:
+        words = tr("Revert this turn ({files})", files=files_text(len(turn_files)))
+        wider.append(("revert-turn", words, turn))
+    for name, words, selection in wider:
+        _add(menu, name, words, partial(actions.revert_requested.emit, selection))
+
+
+def first_seq(entry: Entry) -> int:
+    """Return the event that an entry begins with: of a turn the user's message."""
+    return entry.last.place if isinstance(entry, FileRow) else entry.first.turn_seq
+
+
+def _menu(parent: QWidget) -> QMenu:
+    menu = QMenu(parent)
+    menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    return menu
+
+
+def _add(
+    menu: QMenu, name: str, words: str, callback: Callable[[], object], enabled: bool = True, keys: str = ""
+) -> None:
+    action = QAction("\t".join(filter(None, (words, keys))), menu)
+    action.setObjectName(name)
+    action.setEnabled(enabled)
+    action.triggered.connect(lambda _=False: callback())
+    menu.addAction(action)
+
+
+def _copy(text: str) -> None:
+    QGuiApplication.clipboard().setText(text)

@@ -1,0 +1,162 @@
+"""The three-way view: what was there before, what is there now, what the change left, and their merge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtWidgets import QSplitter, QWidget
+
+from helix_desktop.domain.file_history.merge import ChunkChoice, Merge, merge
+from helix_desktop.domain.files.encoding import utf16_encoding
+from helix_desktop.ui.changes.merge_result import MergeResult
+from helix_desktop.ui.changes.merge_sides import SideView
+from helix_desktop.ui.changes.texts import path_text
+from helix_desktop.ui.design.buttons import IconButton, PushButton
+from helix_desktop.ui.design.labels import TextLine, label
+from helix_desktop.ui.design.layout.boxes import column
+from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.design.sized_dialog import SizedDialog
+from helix_desktop.ui.design.style.theme import Theme
+from helix_desktop.ui.design.themed import Themed
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Changes")
+
+_SIZE, _MIN_SIZE = (1040, 720), (560, 420)
+
+
+@dataclass(frozen=True, slots=True)
+class MergeSides:
+    """The contents of one file: before the change, now, and as the change left it."""
+
+    former: bytes
+    present: bytes
+    base: bytes
+
+
+class MergeDialog(Themed, SizedDialog):
+    """Three sides above, the editable result below; accepted: `result_data` is the user's own merge."""
+
+    def __init__(self, parent: QWidget, path: str, sides: MergeSides) -> None:
+        """Merge the contents of a file."""
+        super().__init__(parent, _SIZE, _MIN_SIZE)
+        self.setModal(True)
+        self.setWindowTitle(tr("Merge {file}", file=path_text(path)))
+        merged = merge(sides.base, sides.present, sides.former)
+        self._merge = merged if merged is not None else Merge(())
+        self.former = SideView(tr("Before the change"), "theirs")
+        self.present = SideView(tr("Now"), "ours")
+        self.base = SideView(tr("After the change"), "base")
+        self.editor = MergeResult()
+        self._sides = (self.former, self.present, self.base)
+        self._build_buttons()
+        self._lay_out(path)
+        self._wire()
+        encoding = utf16_encoding(sides.base) or "utf-8"
+        for side in self._sides:
+            side.show_chunks(self._merge.chunks, encoding)
+        self.editor.show_merge(self._merge, encoding)
+        if merged is None:
+            self._count.set_text(tr("These contents aren't text that can be merged."))
+        self.go_to(self.editor.first_place)
+
+    def result_data(self) -> bytes:
+        """Return the merged content, byte for byte where nobody edited it."""
+        return self.editor.data()
+
+    def go_to(self, number: int) -> None:
+        """Go to a place where the sides differ, by the number of its chunk; -1: there is none."""
+        self.editor.go_to(number)
+        for side in self._sides:
+            side.go_to(number)
+        self._update()
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colors of a theme."""
+        super().tint(theme)
+        for side in self._sides:
+            side.tint(theme)
+        self.editor.tint(theme)
+
+    def _build_buttons(self) -> None:
+        self._count = TextLine("", 12, role="muted")
+        self._count.setObjectName("conflicts")
+        self._previous = IconButton("chevron-up", tr("Previous difference (Shift+F7)"))
+        self._next = IconButton("chevron-down", tr("Next difference (F7)"))
+        self._previous.clicked.connect(lambda: self.go_to(self.editor.neighbor(-1)))
+        self._next.clicked.connect(lambda: self.go_to(self.editor.neighbor(1)))
+        self._choices: dict[ChunkChoice, PushButton] = {}
+        labels: tuple[tuple[ChunkChoice, str, str], ...] = (
+            ("theirs", tr("Use before"), "use-before"),
+            ("ours", tr("Use now"), "use-now"),
+            ("ours_theirs", tr("Use both"), "use-both"),
+            ("base", tr("Use after"), "use-after"),
+        )
+        for choice, words, name in labels:
+            button = PushButton(words, name=name)
+            button.setCheckable(True)
+            button.clicked.connect(lambda _=False, choice=choice: self._choose(choice))
+            self._choices[choice] = button
+        self.save = PushButton(tr("Use this result"), "primary", name="save_merge")
+        self.save.clicked.connect(self.accept)
+        self._cancel = PushButton(tr("Cancel"), name="cancel")
+        self._cancel.clicked.connect(self.reject)
+
+    def _lay_out(self, path: str) -> None:
+        sides = QSplitter(Qt.Orientation.Horizontal)
+        for side in self._sides:
+            sides.addWidget(side)
+        sides.setChildrenCollapsible(False)
+        bar = FlowBox([self._previous, self._next, *self._choices.values(), self._count])
+        below = QWidget()
+        layout = column(bar, self.editor, gap=6)
+        layout.setContentsMargins(0, 8, 0, 0)
+        layout.setStretch(1, 1)
+        below.setLayout(layout)
+        split = QSplitter(Qt.Orientation.Vertical)
+        split.setChildrenCollapsible(False)
+        split.addWidget(sides)
+        split.addWidget(below)
+        lead = tr(
+            "The file was changed since. Choose for each difference, or edit the result below. Nothing is "
+            "written until you revert."
+        )
+        title = label(tr("Merge {file}", file=path_text(path)), "title", wrap=True)
+        words = column(title, label(lead, "muted", wrap=True), gap=5)
+        buttons = FlowBox([self._cancel, self.save], right_from=0)
+        over = column(words, split, buttons, margins=(22, 20, 22, 16), gap=12)
+        over.setStretch(1, 1)
+        self.setLayout(over)
+
+    def _wire(self) -> None:
+        self.editor.changed.connect(self._update)
+        bars = [side.scroll_bar for side in self._sides]
+        for bar in bars:
+            for other in bars:
+                if other is not bar:
+                    bar.valueChanged.connect(other.setValue)
+        for key, by in (("F7", 1), ("Shift+F7", -1)):
+            action = QAction(self)
+            action.setShortcut(QKeySequence(key))
+            action.triggered.connect(lambda _=False, by=by: self.go_to(self.editor.neighbor(by)))
+            self.addAction(action)
+
+    def _choose(self, choice: ChunkChoice) -> None:
+        self.editor.choose(choice)
+        self._update()
+
+    def _update(self) -> None:
+        open_conflicts = self.editor.open_conflicts
+        places = len(self.editor.places)
+        self._count.set_text(
+            tr.plural(open_conflicts, "%n conflict left", "%n conflicts left")
+            if open_conflicts
+            else tr.plural(places, "%n difference, no conflict left", "%n differences, no conflict left")
+        )
+        self._count.set_role("warn" if open_conflicts else "ok")
+        for choice, button in self._choices.items():
+            button.setEnabled(self.editor.current >= 0)
+            button.setChecked(choice == self.editor.current_choice)
+        self.save.setEnabled(not open_conflicts and bool(self._merge.chunks))

@@ -1,0 +1,120 @@
+"""One side of a three-way view: its lines, level with those of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
+from PySide6.QtGui import QColor, QTextCursor, QTextFormat
+from PySide6.QtWidgets import QFrame, QPlainTextEdit, QScrollBar, QTextEdit, QWidget
+
+from helix_desktop.domain.file_history.merge import Chunk
+from helix_desktop.ui.design.labels import TextLine
+from helix_desktop.ui.design.layout.boxes import column
+from helix_desktop.ui.design.style.fonts import ui_font
+from helix_desktop.ui.design.style.theme import LIGHT, Theme
+from helix_desktop.ui.design.themed import Themed
+
+Side: TypeAlias = Literal["base", "ours", "theirs"]
+
+
+class CodeEdit(Themed, QPlainTextEdit):
+    """A plain text in the code font, with grounds behind ranges of its lines."""
+
+    def __init__(self, name: str) -> None:
+        """`name` is what screen readers call it."""
+        super().__init__()
+        self.setAccessibleName(name)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self.setTabChangesFocus(True)
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colors of a theme and the text size in force."""
+        super().tint(theme)
+        self.setFont(ui_font(12, code=True))
+        self.setStyleSheet(
+            f"QPlainTextEdit {{ background: {theme.code_surface}; color: {theme.text}; border: 1px solid"
+            f" {theme.border}; border-radius: 8px; selection-background-color: {theme.text_selection}; }}"
+        )
+
+    def show_grounds(self, grounds: Sequence[tuple[int, int, str]]) -> None:
+        """Paint the lines from a first to the one before a last in a color."""
+        marks = []
+        for first, end, color in grounds:
+            for number in range(first, end):
+                mark = QTextEdit.ExtraSelection()
+                mark.cursor = QTextCursor(self.document().findBlockByNumber(number))
+                mark.format.setBackground(QColor(color))
+                mark.format.setProperty(QTextFormat.Property.FullWidthSelection, True)
+                marks.append(mark)
+        self.setExtraSelections(marks)
+
+
+def decode_lines(lines: Sequence[bytes], encoding: str) -> list[str]:
+    """Return lines as they are shown, without their ends; bytes that are no text as replacement signs."""
+    return [line.decode(encoding, "replace").rstrip("\r\n") for line in lines]
+
+
+def chunk_height(chunk: Chunk) -> int:
+    """Return how many lines a chunk takes on the side where it is longest."""
+    return max(len(chunk.base), len(chunk.ours), len(chunk.theirs))
+
+
+class SideView(Themed, QWidget):
+    """A heading and the lines of one side; empty lines keep it level with the others."""
+
+    def __init__(self, title: str, side: Side) -> None:
+        super().__init__()
+        self._side = side
+        self._chunks: Sequence[Chunk] = ()
+        self._starts: list[int] = []
+        self._current = -1
+        self.text = CodeEdit(title)
+        self.text.setReadOnly(True)
+        self.setLayout(column(TextLine(title, 12, 600), self.text, gap=4))
+
+    @property
+    def scroll_bar(self) -> QScrollBar:
+        """The vertical scroll bar."""
+        return self.text.verticalScrollBar()
+
+    def show_chunks(self, chunks: Sequence[Chunk], encoding: str = "utf-8") -> None:
+        """Show the lines of this side."""
+        self._chunks, self._starts = chunks, []
+        lines: list[str] = []
+        for chunk in chunks:
+            own: tuple[bytes, ...] = getattr(chunk, self._side)
+            self._starts.append(len(lines))
+            lines += decode_lines(own, encoding)
+            lines += [""] * (chunk_height(chunk) - len(own))
+        self.text.setPlainText("\n".join(lines))
+        self._show_grounds()
+
+    def go_to(self, number: int) -> None:
+        """Bring a chunk into sight and mark it; -1: none."""
+        self._current = number
+        if 0 <= number < len(self._starts):
+            self.text.setTextCursor(QTextCursor(self.text.document().findBlockByNumber(self._starts[number])))
+            self.text.centerCursor()
+        self._show_grounds()
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colors of a theme."""
+        super().tint(theme)
+        self._show_grounds()
+
+    def _show_grounds(self) -> None:
+        theme = self._theme or LIGHT
+        grounds = []
+        for number, (chunk, start) in enumerate(zip(self._chunks, self._starts, strict=True)):
+            own: tuple[bytes, ...] = getattr(chunk, self._side)
+            if chunk.kind == "same" or not own:
+                continue
+            is_changed = own != chunk.base or self._side == "base"
+            color = theme.warn_soft if chunk.kind == "conflict" else theme.ok_soft
+            if number == self._current:
+                color = theme.accent_soft
+            if is_changed:
+                grounds.append((start, start + len(own), color))
+        self.text.show_grounds(grounds)

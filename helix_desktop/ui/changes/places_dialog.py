@@ -1,0 +1,88 @@
+"""The places that the file history does not cover, each with its reason, to be included."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QWidget
+
+from helix_desktop.domain.file_history.coverage import Coverage, UncoveredPlace, UncoveredReason
+from helix_desktop.ui.changes.texts import coverage_text, path_text, place_note
+from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.labels import IconLabel, TextLine, label
+from helix_desktop.ui.design.layout.beside import BesideOrBelow
+from helix_desktop.ui.design.layout.boxes import clear_layout, column, row
+from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.design.layout.scrolling import VerticalScrollArea
+from helix_desktop.ui.design.sized_dialog import SizedDialog
+from helix_desktop.ui.design.themed import Themed, retint
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Changes")
+
+_SIZE, _MIN_SIZE = (600, 520), (420, 300)
+_PATH_PX = 220
+_INCLUDABLE: tuple[UncoveredReason, ...] = ("ignored", "secret", "too_large")
+"""Why a place may be left out and still be covered, if the user wants that."""
+
+
+class PlacesDialog(Themed, SizedDialog):
+    """Lists the places; Include covers one from now on."""
+
+    include_requested = Signal(str, bool)
+    """A path, and whether it is to be covered."""
+
+    def __init__(self, parent: QWidget) -> None:
+        """Start empty."""
+        super().__init__(parent, _SIZE, _MIN_SIZE)
+        self.setModal(True)
+        self.setWindowTitle(tr("What can't be undone"))
+        self._summary = label("", "strong", wrap=True)
+        lead = tr(
+            "Changes of these places aren't stored, so they can't be undone. What you include is copied now, "
+            "in the background."
+        )
+        self._page = QWidget()
+        self._page.setObjectName("page")
+        self._column = column(margins=(2, 2, 10, 2), gap=6)
+        self._page.setLayout(self._column)
+        scroll = VerticalScrollArea(self._page)
+        scroll.setAccessibleName(tr("Places"))
+        close = PushButton(tr("Close"), name="close")
+        close.clicked.connect(self.reject)
+        words = column(
+            label(tr("What can't be undone"), "title", wrap=True), label(lead, "muted", wrap=True), gap=5
+        )
+        buttons = FlowBox([close], right_from=0)
+        layout = column(words, self._summary, scroll, buttons, margins=(22, 20, 22, 16), gap=12)
+        layout.setStretch(2, 1)
+        self.setLayout(layout)
+
+    def show_coverage(self, coverage: Coverage) -> None:
+        """Show what is covered and what is not."""
+        self._summary.setText(coverage_text(coverage))
+        clear_layout(self._column)
+        for place in coverage.places:
+            self._column.addWidget(self._row(place))
+        more = coverage.uncovered - len(coverage.places)
+        if more > 0:
+            self._column.addWidget(label(tr.plural(more, "and %n more place", "and %n more places"), "muted"))
+        if not coverage.places:
+            self._column.addWidget(label(tr("Every file of the workspace is covered."), "muted", wrap=True))
+        self._column.addStretch(1)
+        retint(self._page, self._theme)
+
+    def _row(self, place: UncoveredPlace) -> QWidget:
+        path = TextLine(path_text(place.path), 13, mono=True)
+        path.elide = Qt.TextElideMode.ElideMiddle
+        note = label(place_note(place.reason, place.files, place.size), "muted", wrap=True)
+        words = QWidget()
+        icon = IconLabel("folder" if place.is_folder else "file", px=16, color_token="muted")
+        line = row(icon, column(path, note, gap=1), gap=10)
+        line.setStretch(1, 1)
+        words.setLayout(line)
+        if place.reason not in _INCLUDABLE:
+            return words
+        include = PushButton(tr("Include"), name=f"include:{place.path}")
+        include.setAccessibleName(tr("Include {path}", path=path_text(place.path)))
+        include.clicked.connect(lambda: self.include_requested.emit(place.path, True))
+        return BesideOrBelow(words, [include], _PATH_PX)

@@ -1,0 +1,127 @@
+"""Words for plans of reverts: what happens at each path, why it can't, what can be chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from helix_desktop.domain.file_history.revert import (
+    PlannedFile,
+    RevertChoice,
+    RevertPlan,
+    RevertProblem,
+    RevertStatus,
+)
+from helix_desktop.domain.user_text import TextContext, UserText
+from helix_desktop.words.translation import Translator, translate
+
+text = TextContext("Changes")
+tr = Translator("Changes")
+
+_CHOICES: dict[RevertChoice, UserText] = {
+    "merged": text("Merge both"),
+    "present": text("Keep current"),
+    "former": text("Restore previous"),
+}
+_PROBLEMS: dict[RevertProblem, UserText] = {
+    "not_covered": text("The previous content isn't stored."),
+    "content_removed": text("The previous content was removed from the file history."),
+    "folder_gone": text("Its folder is gone."),
+    "not_a_folder": text("Its folder is something else now."),
+    "not_empty": text("The folder holds other files."),
+    "no_permission": text("You don't have permission to change it."),
+    "disk_full": text("There isn't enough disk space."),
+    "hard_links": text("It has other names (hard links) that would change too."),
+    "outside": text("A link leads out of the workspace."),
+    "busy": text("A command that may change it is running."),
+}
+_SECTIONS: dict[RevertStatus, UserText] = {
+    "conflict": text("Changed since in the same lines"),
+    "merge": text("Changed since in other lines"),
+    "blocked": text("Can't be reverted"),
+    "ready": text("Ready"),
+}
+
+
+def choices_of(file: PlannedFile) -> tuple[RevertChoice, ...]:
+    """Return what can be chosen for a file, the suggested one first."""
+    match file.status:
+        case "merge":
+            return ("merged", "present", "former")
+        case "conflict":
+            return ("present", "former", "merged") if file.merged is not None else ("present", "former")
+    return ()
+
+
+def choice_text(choice: RevertChoice) -> str:
+    """Return a choice as a menu says it."""
+    return translate(_CHOICES[choice])
+
+
+def problem_text(problem: RevertProblem) -> str:
+    """Return why a path can't be reverted."""
+    return translate(_PROBLEMS[problem]) if problem in _PROBLEMS else tr("It can't be changed now.")
+
+
+def section_text(status: RevertStatus) -> str:
+    """Return the heading of the files with a status."""
+    return translate(_SECTIONS[status])
+
+
+def effect_text(file: PlannedFile) -> str:
+    """Return what a revert does to a file."""
+    if file.former is None:
+        return tr("is deleted")
+    if file.present is None:
+        return tr("is created again")
+    return tr("is restored")
+
+
+def plan_title(plan: RevertPlan) -> str:
+    """Return what a dialog about a plan is called."""
+    if plan.scope == "redo":
+        return tr("Redo changes")
+    return tr("Revert changes")
+
+
+def plan_lead(plan: RevertPlan) -> str:
+    """Return what is special about a plan, and what is to be done."""
+    ready = sum(file.status == "ready" for file in plan.files)
+    blocked = sum(file.status == "blocked" for file in plan.files)
+    open_files = sum(file.status in ("merge", "conflict") for file in plan.files)
+    parts = (
+        tr.plural(ready, "%n file is ready.", "%n files are ready.") if ready else "",
+        tr.plural(
+            open_files,
+            "%n file was changed since: choose what it becomes.",
+            "%n files were changed since: choose what each becomes.",
+        )
+        if open_files
+        else "",
+        tr.plural(blocked, "%n file can't be reverted.", "%n files can't be reverted.") if blocked else "",
+        tr("Nothing is lost: you can undo this."),
+    )
+    return " ".join(filter(None, parts))
+
+
+def files_changed(plan: RevertPlan, choices: Mapping[str, RevertChoice]) -> int:
+    """Return how many files a plan changes with these choices."""
+    return sum(file.status != "blocked" and plan.target(file, choices) != file.present for file in plan.files)
+
+
+def revert_button_text(plan: RevertPlan, count: int) -> str:
+    """Return what the button does to so many files."""
+    if plan.scope == "redo":
+        return tr.plural(count, "Redo %n file", "Redo %n files")
+    return tr.plural(count, "Revert %n file", "Revert %n files")
+
+
+def done_text(plan: RevertPlan, count: int) -> str:
+    """Return what was done to so many files."""
+    match plan.scope:
+        case "redo":
+            return tr.plural(count, "%n file redone.", "%n files redone.")
+        case "rewind":
+            return tr.plural(count, "%n file rewound.", "%n files rewound.")
+        case "hunk":
+            return tr("Part of a file reverted.")
+    return tr.plural(count, "%n file reverted.", "%n files reverted.")

@@ -1,0 +1,153 @@
+"""The files of a plan by what becomes of them, with a choice where they were changed since."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from helix_desktop.domain.file_history.revert import PlannedFile, RevertChoice, RevertPlan, RevertStatus
+from helix_desktop.ui.changes.plan_texts import (
+    choice_text,
+    choices_of,
+    effect_text,
+    problem_text,
+    section_text,
+)
+from helix_desktop.ui.changes.rows import LineCounts
+from helix_desktop.ui.changes.texts import KIND_ICONS, counts_texts, files_text, path_text
+from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.fields import Combo
+from helix_desktop.ui.design.labels import IconLabel, TextLine, label
+from helix_desktop.ui.design.layout.beside import BesideOrBelow
+from helix_desktop.ui.design.layout.boxes import clear_layout, column, row
+from helix_desktop.ui.design.layout.scrolling import VerticalScrollArea
+from helix_desktop.ui.design.themed import Themed, retint
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Changes")
+
+_ORDER: tuple[RevertStatus, ...] = ("conflict", "merge", "blocked", "ready")
+MAX_ROWS = 100  # files of a section with a row of their own; the others get the section's first choice
+_PATH_PX = 220
+
+
+class PlanView(Themed, QWidget):
+    """Sections of files; `choices` is what the user chose."""
+
+    changed = Signal()
+    merge_requested = Signal(str)
+    """The path of a file that the user wants to merge by hand."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._plan = RevertPlan(())
+        self._combos: dict[str, Combo] = {}
+        self._lines: dict[str, tuple[TextLine, TextLine]] = {}
+        self._page = QWidget()
+        self._page.setObjectName("page")
+        self._column = column(margins=(2, 2, 10, 2), gap=4)
+        self._page.setLayout(self._column)
+        scroll = VerticalScrollArea(self._page)
+        scroll.setAccessibleName(tr("Files"))
+        self.setLayout(column(scroll))
+
+    @property
+    def plan(self) -> RevertPlan:
+        """The plan on screen."""
+        return self._plan
+
+    @property
+    def choices(self) -> dict[str, RevertChoice]:
+        """What was chosen, by path; only where there is a choice."""
+        chosen: dict[str, RevertChoice] = {}
+        for file in self._plan.files:
+            options = choices_of(file)
+            if options:
+                combo = self._combos.get(file.path)
+                chosen[file.path] = options[0] if combo is None else combo.currentData()
+        return chosen
+
+    def show_plan(self, plan: RevertPlan, chosen: Mapping[str, RevertChoice] | None = None) -> None:
+        """Show a plan; what was chosen before stays where it still can be."""
+        previous = {**self.choices, **(chosen or {})}
+        self._plan = plan
+        self._combos, self._lines = {}, {}
+        clear_layout(self._column)
+        for status in _ORDER:
+            files = [file for file in plan.files if file.status == status]
+            if files:
+                self._add_section(status, files, previous)
+        self._column.addStretch(1)
+        retint(self._page, self._theme)
+        self.changed.emit()
+
+    def show_counts(self, counts: Mapping[str, LineCounts]) -> None:
+        """Show how many lines files, by path, gain and lose."""
+        for path, lines in counts.items():
+            for part, words in zip(self._lines.get(path, ()), counts_texts(lines), strict=False):
+                part.set_text(words)
+                part.setVisible(bool(words))
+
+    def _add_section(
+        self, status: RevertStatus, files: Sequence[PlannedFile], previous: Mapping[str, RevertChoice]
+    ) -> None:
+        heading = label(f"{section_text(status)} · {files_text(len(files))}", "strong", wrap=True)
+        heading.setContentsMargins(0, 8 if self._column.count() else 0, 0, 2)
+        self._column.addWidget(heading)
+        for file in files[:MAX_ROWS]:
+            self._column.addWidget(self._row(file, previous.get(file.path)))
+        if len(files) > MAX_ROWS:
+            more = tr.plural(len(files) - MAX_ROWS, "and %n more file", "and %n more files")
+            options = choices_of(files[0])
+            choice = tr("{files}: {choice}", files=more, choice=choice_text(options[0])) if options else more
+            self._column.addWidget(label(choice, "muted", wrap=True))
+
+    def _row(self, file: PlannedFile, chosen: RevertChoice | None) -> QWidget:
+        icon, color = KIND_ICONS[
+            "deleted" if file.former is None else "changed" if file.present else "created"
+        ]
+        path = TextLine(path_text(file.path), 13, mono=True)
+        path.elide = Qt.TextElideMode.ElideMiddle
+        counts = TextLine("", 11, 500, "ok", True), TextLine("", 11, 500, "error", True)
+        for part in counts:
+            part.is_fixed_width = True
+            part.hide()
+        self._lines[file.path] = counts
+        note = problem_text(file.problem) if file.status == "blocked" else effect_text(file)
+        words = TextLine(note, 12, role="warn" if file.status == "blocked" else "muted")
+        words.setVisible(file.status in ("blocked", "ready"))
+        name = QWidget()
+        name.setLayout(row(IconLabel(icon, px=15, color_token=color), path, *counts, words, gap=8))
+        name.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        options = choices_of(file)
+        if not options:
+            return name
+        return BesideOrBelow(name, [*self._choice(file, options, chosen)], _PATH_PX)
+
+    def _choice(
+        self, file: PlannedFile, options: Sequence[RevertChoice], chosen: RevertChoice | None
+    ) -> Sequence[QWidget]:
+        combo = Combo()
+        combo.setObjectName(f"choice:{file.path}")
+        combo.setAccessibleName(tr("What {file} becomes", file=path_text(file.path)))
+        for option in options:
+            combo.addItem(choice_text(option), option)
+        combo.setCurrentIndex(options.index(chosen) if chosen in options else 0)
+        combo.currentIndexChanged.connect(lambda _: self.changed.emit())
+        self._combos[file.path] = combo
+        if not _is_text_merge(file):
+            return (combo,)
+        merge = PushButton(tr("Compare…"), name=f"merge:{file.path}")
+        merge.setToolTip(tr("Show all versions side by side and merge them yourself"))
+        merge.clicked.connect(lambda: self.merge_requested.emit(file.path))
+        return combo, merge
+
+
+def _is_text_merge(file: PlannedFile) -> bool:
+    """Return True if all three sides are files with contents: only these can be merged by hand."""
+    return all(
+        state is not None and state.kind == "file" and state.stored
+        for state in (file.former, file.present, file.base)
+    )

@@ -1,0 +1,1 @@
+"""What the user does with changes of files: accept, revert, redo, cover more."""

@@ -1,0 +1,129 @@
+"""User actions on changes of files: accept, revert, redo, copy, open, cover more."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QObject, QUrl
+from PySide6.QtGui import QDesktopServices, QGuiApplication
+
+from helix_desktop.agent.changes.workspace_changes import WorkspaceChanges
+from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.file_history.revert import RevertPlan
+from helix_desktop.domain.file_history.session_changes import RevertSelection
+from helix_desktop.domain.user_text import TextContext
+from helix_desktop.system.file_opening import may_run
+from helix_desktop.ui.changes.places_dialog import PlacesDialog
+from helix_desktop.ui.changes.rows import FileRow
+from helix_desktop.ui.design.dialogs import exec_async
+from helix_desktop.ui.design.themed import retint
+from helix_desktop.ui.session.changes.revert_flow import RevertFlow
+from helix_desktop.ui.session.context import ControllerContext
+from helix_desktop.ui.session.controller import SessionController
+
+text = TextContext("Changes")
+
+MakePlan = Callable[[WorkspaceChanges, str], Coroutine[Any, Any, RevertPlan]]
+
+
+class ChangesController(QObject):
+    """Binds the page of changes to the session on screen."""
+
+    def __init__(
+        self, context: ControllerContext, session_controller: SessionController, reverts: RevertFlow
+    ) -> None:
+        super().__init__(context.window)
+        self._window, self._services = context.window, context.services
+        self._session_controller, self._reverts = session_controller, reverts
+        actions, start = context.views.changes.change_actions, context.async_actions.start
+        self._detail, self._start = context.views.changes.detail, start
+        actions.accept_requested.connect(lambda paths: start(self._accept(paths), "accept changes"))
+        actions.revert_requested.connect(lambda what: start(self._revert(what), "revert"))
+        actions.hunk_revert_requested.connect(lambda *what: start(self._revert_hunk(*what), "revert"))
+        actions.redo_requested.connect(lambda capture: start(self._redo(capture), "redo"))
+        actions.patch_requested.connect(lambda what: start(self._copy_patch(what), "copy patch"))
+        actions.editor_requested.connect(lambda path: start(self._open(path), "open in editor"))
+        actions.places_requested.connect(lambda: start(self._show_places(), "coverage"))
+        context.window.banners.action_clicked.connect(self._on_banner_action)
+
+    def _on_banner_action(self, banner: str, action: str) -> None:
+        capture = self._reverts.take_undo(banner, action)
+        if capture:
+            self._start(self._redo(capture), "undo revert")
+
+    def _on_screen(self) -> tuple[OpenWorkspace, str] | None:
+        workspace, conversation = self._session_controller.workspace, self._session_controller.conversation
+        return None if workspace is None or conversation is None else (workspace, conversation.session.id)
+
+    async def _revert(self, selection: RevertSelection) -> None:
+        await self._carry_out(lambda changes, session: changes.plan(session, selection))
+
+    async def _revert_hunk(self, row: FileRow, hunk: int) -> None:
+        await self._revert(RevertSelection(row.captures, (row.path,), (hunk,), scope="hunk"))
+
+    async def _redo(self, capture: str) -> None:
+        await self._carry_out(lambda changes, session: changes.plan_redo(session, capture))
+
+    async def _carry_out(self, make_plan: MakePlan) -> None:
+        where = self._on_screen()
+        if where is not None:
+            workspace, session = where
+            await self._reverts.carry_out(workspace, session, await make_plan(workspace.changes, session))
+            self._session_controller.schedule_refresh()
+
+    async def _accept(self, paths: Sequence[str]) -> None:
+        where = self._on_screen()
+        if where is not None:
+            workspace, session = where
+            await workspace.changes.accept(session, paths)
+            self._session_controller.schedule_refresh()
+
+    async def _copy_patch(self, selection: RevertSelection) -> None:
+        where = self._on_screen()
+        if where is not None:
+            workspace, session = where
+            QGuiApplication.clipboard().setText(await workspace.changes.patch(session, selection))
+            self._detail.show_copied()
+
+    async def _open(self, path: str) -> None:
+        """Open a file of the workspace in the program that the system has for it. Raises HelixError."""
+        where = self._on_screen()
+        if where is None:
+            return
+        folder = Path(self._services.registry.get(where[0].id).path)
+        place = folder / path
+        if not await asyncio.to_thread(_is_shown_when_opened, place, folder):
+            place = folder
+        if not QDesktopServices.openUrl(QUrl.fromLocalFile(str(place))):
+            raise HelixError(
+                text("Couldn't open {file}.", file=path),
+                text("No program is set up for this kind of file."),
+                text("Choose one in your file manager."),
+            )
+
+    async def _show_places(self) -> None:
+        where = self._on_screen()
+        if where is None:
+            return
+        changes = where[0].changes
+        dialog = PlacesDialog(self._window)
+        dialog.show_coverage(changes.coverage)
+        dialog.include_requested.connect(lambda *what: self._start(changes.include(*what), "include"))
+        retint(dialog, self._window.theme)
+        unlisten = changes.listen(lambda: dialog.show_coverage(changes.coverage))
+        try:
+            await exec_async(dialog)
+        finally:
+            unlisten()
+
+
+def _is_shown_when_opened(place: Path, folder: Path) -> bool:
+    """Return True for a file in the folder, by no link out of it, that the system does not run."""
+    try:
+        return place.resolve().is_relative_to(folder.resolve()) and not may_run(place)
+    except OSError:
+        return False

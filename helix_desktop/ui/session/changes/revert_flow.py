@@ -1,0 +1,106 @@
+"""Carries out plans of reverts: at once where nothing stands against it, else after the user has chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from helix_desktop.agent.changes.workspace_changes import WorkspaceChanges
+from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.domain.events.file_changes import ChangesRecorded
+from helix_desktop.domain.file_history.revert import RevertChoice, RevertPlan
+from helix_desktop.domain.file_history.state import FileState
+from helix_desktop.ui.changes.merge_dialog import MergeDialog, MergeSides
+from helix_desktop.ui.changes.plan_dialog import PlanDialog
+from helix_desktop.ui.changes.plan_texts import done_text, files_changed
+from helix_desktop.ui.changes.plan_view import PlanView
+from helix_desktop.ui.design.dialogs import exec_async
+from helix_desktop.ui.design.themed import retint
+from helix_desktop.ui.design.window_state import Banner, BannerAction
+from helix_desktop.ui.session.context import ControllerContext
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Changes")
+
+_DONE, _UNDO = "files-reverted", "undo"
+
+Answer = tuple[RevertPlan, Mapping[str, RevertChoice]]
+"""A plan, in which files may have been merged by hand, and what was chosen for each path."""
+
+
+class RevertFlow:
+    """Asks, reverts, and reports with a way back."""
+
+    def __init__(self, context: ControllerContext) -> None:
+        self._window, self._async_actions = context.window, context.async_actions
+        self._captures: dict[tuple[str, str], str] = {}
+
+    def take_undo(self, banner: str, action: str) -> str:
+        """Return the capture that a banner's button is to undo, once; empty for any other button."""
+        if banner != _DONE or action != _UNDO:
+            return ""
+        self._window.banners.remove(_DONE)
+        return self._captures.pop(self._window.banners.context_ids, "")
+
+    async def carry_out(self, workspace: OpenWorkspace, session: str, plan: RevertPlan) -> bool:
+        """Carry out a plan; True if files were changed. Raises HelixError."""
+        choices: Mapping[str, RevertChoice] = {}
+        if any(not file.can_apply for file in plan.files):
+            answer = await self._ask(workspace.changes, plan)
+            if answer is None:
+                return False
+            plan, choices = answer
+        return await self.apply(workspace, session, plan, choices)
+
+    async def apply(
+        self, workspace: OpenWorkspace, session: str, plan: RevertPlan, choices: Mapping[str, RevertChoice]
+    ) -> bool:
+        """Change the files as planned and chosen, and report it; False if nothing was to do.
+
+        Raises HelixError.
+        """
+        count = files_changed(plan, choices)
+        recorded = await workspace.changes.revert(session, plan, choices) if count else None
+        where = (workspace.id, session)
+        self._captures.pop(where, None)
+        actions: tuple[BannerAction, ...] = ()
+        if recorded is not None and isinstance(recorded.event, ChangesRecorded):
+            self._captures[where] = recorded.event.capture
+            actions = (BannerAction(_UNDO, tr("Undo")),)
+        what = done_text(plan, count) if count else tr("Nothing to revert.")
+        why = "" if count else tr("The files are already as they were before.")
+        self._window.banners.show_banner(
+            Banner(_DONE, "info", what, why, actions=actions, workspace=workspace.id, session=session)
+        )
+        return count > 0
+
+    async def merge_by_hand(self, changes: WorkspaceChanges, files: PlanView, path: str) -> None:
+        """Let the user merge a file of a plan on screen; their text becomes what `merged` puts there."""
+        file = next(file for file in files.plan.files if file.path == path)
+        sides = MergeSides(
+            await _content(changes, file.former),
+            await _content(changes, file.present),
+            await _content(changes, file.base),
+        )
+        dialog = MergeDialog(files, path, sides)
+        retint(dialog, self._window.theme)
+        if await exec_async(dialog):
+            plan = await changes.resolve_by_hand(files.plan, path, dialog.result_data())
+            files.show_plan(plan, {path: "merged"})
+
+    def connect_merging(self, changes: WorkspaceChanges, files: PlanView) -> None:
+        """Open the three-way view for the files of a plan on screen."""
+        files.merge_requested.connect(
+            lambda path: self._async_actions.start(self.merge_by_hand(changes, files, path), "merge")
+        )
+
+    async def _ask(self, changes: WorkspaceChanges, plan: RevertPlan) -> Answer | None:
+        dialog = PlanDialog(self._window, plan)
+        self.connect_merging(changes, dialog.files)
+        retint(dialog, self._window.theme)
+        if await exec_async(dialog):
+            return dialog.files.plan, dialog.files.choices
+        return None
+
+
+async def _content(changes: WorkspaceChanges, state: FileState | None) -> bytes:
+    return await changes.content(state.digest) if state is not None and state.digest else b""
