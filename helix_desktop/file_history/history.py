@@ -55,7 +55,7 @@ class WorkspaceFileHistory:
         self._listeners: list[Callable[[], None]] = []
         self._scope = TaskScope()
         self._copying: asyncio.Task[None] | None = None
-        self._is_closed = False
+        self._is_closed = self._is_started = False
 
     @property
     def coverage(self) -> Coverage:
@@ -79,7 +79,7 @@ class WorkspaceFileHistory:
 
     async def start(self) -> None:
         """Repair what a kill left, then copy what is not covered yet in the background. Does not raise."""
-        if self._is_closed or (self._copying is not None and not self._copying.done()):
+        if self._is_closed:
             return
         try:
             await self._run(lambda opened: opened.start())
@@ -87,8 +87,8 @@ class WorkspaceFileHistory:
             log.warning("the file history of a workspace did not start: %s", error)
             self._publish(msgspec.structs.replace(self._coverage, error=str(error)))
             return
-        if not self._is_closed:
-            self._copying = self._scope.start(self._copy(), "first copy of a workspace's files")
+        self._is_started = True
+        self._copy_pending()
 
     async def begin_call(self, mark: CallMark) -> CapturedChanges | None:
         """Note that a call begins; return what changed before it outside all calls, for its session."""
@@ -164,6 +164,12 @@ class WorkspaceFileHistory:
         await loop.run_in_executor(self._thread, self._close)
         self._thread.shutdown(wait=False)
 
+    def _copy_pending(self) -> None:
+        """Copy what is not in yet, in the background, if that is not done already."""
+        is_running = self._copying is not None and not self._copying.done()
+        if self._is_started and not (self._is_closed or is_running or self._coverage.is_complete):
+            self._copying = self._scope.start(self._copy(), "first copy of a workspace's files")
+
     async def _copy(self) -> None:
         """Copy what is not in yet, in batches; calls go between them."""
         while not self._is_closed:
@@ -179,6 +185,7 @@ class WorkspaceFileHistory:
         loop = asyncio.get_running_loop()
         done, coverage = await loop.run_in_executor(self._thread, self._work, work)
         self._publish(coverage)
+        self._copy_pending()
         return done
 
     def _work(self, work: Callable[[OpenedHistory], T]) -> tuple[T, Coverage]:

@@ -143,7 +143,8 @@ class OpenedHistory:
                 size += self._tree.rows[path].state.size
                 if size > _BATCH_BYTES:
                     break
-            return None if not self._tree.copy(paths) else False
+            self._tree.copy(paths)
+        return False
 
     @contextmanager
     def _may_discard(self) -> Iterator[None]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 from helix_desktop.domain.file_history.capture import CapturedChanges
 from helix_desktop.domain.file_history.coverage import CoverageSettings
+from helix_desktop.domain.file_history.state import FileChange
 from helix_desktop.file_history.history import WorkspaceFileHistory
+from helix_desktop.file_history.opened_history import OpenedHistory
 from helix_desktop.system.clock import wall_clock_ms
 
 DEFAULTS = CoverageSettings()
@@ -43,3 +45,24 @@ async def copied(history: WorkspaceFileHistory) -> None:
 def kinds(captured: CapturedChanges | None) -> dict[str, str]:
     """Return what a capture says happened, by path."""
     return {} if captured is None else {change.path: change.kind for change in captured.list.changes}
+
+
+@contextmanager
+def opened(
+    folder: Path, settings: CoverageSettings = DEFAULTS, copies: bool = True
+) -> Iterator[OpenedHistory]:
+    """Yield the history of the folder `w`, its first copy done if it `copies`."""
+    history = OpenedHistory(folder / "w", folder / "data/h.db", settings, wall_clock_ms, ())
+    try:
+        history.start()
+        while copies and history.copy_batch() is not None:
+            pass
+        yield history
+    finally:
+        history.close()
+
+
+def listed(captured: CapturedChanges | None) -> dict[str, FileChange]:
+    """Return a capture's changes by path, without where moved files were."""
+    changes = () if captured is None else captured.list.changes
+    return {change.path: FileChange(change.path, change.before, change.after) for change in changes}

@@ -166,5 +166,6 @@ class Scan:
         self._result.unreadable.append(path + "/")
 
     def _skip(self, path: str, reason: UncoveredReason, is_folder_: bool = False) -> None:
-        path = path.encode("utf-8", "backslashreplace").decode()
+        if not is_unicode(path):
+            path = path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
         self._result.skipped[path] = UncoveredPlace(path, reason, is_folder_)

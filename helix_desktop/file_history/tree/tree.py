@@ -55,6 +55,7 @@ class WorkspaceTree:
         self._stamps: dict[str, bytes] = {}
         self._has_manifest = self._is_loaded = False
         self._must_sort_anew = True  # the rules are not those that the tree was sorted by
+        self._is_full = False
         self._version = -1
         self._used = -1  # bytes of contents on disk, at most; -1: not counted yet
 
@@ -77,6 +78,7 @@ class WorkspaceTree:
 
     def begin(self) -> None:
         """Note what was there before any scan looked at it; what changed is left to `changes`."""
+        self._is_full = False
         result = Scan(self.root, self.rules, self._stamps, trusts_folders=False).run()
         update = _Update()
         with OpenFolders(self.root) as folders:
@@ -177,16 +179,18 @@ class WorkspaceTree:
         """Forget what is in memory: the database is read again."""
         self._is_loaded = False
 
-    def copy(self, paths: Sequence[str]) -> bool:
+    def copy(self, paths: Sequence[str]) -> None:
         """Store the contents of files that are not in yet; those that changed are left to the next scan.
 
-        Return False once the quota has no room.
+        Once the quota has no room none is pending any more, until the next `begin`.
         """
         update = _Update()
         with OpenFolders(self.root) as folders:
             for path in paths:
                 row = self.rows.get(path)
                 if row is not None and not self._has_room(row.state.size):
+                    self._is_full = True
+                    self.pending.clear()
                     break
                 self.pending.pop(path, None)
                 found = None if row is None else _stat(folders, path)
@@ -195,11 +199,7 @@ class WorkspaceTree:
                 read = self._read(folders, path, found)
                 if read is not None and read.stamp == row.stamp:
                     update.rows[path] = read
-            else:
-                self._apply(update)
-                return True
         self._apply(update)
-        return False
 
     def _load(self) -> None:
         self.rows = self._database.tree.load()
@@ -349,7 +349,8 @@ class WorkspaceTree:
         self.pending = {
             path: None
             for path, (state, _, _) in self.rows.items()
-            if not state.stored
+            if not self._is_full
+            and not state.stored
             and state.size <= self.rules.largest(path)
             and (not state.digest or self.rules.file_reason(path, state.size) is None)
         }

@@ -1,0 +1,178 @@
+"""What is covered: by ignore files, names, sizes and the user's choice; what is not is named."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from helix_desktop.domain.file_history.capture import CallMark
+from helix_desktop.domain.file_history.coverage import CoverageSettings
+from helix_desktop.file_history.opened_history import OpenedHistory
+from tests.support.file_history_rig import kinds, listed, opened
+
+MARK = CallMark("s", "c")
+
+
+def make(root: Path, *files: str, content: str = "x") -> None:
+    """Write files, in folders that are made."""
+    for file in files:
+        path = root / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+
+
+def places(history: OpenedHistory) -> dict[str, str]:
+    """Return what is not covered, by path."""
+    return {place.path: place.reason for place in history.coverage().places}
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """Return the workspace's folder."""
+    (tmp_path / "w").mkdir()
+    return tmp_path / "w"
+
+
+def test_each_place_that_is_not_covered_is_named_with_its_reason(root: Path) -> None:
+    make(root, ".gitignore", content="*.log\nout/\n!keep.log\n")
+    make(root, "sub/.gitignore", content="local.*\n!out/\n")
+    make(root, ".agentignore", content="private\n")
+    make(root, ".git/info/exclude", content="mine\n")
+    make(root, ".git/config", "a.log", "keep.log", "out/x", "sub/local.txt", "sub/out/y")
+    make(root, "private/z", "mine")
+    make(root, "node_modules/m/i.js", "src/app.py", ".env", ".env.example", "env/pyvenv.cfg", "env/bin/p")
+    make(root, "big", content="x" * 2000)
+    (root / "cache").mkdir()
+    make(root, "cache/.gitignore", content="*\n")
+    os.mkfifo(root / "pipe")
+    os.close(os.open(os.fsencode(root) + b"/\xff", os.O_CREAT))
+    with opened(root.parent, CoverageSettings(max_file=1000)) as history:
+        assert places(history) == {
+            ".git": "git",
+            "cache": "ignored",
+            "env": "ignored",
+            "node_modules": "ignored",
+            "out": "ignored",
+            "private": "ignored",
+            ".env": "secret",
+            "a.log": "ignored",
+            "big": "too_large",
+            "mine": "ignored",
+            "pipe": "special",
+            "sub/local.txt": "ignored",
+            "\\xff": "name",
+        }
+        coverage = history.coverage()
+        assert (coverage.files, coverage.uncovered, coverage.is_complete) == (7, 13, True)
+
+
+def test_what_is_not_stored_is_captured_by_its_hash_or_its_size(root: Path) -> None:
+    make(root, ".gitignore", content="*.log\n")
+    make(root, "a.log", ".env")
+    make(root, "big", content="x" * 2000)
+    with opened(root.parent, CoverageSettings(max_file=1000)) as history:
+        history.begin_call(MARK)
+        make(root, "a.log", ".env", content="changed")
+        make(root, "big", content="y" * 2000)
+        captured = listed(history.end_call("s", "c"))
+        assert {path: change.is_covered for path, change in captured.items()} == dict.fromkeys(
+            ("a.log", ".env", "big"), False
+        )
+        assert all(
+            bool(state and state.digest) == (path != "big")
+            for path, change in captured.items()
+            for state in (change.before, change.after)
+        )
+
+
+def test_a_built_folder_that_a_command_makes_is_named_and_not_walked(root: Path) -> None:
+    with opened(root.parent) as history:
+        history.begin_call(MARK)
+        make(root, "node_modules/m/index.js", "venv/pyvenv.cfg", "target/CACHEDIR.TAG", "made.txt")
+        assert kinds(history.end_call("s", "c")) == {"made.txt": "created"}
+        assert places(history) == dict.fromkeys(("node_modules", "target", "venv"), "ignored")
+
+
+def test_a_folder_that_is_covered_stays_so_whatever_is_put_into_it(root: Path) -> None:
+    make(root, "src/app.py")
+    with opened(root.parent) as history:
+        history.begin_call(MARK)
+        make(root, "src/CACHEDIR.TAG", content="Signature")
+        (root / "src/app.py").unlink()
+        assert kinds(history.end_call("s", "c")) == {"src/CACHEDIR.TAG": "created", "src/app.py": "deleted"}
+
+
+def test_an_included_place_is_covered_from_then_on_and_was_changed_by_nobody(root: Path) -> None:
+    make(root, ".gitignore", content="out\n")
+    make(root, "out/deep/wanted.txt", "out/other.txt")
+    with opened(root.parent) as history:
+        assert places(history) == {"out": "ignored"}
+        history.use_settings(CoverageSettings(("out/deep",)))
+        history.start()
+        while history.copy_batch() is not None:
+            pass
+        assert places(history) == {"out/other.txt": "ignored"}
+        assert history.look("s") is None
+        make(root, "out/deep/wanted.txt", content="changed")
+        (change,) = listed(history.look("s")).values()
+        assert change.is_covered
+        history.use_settings(CoverageSettings())
+        history.start()
+        make(root, "out/deep/wanted.txt", content="changed again")
+        assert kinds(history.look("s")) == {"out/deep/wanted.txt": "changed"}  # the last that is seen of it
+        make(root, "out/deep/wanted.txt", content="unseen")
+        assert history.look("s") is None
+        assert places(history) == {"out": "ignored"}
+
+
+def test_other_rules_change_what_is_covered_and_no_file(root: Path) -> None:
+    make(root, "docs/a", "docs/b", "gen/c")
+    make(root, ".gitignore", content="gen\n")
+    with opened(root.parent) as history:
+        history.begin_call(MARK)
+        make(root, ".gitignore", content="docs\n")
+        (root / "docs/b").unlink()
+        assert kinds(history.end_call("s", "c")) == {".gitignore": "changed", "docs/b": "deleted"}
+        assert places(history) == {"docs": "ignored", "gen/c": "pending"}
+
+
+def test_what_is_changed_before_it_was_copied_says_that_its_former_content_is_unknown(root: Path) -> None:
+    make(root, "early", "late", "same")
+    with opened(root.parent, copies=False) as history:
+        assert places(history) == dict.fromkeys(("early", "late", "same"), "pending")
+        make(root, "early", content="changed")
+        (root / "late").unlink()
+        captured = listed(history.begin_call(MARK))
+        assert sorted(captured) == ["early", "late"]
+        assert not any(change.before and change.before.stored for change in captured.values())
+        assert not history.coverage().is_complete
+    with opened(root.parent) as history:  # it goes on after a kill
+        assert history.coverage().is_complete
+        assert history.coverage().files == 2
+
+
+def test_the_quota_stops_the_copy_and_says_so(root: Path) -> None:
+    (root / "a").write_bytes(os.urandom(5000))
+    (root / "b").write_bytes(os.urandom(5000))
+    with opened(root.parent, CoverageSettings(quota=7000)) as history:
+        assert set(places(history).values()) == {"quota"}
+        (root / "c").write_bytes(os.urandom(5000))
+        (change,) = listed(history.look("s")).values()
+        assert change.after is not None
+        assert not change.after.stored
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="permissions do not hold here")
+def test_a_folder_that_cannot_be_read_is_named_and_nothing_in_it_counts_as_deleted(root: Path) -> None:
+    make(root, "a/in", "b")
+    with opened(root.parent) as history:
+        (root / "a").chmod(0)
+        (root / "b").chmod(0)
+        try:
+            assert kinds(history.look("s")) == {"a": "mode", "b": "mode"}
+            assert places(history) == {"a": "unreadable"}
+        finally:
+            (root / "a").chmod(0o700)
+        assert kinds(history.look("s")) == {"a": "mode"}
