@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
@@ -19,11 +19,11 @@ DEFAULTS = CoverageSettings()
 
 @asynccontextmanager
 async def open_history(
-    tmp_path: Path, settings: CoverageSettings = DEFAULTS
+    tmp_path: Path, settings: CoverageSettings = DEFAULTS, clock: Callable[[], int] = wall_clock_ms
 ) -> AsyncIterator[WorkspaceFileHistory]:
     """Yield the history of the folder `w`, with the first copy done."""
     (tmp_path / "w").mkdir(exist_ok=True)
-    history = WorkspaceFileHistory(tmp_path / "w", tmp_path / "data" / "h.db", settings, wall_clock_ms)
+    history = WorkspaceFileHistory(tmp_path / "w", tmp_path / "data" / "h.db", settings, clock)
     try:
         await copied(history)
         yield history

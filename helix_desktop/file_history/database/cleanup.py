@@ -6,7 +6,7 @@ captures and their lists stay, so that everything that changed is still listed.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 import msgspec
 
@@ -19,6 +19,7 @@ from helix_desktop.file_history.database.contents import ContentRow
 from helix_desktop.file_history.database.database import HistoryDatabase
 
 _TRIES = 5  # to find a moment in which no other process writes, between looking and removing
+_SPARE_BYTES = 32 * 1024 * 1024  # removed beyond what is needed now: else every file would search anew
 _AT_ONCE = 500  # contents removed in one transaction: other processes wait for it
 
 
@@ -64,21 +65,15 @@ def plan_clean_up(
         return HistoryPlan()
     captures = database.captures.all()
     needed, newest = _needed(database, [capture for capture in captures if capture.id not in gone])
-    unnamed: list[ContentRow] = []
-    droppable: list[ContentRow] = []
-    size = 0
-    for row in database.contents.rows():
-        if row.digest not in needed and row.digest not in newest and row.used_ms + grace_ms <= at_ms:
-            unnamed.append(row)
-            continue
-        size += row.stored_size
-        if row.digest in newest and row.digest not in needed:
-            droppable.append(row)
-    droppable.sort(key=lambda row: newest[row.digest])
-    over_quota: list[ContentRow] = []
-    while quota and size > quota and len(over_quota) < len(droppable):
-        over_quota.append(droppable[len(over_quota)])
-        size -= over_quota[-1].stored_size
+    rows = database.contents.rows()
+    unnamed = [
+        row
+        for row in rows
+        if row.digest not in needed and row.digest not in newest and row.used_ms + grace_ms <= at_ms
+    ]
+    size = sum(row.stored_size for row in rows) - sum(row.stored_size for row in unnamed)
+    over_quota = _oldest(rows, needed, newest, size - quota) if quota else []
+    size -= sum(row.stored_size for row in over_quota)
     return HistoryPlan(
         tuple(capture.id for capture in captures if capture.id in gone),
         tuple(unnamed),
@@ -104,6 +99,38 @@ def clean_up(
             break
     database.shrink()
     return result
+
+
+def make_room(database: HistoryDatabase, size: int) -> int:
+    """Within a transaction, remove so many bytes, and some more, that only the oldest captures need.
+
+    What was stored a short while ago stays: what is stored by this transaction is named by nothing yet.
+    Returns how many bytes were removed; 0: there are not so many.
+    """
+    if database.journal.all():
+        return 0
+    needed, newest = _needed(database, database.captures.all())
+    rows = [row for row in database.contents.rows() if row.used_ms + HOUR_MS // 2 <= database.clock()]
+    oldest = _oldest(rows, needed, newest, size + _SPARE_BYTES)
+    freed = sum(row.stored_size for row in oldest)
+    if freed < size:
+        return 0
+    database.contents.remove(row.digest for row in oldest)
+    return freed
+
+
+def _oldest(
+    rows: Iterable[ContentRow], needed: Collection[bytes], newest: Mapping[bytes, int], size: int
+) -> list[ContentRow]:
+    """Return the contents of so many bytes that only captures need, those that the oldest need first."""
+    droppable = [row for row in rows if row.digest in newest and row.digest not in needed]
+    oldest: list[ContentRow] = []
+    for row in sorted(droppable, key=lambda row: newest[row.digest]):
+        if size <= 0:
+            break
+        oldest.append(row)
+        size -= row.stored_size
+    return oldest
 
 
 def _remove(database: HistoryDatabase, plan: HistoryPlan, version: int) -> int:

@@ -36,7 +36,7 @@ class HistoryDatabase:
 
         `clock` returns the time in milliseconds since 1970. Raises StoreUnreadable, StoreWriteFailed.
         """
-        self.path = path
+        self.path, self.clock = path, clock
         self._connection = open_database(path, clock)
         self._depth = 0
         self.contents = ContentRows(self._connection, clock)

@@ -31,4 +31,6 @@ def _reason(tree: WorkspaceTree, path: str, state: FileState) -> UncoveredReason
         return reason
     if path in tree.unreadable:
         return "unreadable"
-    return "pending" if path in tree.pending else "quota"
+    if path in tree.pending:
+        return "pending"
+    return "secret" if tree.was_removed(state.digest) else "quota"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ import msgspec
 
 from helix_desktop.domain.file_history.coverage import CoverageSettings, UncoveredPlace
 from helix_desktop.domain.file_history.state import FileChange, FileState
+from helix_desktop.file_history.database.cleanup import make_room
 from helix_desktop.file_history.database.database import HistoryDatabase
 from helix_desktop.file_history.database.tree_rows import SeenPath
 from helix_desktop.file_history.tree.folder import OpenFolders, is_folder, stat_in
@@ -58,6 +60,7 @@ class WorkspaceTree:
         self._is_full = False
         self._version = -1
         self._used = -1  # bytes of contents on disk, at most; -1: not counted yet
+        self._too_large = sys.maxsize  # bytes for which no room could be made
 
     def use_settings(self, settings: CoverageSettings) -> None:
         """Use other settings from the next scan on."""
@@ -167,6 +170,10 @@ class WorkspaceTree:
         """Return True if a file of so many bytes may be stored with its content: no secret, not too large."""
         return self.rules.file_reason(path, size) in (None, "ignored")
 
+    def was_removed(self, digest: str) -> bool:
+        """Return True if the user had a content removed, with a secret in it."""
+        return self._database.contents.removed_at(digest) > 0
+
     def put(self, rows: Iterable[tuple[str, SeenPath]]) -> None:
         """Note what stands at paths: no change of anybody. `discard` follows if the transaction is undone."""
         self._apply(_Update(rows=dict(rows)))
@@ -207,7 +214,8 @@ class WorkspaceTree:
         places = msgspec.json.decode(self._database.meta.get(_SKIPPED) or b"[]", type=list[UncoveredPlace])
         self.skipped = {place.path: place for place in places}
         self._has_manifest = self._database.meta.get(_MANIFEST) is not None
-        self._version, self._is_loaded, self._used = self._database.version, True, -1
+        self._version, self._is_loaded = self._database.version, True
+        self._used, self._too_large = -1, sys.maxsize
         self.edition += 1
         self._find_pending()
 
@@ -273,16 +281,26 @@ class WorkspaceTree:
         return None if read is None else self._store(read)
 
     def _store(self, read: ReadPath) -> SeenPath:
-        if read.data is not None:
-            self._database.contents.put(read.data)
-            self._used += len(read.data)
-        return read.row
+        if read.data is None:
+            return read.row
+        digest = self._database.contents.put(read.data)
+        self._used += len(read.data)
+        if self._database.contents.has(digest):
+            return read.row
+        return read.row._replace(state=msgspec.structs.replace(read.row.state, stored=False))  # a secret
 
     def _has_room(self, size: int) -> bool:
-        """Return True if the quota has room for a content, as if it could not be compressed."""
+        """Return True if the quota has room for a content, as if it could not be compressed.
+
+        What only the oldest captures need makes room for it.
+        """
         quota = self.rules.settings.quota
         if self._used < 0 or self._used + size > quota:
             self._used = self._database.contents.totals()[2]
+        if self._used + size > quota and size < self._too_large:
+            self._used -= make_room(self._database, self._used + size - quota)
+            if self._used + size > quota:
+                self._too_large = size
         return self._used + size <= quota
 
     def _unreadable(self, path: str, found: os.stat_result) -> SeenPath:

@@ -16,7 +16,7 @@ from helix_desktop.domain.file_history.capture import CallMark, Capture
 from helix_desktop.domain.file_history.state import ChangeList, FileChange, FileState
 from helix_desktop.domain.store.retention import HOUR_MS
 from helix_desktop.file_history.database.captures import RunningCall
-from helix_desktop.file_history.database.cleanup import clean_up, plan_clean_up
+from helix_desktop.file_history.database.cleanup import clean_up, make_room, plan_clean_up
 from helix_desktop.file_history.database.database import HistoryDatabase
 from helix_desktop.file_history.database.tree_rows import SeenPath
 
@@ -83,6 +83,17 @@ def test_over_the_quota_the_oldest_go_first_and_stay_listed(history: History) ->
         history.database.contents.get(change.after.digest if change.after else "")
     assert clean_up(history.database, (), 1, history.at_ms).short > 0
     assert history.has("10")  # what is on disk now
+
+
+def test_room_is_made_for_what_is_new(history: History) -> None:
+    for number in range(4):
+        history.capture(str(number), str(number), str(number + 1))
+    assert make_room(history.database, 1_000) == 0  # a transaction may be storing these
+    history.at_ms += HOUR_MS
+    assert make_room(history.database, 5_000) == 0
+    assert all(map(history.has, map(str, range(5))))
+    assert make_room(history.database, 1_000) == 4_000
+    assert [number for number in range(5) if history.has(str(number))] == [4]
 
 
 def test_running_calls_and_reverts_under_way_need_theirs(history: History) -> None:
