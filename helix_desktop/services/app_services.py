@@ -32,6 +32,7 @@ from helix_desktop.services.backup import BackupService
 from helix_desktop.services.build_info import BuildInfoService
 from helix_desktop.services.cache_server.http_endpoints import CacheEndpoints
 from helix_desktop.services.file_history import FileHistories
+from helix_desktop.services.git.state import GitStates
 from helix_desktop.services.history_storage import WorkspaceHistoryStorage
 from helix_desktop.services.instructions import (
     ALL_INSTRUCTIONS,
@@ -93,6 +94,7 @@ class AppServices:
             lambda: self.settings, self.secrets, demo_pause_s, response_timeout_s=response_timeout_s
         )
         self.tools = ToolService(data, self.registry, self.counter.count)
+        self.git = GitStates(self.registry, self.tools.surroundings)
         self.prompt_files = PromptFiles(data.prompt_files_dir, self.registry, self.tools.open_jail)
         self.mcp_servers = McpServerService(self.registry, self.secrets, environ, self.counter)
         self.cache_endpoints = CacheEndpoints(
@@ -244,6 +246,8 @@ class AppServices:
     async def set_trusted(self, workspace_id: str, trusted: bool) -> None:
         """Save the user's decision on a folder and start its MCP servers; without trust, stop what runs."""
         self.registry.change(workspace_id, trusted=trusted)
+        self.git.forget(workspace_id)
+        self.git.refresh(workspace_id)
         self.mcp_servers.start(workspace_id)
         self.file_histories.start(workspace_id)
         workspace = self._workspaces.get(workspace_id)
@@ -308,6 +312,7 @@ class AppServices:
     async def close_workspace(self, workspace_id: str) -> None:
         """Stop everything in a workspace and close its store."""
         await self.cache_endpoints.stop(workspace_id)
+        self.git.forget(workspace_id)
         workspace = self._workspaces.pop(workspace_id, None)
         self.tools.unregister(workspace_id)
         if workspace is not None:
@@ -317,6 +322,7 @@ class AppServices:
 
     async def close(self) -> None:
         """Close every workspace, and the models' connections."""
+        await self.git.close()
         for workspace_id in tuple(self._workspaces):
             await self.close_workspace(workspace_id)
         await self.cache_endpoints.close()

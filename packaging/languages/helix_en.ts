@@ -8114,6 +8114,159 @@
         </message>
     </context>
     <context>
+        <name>Git</name>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/words/git.py" />
+            <source>%n changed</source>
+            <translation>
+                <numerusform>%n changed</numerusform>
+                <numerusform>%n changed</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/words/git.py" />
+            <source>%n changed files</source>
+            <translation>
+                <numerusform>%n changed file</numerusform>
+                <numerusform>%n changed files</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/words/git.py" />
+            <source>%n commits ahead of {name}</source>
+            <translation>
+                <numerusform>%n commit ahead of {name}</numerusform>
+                <numerusform>%n commits ahead of {name}</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/words/git.py" />
+            <source>%n commits behind {name}</source>
+            <translation>
+                <numerusform>%n commit behind {name}</numerusform>
+                <numerusform>%n commits behind {name}</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/words/git.py" />
+            <source>%n conflicts</source>
+            <translation>
+                <numerusform>%n conflict</numerusform>
+                <numerusform>%n conflicts</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/words/git.py" />
+            <source>%n of them in conflict</source>
+            <translation>
+                <numerusform>%n of them in conflict</numerusform>
+                <numerusform>%n of them in conflict</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/words/git.py" />
+            <source>%n untracked</source>
+            <translation>
+                <numerusform>%n untracked</numerusform>
+                <numerusform>%n untracked</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/words/git.py" />
+            <source>%n untracked files or folders</source>
+            <translation>
+                <numerusform>%n untracked file or folder</numerusform>
+                <numerusform>%n untracked files or folders</numerusform>
+            </translation>
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/git.py" />
+            <source>A git checkout</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/git.py" />
+            <source>Branch {name}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/git.py" />
+            <source>Changes aren't known: another user owns this folder, and git doesn't read it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/git.py" />
+            <source>Changes aren't known: git didn't answer in time.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/git.py" />
+            <source>Changes aren't known: git reported an error.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/git.py" />
+            <source>Changes aren't known: there are too many to count.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/git.py" />
+            <source>Detached at commit {commit}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/design/git_label.py" />
+            <source>Git: {state}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/git.py" />
+            <source>No changes</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/git.py" />
+            <source>No commits yet</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/git.py" />
+            <source>Up to date with {name}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/git.py" />
+            <source>Worktree {name} of {folder}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/git.py" />
+            <source>at {commit}</source>
+            <comment>a commit</comment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/git.py" />
+            <source>git</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/git.py" />
+            <source>no commits yet</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/git.py" />
+            <source>state not known</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/git.py" />
+            <source>worktree {name}</source>
+            <translation type="unfinished" />
+        </message>
+    </context>
+    <context>
         <name>Guide</name>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />

@@ -15,9 +15,10 @@ from pathlib import Path
 from time import monotonic
 
 from helix_desktop.domain.git import GitProblem
+from helix_desktop.tools.git.checkout import find_checkout
 from helix_desktop.tools.grants import CurrentGrants
 from helix_desktop.tools.process.runner import ProcessResult, ProcessSpec, run_process
-from helix_desktop.tools.shell.sandbox import NoSandbox
+from helix_desktop.tools.shell.sandbox import NoSandbox, SandboxScope
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider
 from helix_desktop.tools.shell.scratch import ScratchDir
 
@@ -118,7 +119,7 @@ class GitProgram:
         self, command: Sequence[str], timeout_s: float, cap: int, stdin_data: bytes | None = None
     ) -> ProcessResult:
         sandbox = await self._sandboxes.detect() if self._current_grants().sandbox else NoSandbox()
-        scope = await asyncio.to_thread(lambda: self._sandboxes.scope_for(self.root, self._scratch.folder()))
+        scope = await asyncio.to_thread(self._scope)
         spec = ProcessSpec(
             command,
             str(self.root),
@@ -127,12 +128,19 @@ class GitProgram:
             join_errors=False,
             is_guarded=stdin_data is None,
         )
-        wrapped = sandbox.wrap(spec, replace(scope, is_read_only=True), False)
+        wrapped = sandbox.wrap(spec, scope, False)
         confined = await asyncio.to_thread(wrapped.__enter__)
         try:
             return await run_process(confined, timeout_s, cap)
         finally:
             await asyncio.to_thread(wrapped.__exit__, None, None, None)
+
+    def _scope(self) -> SandboxScope:
+        """Return what git may read; it writes nothing. Blocks."""
+        scope = self._sandboxes.scope_for(self.root, self._scratch.folder())
+        checkout = find_checkout(self.root)
+        folders = checkout.git_folders if checkout is not None else ()
+        return replace(scope, is_read_only=True, read_only=(*scope.read_only, *folders))
 
     def _clean_environment(self) -> dict[str, str]:
         cleaned = {

@@ -12,7 +12,7 @@ import msgspec
 
 from helix_desktop.domain.git import GitEntry, GitStatus
 from helix_desktop.domain.unicode_safety import escape_hidden_name
-from helix_desktop.tools.git.checkout import Checkout, branch_in_head, find_checkout
+from helix_desktop.tools.git.checkout import Checkout, find_checkout, read_head
 from helix_desktop.tools.git.program import GitProgram
 
 TIMEOUT_S = 10.0  # a checkout of 500,000 files on a cold disk
@@ -46,8 +46,8 @@ async def read_state(
         return None
     result = await git.run((*_ARGUMENTS, f"--untracked-files={untracked}", "--", "."), timeout_s)
     if result.problem:
-        branch = await asyncio.to_thread(branch_in_head, checkout)
-        status = GitStatus(branch, is_known=False, problem=result.problem)
+        head = await asyncio.to_thread(read_head, checkout)
+        status = GitStatus(*head, is_known=False, problem=result.problem)
         return CheckoutState(_with_place(status, checkout), ())
     state = parse_state(result.output, _prefix(git.root, checkout))
     return state._replace(status=_with_place(state.status, checkout))
@@ -60,10 +60,7 @@ def _prefix(root: Path, checkout: Checkout) -> str:
 
 
 def _with_place(status: GitStatus, checkout: Checkout) -> GitStatus:
-    if checkout.main_folder is None:
-        return status
-    folder = escape_hidden_name(str(checkout.main_folder))
-    return msgspec.structs.replace(status, worktree=checkout.worktree, main_folder=folder)
+    return msgspec.structs.replace(status, worktree=checkout.worktree, main_folder=checkout.main_folder)
 
 
 def parse_state(output: bytes, prefix: str = "") -> CheckoutState:

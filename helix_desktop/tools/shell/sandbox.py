@@ -29,8 +29,8 @@ _TEMP_VARIABLES = ("TMPDIR", "TMP", "TEMP")
 class SandboxScope:
     """What a command may touch: `root` and `scratch` to write, all else to read.
 
-    Of all else, `hidden` paths cannot be seen; `frozen` ones inside `root` can be read but not written. Every
-    path exists, with links resolved. `is_read_only`: `root` is only read.
+    Of all else, `hidden` paths cannot be seen, unless they are `read_only`: those can be read, not written.
+    Every path exists, with links resolved. `is_read_only`: `root` is only read.
     """
 
     root: Path

@@ -49,7 +49,7 @@ class Landlock:
         ruleset = open_ruleset(self._abi, network)
         try:
             every = all_rights(self._abi)
-            for path in readable_paths(scope):
+            for path in (*readable_paths(scope), *scope.read_only):
                 allow(ruleset, str(path), READ)
             for name in _DEVICES:
                 allow(ruleset, f"/dev/{name}", every)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from PySide6.QtGui import Qt
+
 LINE_LIMIT = 2_000  # characters; one unbroken line of 200,000 takes seconds to lay out
 
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
@@ -23,6 +25,11 @@ def escape_invisible(text: str) -> str:
     For what a user is asked to approve: what is read must be what is run.
     """
     return _HIDDEN.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
+
+
+def plain_tooltip(text: str) -> str:
+    """Return a text for a tooltip that shows it as it is, also where Qt would take a name for markup."""
+    return Qt.convertFromPlainText(text) if Qt.mightBeRichText(text) else text
 
 
 def wrap_long_line(line: str, limit: int = LINE_LIMIT) -> list[str]:

@@ -42,6 +42,7 @@ from helix_desktop.ui.shell.sidebar.rail import Rail
 from helix_desktop.ui.shell.sidebar.rows import WorkspaceRow
 from helix_desktop.ui.shell.sidebar.sidebar import Sidebar
 from helix_desktop.ui.shell.top_bar import TopBar
+from helix_desktop.words.git import NO_GIT
 from helix_desktop.words.translation import Translator
 
 if TYPE_CHECKING:
@@ -235,6 +236,8 @@ class MainWindow(QMainWindow):
         self.switcher.show_workspaces(workspaces)
         active = next((workspace for workspace in workspaces if workspace.active), None)
         self.sidebar.show_workspace(active.name if active else "")
+        for place in (self.sidebar, self.top_bar):
+            place.show_git(active.git if active else NO_GIT)
         self.setWindowTitle(tr("{workspace} — Helix Desktop", workspace=active.name) if active else APP_NAME)
 
     def show_center_page(self, center_page: CenterPage) -> None:
@@ -341,6 +344,6 @@ class MainWindow(QMainWindow):
         self._layout_timer.start()
 
     def _show_panes(self, sidebar: bool, inspector: bool) -> None:
-        self.top_bar.sidebar.setVisible(not sidebar and self._center_page != "welcome")
+        self.top_bar.show_sidebar_button(not sidebar and self._center_page != "welcome")
         self.commands.toggle_sidebar.setChecked(sidebar)
         self.commands.toggle_inspector.setChecked(inspector)

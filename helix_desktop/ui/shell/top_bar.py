@@ -12,6 +12,7 @@ from helix_desktop import APP_NAME
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.user_text import TextContext, UserText
 from helix_desktop.ui.design.buttons import ICON_GAP_PX, IconButton, TabButton, TabList
+from helix_desktop.ui.design.git_label import GitLabel
 from helix_desktop.ui.design.labels import ElidedLabel
 from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.pill import Badge, Dot
@@ -24,6 +25,7 @@ from helix_desktop.ui.shell.actions import WindowActions
 from helix_desktop.ui.shell.context_gauge import ContextGauge
 from helix_desktop.ui.shell.menus import mode_menu, more_menu
 from helix_desktop.ui.shell.mode_button import ModeButton
+from helix_desktop.words.git import NO_GIT, GitText
 from helix_desktop.words.translation import Translator, translate
 
 text = TextContext("Window")
@@ -42,6 +44,7 @@ PageDetail = Literal["full", "words", "current", "icons"]
 """How much a page's button shows: icon and word, the word, the icon (and the word of the page on screen)."""
 
 _STATE_PX = 80  # room behind the demo badge for the session's state
+_GIT_PX = 120  # room that the git state needs to say something
 _DETAILS: tuple[tuple[GaugeDetail, PageDetail, int], ...] = (
     ("way", "full", 320),
     ("tokens", "full", 260),
@@ -204,6 +207,7 @@ class TopBar(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setFixedHeight(57)
         self._session_id = ""
+        self._git_text = NO_GIT
         self._waiting = False
         self.title = EditableTitle()
         self.title.renamed.connect(lambda name: self.renamed.emit(self._session_id, name))
@@ -212,6 +216,7 @@ class TopBar(QWidget):
         self._badge = Badge(translate(DEMO_BADGE))
         self._badge.setToolTip(tr("Answers come from a built-in script. No model or network is used."))
         self._status = ElidedLabel(role="note")
+        self._git = GitLabel()
         self.pages = PageSwitch()
         self.pages.page_selected.connect(self.page_selected)
         self.gauge = ContextGauge()
@@ -229,7 +234,7 @@ class TopBar(QWidget):
         self.show_session(None)
 
     def _arrange(self) -> None:
-        status = row(self._dot, self._badge, self._status, gap=7)
+        status = row(self._dot, self._badge, self._status, self._git, gap=7)
         status.setAlignment(self._dot, Qt.AlignmentFlag.AlignVCenter)
         status.setStretch(2, 1)
         names = column(None, self.title, status, None, gap=1)
@@ -261,6 +266,17 @@ class TopBar(QWidget):
     def status(self) -> str:
         """Return the status line as the user reads it."""
         return self._status.full_text()
+
+    def show_git(self, text: GitText) -> None:
+        """Show the git state of the workspace, where no sidebar does."""
+        self._git_text = text
+        self._git.show_text(text if self.sidebar.isVisibleTo(self) else NO_GIT)
+        self._shorten()
+
+    def show_sidebar_button(self, is_visible: bool) -> None:
+        """Show the button that brings the sidebar back, and what the sidebar would say."""
+        self.sidebar.setVisible(is_visible)
+        self.show_git(self._git_text)
 
     def show_gauge(self, state: GaugeState) -> None:
         """Show how full the window is."""
@@ -315,9 +331,19 @@ class TopBar(QWidget):
         self.mode.set_detail("word" if fits else "icon")
         for button in (self.compact, self.inspector):
             button.setVisible(form != "icons" or names >= _TITLE_PX * scale)
+        self._make_room_for_git(names)
         badge = translate(DEMO_BADGE)
         is_long = names >= self._badge.width_of(badge) + _STATE_PX * scale and not self._waiting
         self._badge.set_text(badge if is_long else tr("Demo"))
+
+    def _make_room_for_git(self, width: float) -> None:
+        """Show the git state if the session's own leaves room for it, in so many pixels."""
+        shortest = self._status.shortest_width() + (
+            self._badge.width() if self._badge.isVisibleTo(self) else 0
+        )
+        is_visible = self._git.has_text and width >= shortest + _GIT_PX * fonts.scale(self.font())
+        self._git.setVisible(is_visible and self.sidebar.isVisibleTo(self))
+        self._status.setMinimumWidth(self._status.shortest_width() if is_visible else 0)
 
 
 def _dot_color_token(header: SessionHeader | None) -> str:

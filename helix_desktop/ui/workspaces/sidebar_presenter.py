@@ -24,6 +24,7 @@ from helix_desktop.ui.shell.sidebar.rows import (
     disambiguate,
     distinct_colors,
 )
+from helix_desktop.words.git import git_text
 from helix_desktop.words.models import model_name
 from helix_desktop.words.numbers import format_size, format_usd
 from helix_desktop.words.sessions import session_title
@@ -66,9 +67,17 @@ class SidebarPresenter(QObject):
         """Show workspaces and sessions as they are now."""
         workspace = self._active_workspace.opened
         complete = await self._show_sessions(workspace)
-        self._show_workspaces()
+        self.show_workspaces()
         if workspace is not None and not complete and workspace.id not in self._recounting:
             self._async_actions.start(self._recount(workspace), "recount sessions")
+
+    def show_workspaces(self) -> None:
+        """Show the workspaces of the list; two of one name say where they are, and differ in color."""
+        rows = [self._row(record) for record in self._services.registry.list_workspaces()]
+        self._window.show_workspaces(_disambiguated(rows))
+        active_row = next((row for row in rows if row.active), None)
+        closed = active_row is not None and self._active_workspace.opened is None
+        self._window.sidebar.show_closed(_closed_reason(active_row) if active_row and closed else "")
 
     async def _recount(self, workspace: OpenWorkspace) -> None:
         """Count the sessions whose usage is not known, then show them."""
@@ -80,14 +89,6 @@ class SidebarPresenter(QObject):
         finally:
             self._recounting.discard(workspace.id)
 
-    def _show_workspaces(self) -> None:
-        """Show the workspaces of the list; two of one name say where they are, and differ in color."""
-        rows = [self._row(record) for record in self._services.registry.list_workspaces()]
-        self._window.show_workspaces(_disambiguated(rows))
-        active_row = next((row for row in rows if row.active), None)
-        closed = active_row is not None and self._active_workspace.opened is None
-        self._window.sidebar.show_closed(_closed_reason(active_row) if active_row and closed else "")
-
     def _row(self, record: WorkspaceRecord) -> WorkspaceRow:
         return WorkspaceRow(
             id=record.id,
@@ -96,6 +97,7 @@ class SidebarPresenter(QObject):
             active=record.id == self._active_workspace.id,
             badge=_badge(self._services.open_workspaces.get(record.id), record),
             cache=self._cache_sizes.get(record.id, ""),
+            git=git_text(self._services.git.status(record.id)),
         )
 
     async def _show_sessions(self, workspace: OpenWorkspace | None) -> bool:

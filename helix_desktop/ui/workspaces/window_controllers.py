@@ -23,6 +23,7 @@ from helix_desktop.ui.workspaces.branches import BranchController
 from helix_desktop.ui.workspaces.cleanup import CleanupController
 from helix_desktop.ui.workspaces.controller import WorkspaceController
 from helix_desktop.ui.workspaces.delete_session import DeleteSessionController
+from helix_desktop.ui.workspaces.git import GitController
 from helix_desktop.ui.workspaces.import_export import ImportExportController
 from helix_desktop.ui.workspaces.job_runner import JobRunner
 from helix_desktop.ui.workspaces.list_controller import WorkspaceListController
@@ -83,6 +84,7 @@ class WindowControllers:
         WorkspaceListController(context, workspaces)
         DeleteSessionController(context, workspaces)
         BranchController(context, workspaces)
+        GitController(context, workspaces)
         BackupController(context, self.jobs)
         self.cleanup = CleanupController(context, self.sidebar)
         self.redaction = RedactionController(context, workspaces)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from PySide6.QtWidgets import QApplication, QScrollArea, QWidget
 
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.context.policy import PROFILES
+from helix_desktop.domain.git import GitStatus
 from helix_desktop.ui.design.dialogs import Choice, QuestionDialog, TextInputDialog
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import card, column
@@ -30,6 +32,7 @@ from helix_desktop.ui.settings.policy.form import policy_form
 from helix_desktop.ui.shell.main_window import LayoutStore, MainWindow, WindowPages
 from helix_desktop.ui.shell.shortcuts import shortcuts
 from helix_desktop.ui.shell.sidebar.rows import SessionItem, WorkspaceRow
+from helix_desktop.words.git import NO_GIT, git_text
 from tests.support.galleries import providers_gallery
 
 WIDE_PX = 1440
@@ -39,7 +42,13 @@ NOW = datetime(2026, 11, 20, 15, 4)
 
 def workspaces() -> tuple[WorkspaceRow, ...]:
     """Five workspaces with every badge."""
-    return (
+    changed = git_text(GitStatus("feature/streaming-cache-for-handovers", upstream="origin/main", changed=3))
+    worktree = git_text(
+        GitStatus(
+            "main", conflicts=2, changed=2, worktree="weather-bot", main_folder="/home/mara/code/weather"
+        )
+    )
+    rows = (
         WorkspaceRow(
             "1", "helix-desktop", "/home/mara/code/helix-desktop", "#5753d8", "HX", True, "running", "2.1 MB"
         ),
@@ -54,6 +63,9 @@ def workspaces() -> tuple[WorkspaceRow, ...]:
         ),
         WorkspaceRow("5", "kernel", "/home/mara/src/linux", "", "", False, "", "204 MB"),
     )
+    slow = git_text(GitStatus("master", is_known=False, problem="slow"))
+    states = {"1": changed, "2": worktree, "5": slow}
+    return tuple(replace(row, git=states.get(row.id, NO_GIT)) for row in rows)
 
 
 def sessions() -> list[SessionItem]:

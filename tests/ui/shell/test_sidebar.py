@@ -13,6 +13,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
+from helix_desktop.domain.git import GitStatus
 from helix_desktop.ui.design.drops import dropped_folder
 from helix_desktop.ui.shell.actions import WindowActions, make_actions
 from helix_desktop.ui.shell.main_window import MainWindow
@@ -28,13 +29,15 @@ from helix_desktop.ui.shell.sidebar.rows import (
     matches_query,
 )
 from helix_desktop.ui.shell.sidebar.sidebar import Sidebar
+from helix_desktop.words.git import git_text
 from helix_desktop.words.times import format_short_time
 from tests.support.window.buttons import find_button, find_buttons
 
 _NONE = Qt.KeyboardModifier.NoModifier
 NOW = datetime(2026, 11, 20, 15, 4)
+GIT = git_text(GitStatus("fix/parser", upstream="origin/fix/parser", ahead=2, changed=3, untracked=1))
 WORKSPACES = (
-    WorkspaceRow("w1", "helix-desktop", "/code/helix-desktop", active=True, cache="2.1 MB"),
+    WorkspaceRow("w1", "helix-desktop", "/code/helix-desktop", active=True, cache="2.1 MB", git=GIT),
     WorkspaceRow("w2", "Weather bot", "/code/weather", badge="waiting"),
     WorkspaceRow("w3", "Invoices", "/documents/invoices", badge="missing"),
 )
@@ -285,6 +288,9 @@ def test_the_switcher_finds_by_path_and_switches(qtbot: QtBot, window: MainWindo
     assert switcher.isVisible()
     assert QApplication.focusWidget() is switcher.search
 
+    QTest.keyClicks(switcher.search, "fix/par")
+    assert [workspace.id for workspace in switcher.matching_workspaces()] == ["w1"]
+    switcher.search.clear()
     QTest.keyClicks(switcher.search, "documents")
     assert [workspace.id for workspace in switcher.matching_workspaces()] == ["w3"]
     with qtbot.waitSignal(switcher.workspace_selected) as blocker:

@@ -20,6 +20,7 @@ from helix_desktop import APP_NAME
 from helix_desktop.ui.design.buttons import EnterActivates, IconButton
 from helix_desktop.ui.design.drops import dropped_folder
 from helix_desktop.ui.design.labels import IconLabel
+from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.shell.actions import WindowActions
@@ -55,7 +56,9 @@ class WorkspaceButton(EnterActivates, Themed, QAbstractButton):
             if state
             else tr("Workspace {name}", name=name)
         )
-        self.setToolTip("\n".join(filter(None, (name, workspace.path, state))))
+        self.setToolTip(
+            plain_tooltip("\n".join(filter(None, (name, workspace.path, state, *workspace.git.details))))
+        )
         self.update()
 
     def enterEvent(self, event: QEnterEvent) -> None:

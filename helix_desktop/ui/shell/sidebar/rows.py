@@ -10,6 +10,7 @@ from pathlib import PurePath
 from typing import Literal
 
 from helix_desktop.ui.design.usage_bar import Pressure
+from helix_desktop.words.git import NO_GIT, GitText
 from helix_desktop.words.times import local_time
 from helix_desktop.words.translation import Translator
 
@@ -34,6 +35,7 @@ class WorkspaceRow:
     active: bool = False
     badge: WorkspaceBadge = ""
     cache: str = ""  # size of its cache as text, e.g. "2.1 MB"
+    git: GitText = NO_GIT
 
     def display_color(self) -> str:
         """Return its own color, else one that its id always leads to."""

@@ -12,12 +12,14 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QStackedWidget, QWidget
 
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.fields import SearchField
+from helix_desktop.ui.design.git_label import GitLabel
 from helix_desktop.ui.design.labels import ElidedLabel, IconLabel, label
 from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.shell.actions import WindowActions
 from helix_desktop.ui.shell.sidebar.rows import SessionItem
+from helix_desktop.words.git import GitText
 from helix_desktop.words.translation import Translator
 
 if TYPE_CHECKING:
@@ -66,6 +68,7 @@ class Sidebar(QFrame):
         self.commands = actions
         self._name = _NameButton()
         self._name.clicked.connect(actions.switch_workspace.trigger)
+        self._git = GitLabel()
         self._folder = IconButton("folder-open", tr("Open folder (Ctrl+O)"))
         self._folder.clicked.connect(actions.open_folder.trigger)
         self._new = IconButton("plus", tr("New session (Ctrl+N)"), px=18)
@@ -81,7 +84,8 @@ class Sidebar(QFrame):
             row(IconLabel("hard-drive", px=15), self._cache, margins=(18, 9, 12, 9), gap=8)
         )
         head = self._make_header()
-        self.setLayout(column(head, self._search_row(), self._stack, self._footer, gap=0))
+        git = row(self._git, None, margins=(19, 0, 12, 0))
+        self.setLayout(column(head, git, self._search_row(), self._stack, self._footer, gap=0))
         self.show_workspace("")
         self.show_cache("")
 
@@ -130,6 +134,10 @@ class Sidebar(QFrame):
         self._name.show_name(name)
         self._new.setEnabled(bool(name))
         self.search.setEnabled(bool(name))
+
+    def show_git(self, text: GitText) -> None:
+        """Show the git state of the workspace."""
+        self._git.show_text(text)
 
     def show_sessions(self, items: Sequence[SessionItem], now: datetime) -> None:
         """Show these sessions, grouped by day as seen from a local `now`."""

@@ -1,0 +1,120 @@
+"""The git state of workspaces: as it was last read, and read again soon after it may have changed."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.git import GitStatus
+from helix_desktop.system.task_scope import TaskScope
+from helix_desktop.tools.git.program import GitProgram
+from helix_desktop.tools.git.status import read_status
+from helix_desktop.tools.surroundings.environment import Surroundings
+from helix_desktop.workspaces.registry import WorkspaceRegistry
+
+log = logging.getLogger(__name__)
+
+DEBOUNCE_S = 0.3  # calls that follow one another are one change
+_REST = 5  # a checkout that takes long to read rests so many times longer before it is read again
+_AT_ONCE = 2  # checkouts that are read at the same time
+Listener = Callable[[str], None]
+
+
+@dataclass
+class _Watched:
+    """One workspace, and what was read of it; `rest_until` is a time of `monotonic`."""
+
+    git: GitProgram | None = None
+    status: GitStatus | None = None
+    is_due: bool = False
+    rest_until: float = 0.0
+    task: asyncio.Task[None] | None = None
+
+
+class GitStates:
+    """The states of workspaces; nothing is read before somebody listens, nor of a folder without trust."""
+
+    def __init__(
+        self,
+        registry: WorkspaceRegistry,
+        find_surroundings: Callable[[str, Path], Surroundings],
+        debounce_s: float = DEBOUNCE_S,
+    ) -> None:
+        """`find_surroundings` returns what the commands of a workspace in a folder run with."""
+        self._debounce_s = debounce_s
+        self._registry, self._find_surroundings = registry, find_surroundings
+        self._watched: dict[str, _Watched] = {}
+        self._listeners: list[Listener] = []
+        self._places = asyncio.Semaphore(_AT_ONCE)
+        self._scope = TaskScope()
+
+    def status(self, workspace_id: str) -> GitStatus | None:
+        """Return the state of a workspace as last read; None: it is in no checkout, or was not read yet."""
+        watched = self._watched.get(workspace_id)
+        return watched.status if watched is not None else None
+
+    def listen(self, listener: Listener) -> Callable[[], None]:
+        """Call `listener` with a workspace's id when its state changed; return what ends that."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    def refresh(self, workspace_id: str) -> None:
+        """Read the state of a workspace soon: once for many calls, and never twice at the same time."""
+        if not self._listeners or not self._may_read(workspace_id):
+            return
+        watched = self._watched.setdefault(workspace_id, _Watched())
+        watched.is_due = True
+        if watched.task is None or watched.task.done():
+            watched.task = self._scope.start(self._read_while_due(workspace_id, watched), "git status")
+
+    def program(self, workspace_id: str) -> GitProgram:
+        """Return the git program in a workspace; blocks."""
+        root = Path(self._registry.get(workspace_id).path)
+        return self._find_surroundings(workspace_id, root).git
+
+    def forget(self, workspace_id: str) -> None:
+        """Read nothing more of a workspace; its folder or the user's trust has changed."""
+        watched = self._watched.pop(workspace_id, None)
+        if watched is not None and watched.task is not None:
+            watched.task.cancel()
+        self._publish(workspace_id)
+
+    async def close(self) -> None:
+        """End what is being read."""
+        await self._scope.close(for_good=True)
+
+    def _may_read(self, workspace_id: str) -> bool:
+        return any(
+            record.id == workspace_id and record.trusted for record in self._registry.list_workspaces()
+        )
+
+    async def _read_while_due(self, workspace_id: str, watched: _Watched) -> None:
+        while watched.is_due:
+            await asyncio.sleep(max(self._debounce_s, watched.rest_until - monotonic()))
+            async with self._places:
+                watched.is_due = False
+                started = monotonic()
+                status = await self._read(workspace_id, watched)
+                ended = monotonic()
+                watched.rest_until = ended + _REST * (ended - started)
+            if status != watched.status:
+                watched.status = status
+                self._publish(workspace_id)
+
+    async def _read(self, workspace_id: str, watched: _Watched) -> GitStatus | None:
+        try:
+            if watched.git is None:
+                watched.git = await asyncio.to_thread(self.program, workspace_id)
+            return await read_status(watched.git)
+        except (HelixError, OSError) as error:  # the folder is gone, or there is no room for a temporary one
+            log.warning("the state of a checkout could not be read: %s", error)
+            return None
+
+    def _publish(self, workspace_id: str) -> None:
+        for listener in tuple(self._listeners):
+            listener(workspace_id)

@@ -1,0 +1,93 @@
+"""The branch and state of a git checkout on one line."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtGui import QAccessible, QColor, QFontMetricsF, QPainter, QPaintEvent
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from helix_desktop.ui.design.safe_text import plain_tooltip
+from helix_desktop.ui.design.style.fonts import scaled, ui_font
+from helix_desktop.ui.design.style.icons import pixmap
+from helix_desktop.ui.design.style.theme import Theme
+from helix_desktop.ui.design.themed import Themed
+from helix_desktop.words.git import NO_GIT, GitText
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Git")
+
+_ICON_PX, _GAP_PX = 13, 5
+_FONT_PX = 12
+_SHORTEST_PX = 60  # of a branch, before the state goes
+_MIDDLE = Qt.TextElideMode.ElideMiddle
+
+
+def fit_git_text(text: GitText, metrics: QFontMetricsF, room: float) -> str:
+    """Return what fits: all; without the worktree; with the branch's name cut in its middle; that alone."""
+    for parts in ((text.head, text.state, text.worktree), (text.head, text.state)):
+        line = " · ".join(filter(None, parts))
+        if metrics.horizontalAdvance(line) <= room:
+            return line
+    tail = f" · {text.state}" if text.state else ""
+    left = room - metrics.horizontalAdvance(tail)
+    if left < scaled(_SHORTEST_PX):
+        return metrics.elidedText(text.head, _MIDDLE, room)
+    return metrics.elidedText(text.head, _MIDDLE, left) + tail
+
+
+class GitLabel(Themed, QWidget):
+    """An icon, a branch and its state, hidden outside a checkout; the tooltip says all of it in words."""
+
+    accessible_role = QAccessible.Role.StaticText
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setObjectName("git_state")
+        self._text = NO_GIT
+        self._font = ui_font(_FONT_PX)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        self.show_text(NO_GIT)
+
+    @property
+    def has_text(self) -> bool:
+        """True in a checkout."""
+        return bool(self._text.on_one_line)
+
+    def show_text(self, text: GitText) -> None:
+        """Show another state; an empty one hides the label."""
+        self._text = text
+        self.setAccessibleName(tr("Git: {state}", state=text.on_one_line) if text.on_one_line else "")
+        self.setToolTip(plain_tooltip("\n".join(text.details)))
+        self.setAccessibleDescription(", ".join(text.details))
+        self.setVisible(self.has_text)
+        self.updateGeometry()
+        self.update()
+
+    def tint(self, theme: Theme) -> None:
+        """Paint with these tokens, at the text size in force, from now on."""
+        super().tint(theme)
+        self._font = ui_font(_FONT_PX)
+        self.updateGeometry()
+
+    def sizeHint(self) -> QSize:
+        """Return the size of the whole text."""
+        metrics = QFontMetricsF(self._font)
+        width = metrics.horizontalAdvance(self._text.on_one_line) + _ICON_PX + _GAP_PX + 2
+        return QSize(int(width), max(_ICON_PX, int(metrics.height())) + 2)
+
+    def minimumSizeHint(self) -> QSize:
+        """Return the size of the icon and a few letters."""
+        return QSize(min(self.sizeHint().width(), 48), self.sizeHint().height())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw icon and text."""
+        painter = QPainter(self)
+        color = self._theme.muted
+        top = (self.height() - _ICON_PX) // 2
+        painter.drawPixmap(0, top, pixmap("git-branch", color, _ICON_PX, self.devicePixelRatioF()))
+        left = _ICON_PX + _GAP_PX
+        room = QRectF(left, 0, self.width() - left, self.height())
+        painter.setFont(self._font)
+        painter.setPen(QColor(color))
+        line = fit_git_text(self._text, QFontMetricsF(self._font), room.width())
+        painter.drawText(room, Qt.AlignmentFlag.AlignVCenter, line)

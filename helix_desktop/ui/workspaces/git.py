@@ -1,0 +1,52 @@
+"""Keeps the git states on screen fresh: after what may change files, and when the user comes back."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QObject
+
+from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.agent.session_updates import EventRecorded, TurnChanged, Update
+from helix_desktop.domain.events.file_changes import ChangesRecorded
+from helix_desktop.domain.events.session import RecordedEvent, ToolAnswered
+from helix_desktop.domain.tool_call_target import tool_kind
+from helix_desktop.ui.session.context import ControllerContext
+from helix_desktop.ui.workspaces.controller import WorkspaceController
+
+_READING = frozenset({"read", "list", "search"})
+"""Kinds of tools that change nothing; what a command does in git's own folder is no change of files."""
+
+
+class GitController(QObject):
+    """Asks for the states of workspaces when they may be others now, and shows those that are."""
+
+    def __init__(self, context: ControllerContext, workspaces: WorkspaceController) -> None:
+        super().__init__(context.window)
+        self._services, self._window = context.services, context.window
+        self._git, self._sidebar = context.services.git, workspaces.sidebar
+        self._git.listen(lambda _: self._sidebar.show_workspaces())
+        workspaces.workspace_opened.connect(self._git.refresh)
+        workspaces.session_updated.connect(self._on_update)
+        context.window.commands.switch_workspace.triggered.connect(self._refresh_all)
+        context.window.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Read the states of open workspaces when the window gets the focus."""
+        if event.type() == QEvent.Type.WindowActivate:
+            for workspace_id in self._services.open_workspaces:
+                self._git.refresh(workspace_id)
+        return False
+
+    def _refresh_all(self) -> None:
+        """Read the states of all workspaces: the switcher lists them."""
+        for record in self._services.registry.list_workspaces():
+            self._git.refresh(record.id)
+
+    def _on_update(self, workspace: OpenWorkspace, _session: str, update: Update) -> None:
+        match update:
+            case TurnChanged(running=False):
+                self._git.refresh(workspace.id)
+            case EventRecorded(recorded=RecordedEvent(event=ChangesRecorded())):
+                self._git.refresh(workspace.id)
+            case EventRecorded(recorded=RecordedEvent(event=ToolAnswered(name=name))):
+                if tool_kind(name) not in _READING:
+                    self._git.refresh(workspace.id)

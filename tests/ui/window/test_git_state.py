@@ -1,0 +1,48 @@
+"""The git state of a workspace on screen: in sidebar and switcher, in the top bar without a sidebar."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QEvent
+from PySide6.QtWidgets import QApplication
+
+from helix_desktop.ui.design.git_label import GitLabel
+from tests.support.git_checkouts import git, make_checkout, needs_git
+from tests.support.window.window_rig import open_window, until
+
+pytestmark = [pytest.mark.qt_loop, needs_git]
+
+
+async def test_the_state_follows_what_is_done_outside(qapp: QApplication, tmp_path: Path) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        make_checkout(rig.folder / "project", {"a.txt": "1\n"})
+        await rig.open_folder("project")
+        in_sidebar, in_bar = (
+            place.findChild(GitLabel, "git_state") for place in (rig.window.sidebar, rig.window.top_bar)
+        )
+        assert in_sidebar is not None
+        assert in_bar is not None
+        await until(lambda: in_sidebar.accessibleName() == "Git: main", "the branch")
+        assert not in_bar.isVisible()
+
+        git(rig.folder / "project", "checkout", "-q", "-b", "fix/it")
+        (rig.folder / "project" / "a.txt").write_text("2\n")
+        QApplication.sendEvent(rig.window, QEvent(QEvent.Type.WindowActivate))
+        await until(lambda: in_sidebar.accessibleName() == "Git: fix/it · 1 changed", "the change")
+        assert in_sidebar.toolTip() == "Branch fix/it\n1 changed file"
+        rig.window.commands.switch_workspace.trigger()
+        rows = rig.window.switcher.matching_workspaces()
+        assert [row.git.on_one_line for row in rows] == ["fix/it · 1 changed"]
+        rig.window.switcher.hide()
+
+        rig.window.resize(1440, 900)
+        rig.window.commands.toggle_sidebar.trigger()
+        await until(in_bar.isVisible, "the state without a sidebar")
+        rig.window.resize(600, 900)
+        await until(lambda: not in_bar.isVisible(), "room for the title")
+        rig.window.resize(1440, 900)
+        await until(in_bar.isVisible, "the state again")
+        await rig.open_folder("plain")
+        await until(lambda: not in_bar.isVisible(), "a folder that is in no checkout")
