@@ -85,7 +85,7 @@ class OpenWorkspace:
         self.usage = SessionUsage(self.store, self.models, lambda: self.policy, self.find_open)
         self.fallbacks = WorkspaceFallbacks(self.store, self._open_log)
         self.changes = WorkspaceChanges(
-            services.file_history, self.store, self._find_session, self._open_for_changes
+            services.file_history, self.store, self._find_session, self._open_for_changes, services.is_trusted
         )
         self._services = services
         self._open: dict[str, Conversation] = {}

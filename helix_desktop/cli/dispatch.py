@@ -12,7 +12,7 @@ Command = Callable[[argparse.Namespace], int]
 def resolve_command(args: argparse.Namespace) -> Command:
     """Return the function of a command, imported only now: the window must not wait for the others."""
     match args.command:
-        case "run" | "cache" | "commands" | "timeline" | "backup" | "sessions" | "branch":
+        case "run" | "cache" | "changes" | "commands" | "timeline" | "backup" | "sessions" | "branch":
             return _workspace_command(f"{args.command} {getattr(args, 'verb', '')}".rstrip())
         case "replay" | "exam" | "mcp":
             return _standalone_command(args.command)
@@ -41,6 +41,10 @@ def _workspace_command(command: str) -> Command:
     from helix_desktop.cli import backup, commands, run, sessions, timeline
     from helix_desktop.cli.cache.command import cache
 
+    if command.startswith("changes "):
+        from helix_desktop.cli.changes.command import changes
+
+        return changes
     functions: dict[str, Command] = {
         "run": run.run_turn,
         "commands": commands.list_commands,

@@ -8,6 +8,7 @@ from typing import TypeAlias, get_args
 from helix_desktop.app.exit_codes import USAGE
 from helix_desktop.cli import argument_types
 from helix_desktop.cli.cache.parser import add_cleanup_commands, add_find_commands
+from helix_desktop.cli.changes.parser import VERBS, add_changes_commands
 from helix_desktop.domain.effort import EFFORT_LEVELS
 from helix_desktop.domain.store.archive_report import SUFFIX
 from helix_desktop.domain.tools import PermissionMode
@@ -36,6 +37,7 @@ def add_commands(commands: Commands, common: argparse.ArgumentParser) -> None:
     _add_slash_commands(commands, common)
     _add_sessions(commands, common)
     _add_cache(commands, common)
+    _add_changes(commands, common)
     _add_timeline(commands, common)
     _add_backup(commands, common)
     _add_move(commands, common)
@@ -257,6 +259,26 @@ def _add_cache(commands: Commands, common: argparse.ArgumentParser) -> None:
     add("repair", tr("check everything and repair damage"))
     add_find_commands(add)
     add_cleanup_commands(add)
+
+
+def _add_changes(commands: Commands, common: argparse.ArgumentParser) -> None:
+    changes = commands.add_parser(
+        "changes",
+        help=tr("list, compare, take back and redo changes of files"),
+        description=tr(
+            "Work with what the agent and its commands changed in the files of a workspace, which can stay "
+            "open in the window."
+        ),
+    )
+    verbs = changes.add_subparsers(dest="verb", metavar=VERBS, required=True)
+
+    def add(name: str, text: str) -> argparse.ArgumentParser:
+        verb = verbs.add_parser(name, parents=[common], help=text)
+        _add_workspace(verb)
+        _add_json(verb)
+        return verb
+
+    add_changes_commands(add)
 
 
 def _add_sessions(commands: Commands, common: argparse.ArgumentParser) -> None:

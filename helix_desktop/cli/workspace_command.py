@@ -38,14 +38,16 @@ WorkspaceWork = Callable[[AppServices, OpenWorkspace], Coroutine[Any, Any, int]]
 def with_workspace(args: argparse.Namespace, work: WorkspaceWork) -> int:
     """Run `work` in the workspace on the command line. Raises HelixError."""
 
+    # What is stored can be looked at also when the project's folder is gone.
+    needs_folder = args.command == "run" or (args.command == "changes" and os.path.isdir(args.workspace))
+
     async def open_and_run(services: AppServices) -> int:
         record = resolve_workspace(services, args)
         for problem in services.problems:
             print_notice(error_text(problem))
-        # What is stored can be looked at also when the project's folder is gone.
         on_progress = ProgressPrinter(tr("Repairing the store")).update
         workspace = await services.open_workspace(
-            record.id, read_only=args.command != "run", on_progress=on_progress
+            record.id, read_only=not needs_folder, on_progress=on_progress
         )
         if getattr(args, "verb", "") != "repair":
             await report_repairs(workspace.store)

@@ -2093,6 +2093,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
+            <location filename="../../helix_desktop/words/revert_plans.py" />
             <source>A command that may change it is running.</source>
             <translation type="unfinished" />
         </message>
@@ -2103,6 +2104,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
+            <location filename="../../helix_desktop/words/revert_plans.py" />
             <source>A link leads out of the workspace.</source>
             <translation type="unfinished" />
         </message>
@@ -2214,6 +2216,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
+            <location filename="../../helix_desktop/words/revert_plans.py" />
             <source>Can't be reverted</source>
             <translation type="unfinished" />
         </message>
@@ -2248,11 +2251,13 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
+            <location filename="../../helix_desktop/words/revert_plans.py" />
             <source>Changed since in other lines</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
+            <location filename="../../helix_desktop/words/revert_plans.py" />
             <source>Changed since in the same lines</source>
             <translation type="unfinished" />
         </message>
@@ -2260,6 +2265,11 @@
             <location filename="../../helix_desktop/ui/changes/change_list.py" />
             <location filename="../../helix_desktop/ui/design/diff/text_view.py" />
             <source>Changes</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/changes/workspace_changes.py" />
+            <source>Changes can't be taken back in a folder that isn't trusted.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2509,6 +2519,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
+            <location filename="../../helix_desktop/words/revert_plans.py" />
             <source>It can't be changed now.</source>
             <translation type="unfinished" />
         </message>
@@ -2519,6 +2530,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
+            <location filename="../../helix_desktop/words/revert_plans.py" />
             <source>It has other names (hard links) that would change too.</source>
             <translation type="unfinished" />
         </message>
@@ -2544,16 +2556,18 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
+            <location filename="../../helix_desktop/words/revert_plans.py" />
             <source>Its folder is gone.</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/agent/changes/workspace_changes.py" />
-            <source>Its folder is missing, or is not trusted.</source>
+            <source>Its folder is missing.</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
+            <location filename="../../helix_desktop/words/revert_plans.py" />
             <source>Its folder is something else now.</source>
             <translation type="unfinished" />
         </message>
@@ -2699,6 +2713,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/words/revert_plans.py" />
+            <source>Nothing to do</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/session/changes/revert_flow.py" />
             <source>Nothing to revert.</source>
             <translation type="unfinished" />
@@ -2775,7 +2794,13 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/agent/changes/workspace_changes.py" />
+            <source>Put the folder back, or open the workspace at its new place.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
+            <location filename="../../helix_desktop/words/revert_plans.py" />
             <source>Ready</source>
             <translation type="unfinished" />
         </message>
@@ -3039,6 +3064,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
+            <location filename="../../helix_desktop/words/revert_plans.py" />
             <source>The folder holds other files.</source>
             <translation type="unfinished" />
         </message>
@@ -3054,11 +3080,13 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
+            <location filename="../../helix_desktop/words/revert_plans.py" />
             <source>The previous content isn't stored.</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
+            <location filename="../../helix_desktop/words/revert_plans.py" />
             <source>The previous content was removed from the file history.</source>
             <translation type="unfinished" />
         </message>
@@ -3084,6 +3112,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
+            <location filename="../../helix_desktop/words/revert_plans.py" />
             <source>There isn't enough disk space.</source>
             <translation type="unfinished" />
         </message>
@@ -3124,7 +3153,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/agent/changes/workspace_changes.py" />
-            <source>Trust the folder; from then on changes can be undone.</source>
+            <source>Trust the folder first.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -3212,6 +3241,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
+            <location filename="../../helix_desktop/words/revert_plans.py" />
             <source>You don't have permission to change it.</source>
             <translation type="unfinished" />
         </message>
@@ -3290,16 +3320,19 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
+            <location filename="../../helix_desktop/words/revert_plans.py" />
             <source>is created again</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
+            <location filename="../../helix_desktop/words/revert_plans.py" />
             <source>is deleted</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
+            <location filename="../../helix_desktop/words/revert_plans.py" />
             <source>is restored</source>
             <translation type="unfinished" />
         </message>
@@ -4838,6 +4871,22 @@
             </translation>
         </message>
         <message numerus="yes">
+            <location filename="../../helix_desktop/cli/changes/command.py" />
+            <source>%n files accepted</source>
+            <translation>
+                <numerusform>%n file accepted</numerusform>
+                <numerusform>%n files accepted</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/cli/changes/command.py" />
+            <source>%n files changed</source>
+            <translation>
+                <numerusform>%n file changed</numerusform>
+                <numerusform>%n files changed</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
             <location filename="../../helix_desktop/cli/move_data.py" />
             <source>%n files moved and verified. The old copy is still in {folder}.</source>
             <translation>
@@ -4914,8 +4963,23 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/changes/command.py" />
+            <source>Add {options}; {session} takes back all of the newest session.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/changes/command.py" />
+            <source>All changes accepted</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/main.py" />
             <source>An argument isn't valid UTF-8.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/changes/lines.py" />
+            <source>Before the first message</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -4976,6 +5040,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/cli/cache/list.py" />
+            <location filename="../../helix_desktop/cli/changes/selection.py" />
             <location filename="../../helix_desktop/cli/sessions.py" />
             <source>Enter more of its ID.</source>
             <translation type="unfinished" />
@@ -5027,6 +5092,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/cli/cache/list.py" />
+            <location filename="../../helix_desktop/cli/changes/command.py" />
             <location filename="../../helix_desktop/cli/sessions.py" />
             <source>List the sessions with {command}.</source>
             <translation type="unfinished" />
@@ -5034,6 +5100,11 @@
         <message>
             <location filename="../../helix_desktop/cli/cache/cleanup.py" />
             <source>List the trash with {command}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/changes/selection.py" />
+            <source>List them with {command}.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -5059,6 +5130,11 @@
         <message>
             <location filename="../../helix_desktop/cli/timeline.py" />
             <source>No changes to the context yet</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/changes/lines.py" />
+            <source>No changes yet</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -5090,6 +5166,11 @@
         <message>
             <location filename="../../helix_desktop/cli/sessions.py" />
             <source>No sessions yet</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/changes/selection.py" />
+            <source>No step of the session starts with {prefix}.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -5125,6 +5206,26 @@
         <message>
             <location filename="../../helix_desktop/cli/backup.py" />
             <source>Nothing to back up.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/changes/lines.py" />
+            <source>Nothing to do</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/changes/command.py" />
+            <source>Nothing to revert was given.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/changes/command.py" />
+            <source>Nothing was changed: some files were changed since, or can't be reverted. Choose what becomes of them with {option}, or take back others.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/changes/command.py" />
+            <source>Nothing was changed: this was a dry run.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -5168,6 +5269,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/changes/lines.py" />
+            <source>Redo</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/cache_repair.py" />
             <source>Repairing</source>
             <translation type="unfinished" />
@@ -5185,6 +5291,11 @@
         <message>
             <location filename="../../helix_desktop/cli/output.py" />
             <source>Retrying in {seconds} s (attempt {attempt}): {reason}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/changes/lines.py" />
+            <source>Revert</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -5231,6 +5342,11 @@
             <location filename="../../helix_desktop/cli/cache/list.py" />
             <location filename="../../helix_desktop/cli/sessions.py" />
             <source>Several sessions start with {prefix}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/changes/selection.py" />
+            <source>Several steps start with {prefix}.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -5309,6 +5425,16 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/changes/selection.py" />
+            <source>The session has no revert to redo.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/changes/selection.py" />
+            <source>The session has no such changes.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/mcp_serve.py" />
             <source>The token in {variable} is too weak.</source>
             <translation type="unfinished" />
@@ -5336,6 +5462,11 @@
         <message>
             <location filename="../../helix_desktop/cli/run.py" />
             <source>To send it as a message, put a space before the slash.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/changes/lines.py" />
+            <source>Turn {number}: {title}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -5369,6 +5500,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/parser.py" />
+            <source>Work with what the agent and its commands changed in the files of a workspace, which can stay open in the window.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/terminal_approver.py" />
             <source>Write your answer, or nothing to skip:</source>
             <translation type="unfinished" />
@@ -5379,8 +5515,18 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/changes/lines.py" />
+            <source>You or another program</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/output.py" />
             <source>[{work}: reads about {tokens} tokens with {model} ({price}), within the budget]</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/changes/lines.py" />
+            <source>accepted</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -5495,6 +5641,16 @@
             </translation>
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/changes/lines.py" />
+            <source>can't be undone</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/changes/lines.py" />
+            <source>changed</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/parser.py" />
             <source>check everything and repair damage</source>
             <translation type="unfinished" />
@@ -5520,8 +5676,18 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/changes/lines.py" />
+            <source>created</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/parser.py" />
             <source>delete the old copy after everything is verified</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/changes/lines.py" />
+            <source>deleted</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -5633,6 +5799,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/changes/lines.py" />
+            <source>its list was removed from the file history</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/parser.py" />
             <source>last event that the branch shares, such as {event} (default: all)</source>
             <translation type="unfinished" />
@@ -5670,6 +5841,21 @@
         <message>
             <location filename="../../helix_desktop/cli/parser.py" />
             <source>list what was cached, noted, summarized, pinned or undone</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/changes/parser.py" />
+            <source>list what was changed, by turn and step</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/parser.py" />
+            <source>list, compare, take back and redo changes of files</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/changes/parser.py" />
+            <source>mark changes as accepted</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -5730,6 +5916,11 @@
         <message>
             <location filename="../../helix_desktop/cli/cache/parser.py" />
             <source>move unreferenced entries to the trash</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/changes/lines.py" />
+            <source>moved</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -5906,8 +6097,28 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/changes/parser.py" />
+            <source>only print what would be done</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/cache/parser.py" />
             <source>only targets that contain this text</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/changes/parser.py" />
+            <source>only the step with this ID, or its first digits</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/changes/parser.py" />
+            <source>only the turn of this message of yours, from 1</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/changes/parser.py" />
+            <source>only this file, by its path in the workspace; can be repeated</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -5966,6 +6177,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/changes/lines.py" />
+            <source>permissions</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/rewrite_lines.py" />
             <source>pinned: {event}</source>
             <translation type="unfinished" />
@@ -5978,6 +6194,11 @@
         <message>
             <location filename="../../helix_desktop/cli/argparse_texts.py" />
             <source>positional arguments</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/changes/parser.py" />
+            <source>print changes as a patch that git can apply</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -6069,6 +6290,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/changes/lines.py" />
+            <source>reverted</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/parser.py" />
             <source>run one turn without the window</source>
             <translation type="unfinished" />
@@ -6081,6 +6307,11 @@
         <message>
             <location filename="../../helix_desktop/cli/cache/cleanup.py" />
             <source>session</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/changes/parser.py" />
+            <source>session (default: {last}, the newest)</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -6178,6 +6409,16 @@
             </translation>
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/changes/parser.py" />
+            <source>take a revert back (default: the last one)</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/changes/parser.py" />
+            <source>take changes back: of a file, step, turn or session</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/parser.py" />
             <source>take screenshots of every screen</source>
             <translation type="unfinished" />
@@ -6248,6 +6489,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/changes/parser.py" />
+            <source>what becomes of files that were changed since: {keep} leaves them as they are, {restore} overwrites them, {merge} merges both (default: change nothing)</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/cache/parser.py" />
             <source>words to find, in upper or lower case; {quotes} for a phrase</source>
             <translation type="unfinished" />
@@ -6310,6 +6556,11 @@
         <message>
             <location filename="../../helix_desktop/cli/commands.py" />
             <source>{file} can't be used: {reason}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/changes/selection.py" />
+            <source>{file} isn't a file of the workspace.</source>
             <translation type="unfinished" />
         </message>
         <message>

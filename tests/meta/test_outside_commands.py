@@ -34,6 +34,8 @@ from helix_desktop.config.settings import key_variable
 from helix_desktop.diagnostics.self_check import CheckResult, _checks
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.file_history.revert import RevertPlan
+from helix_desktop.domain.file_history.session_changes import FileSummary, RecordedChanges
 from helix_desktop.domain.redaction.redaction import RedactionMatches
 from helix_desktop.domain.store.archive_report import ExportResult, ImportResult
 from helix_desktop.domain.store.commit import Commit
@@ -77,6 +79,9 @@ PRINTED: dict[str, Any] = {
     "a result of exam": QuestionResult,
     "a sum of exam": ExamTotals,
     "a line of run": JsonLine,
+    "a step of changes list": RecordedChanges,
+    "a file of changes list": FileSummary,
+    "what changes revert and redo plan": RevertPlan,
 }
 """What stands in JSON documents, where the small store here shows no example of each field."""
 

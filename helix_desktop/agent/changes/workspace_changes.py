@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from helix_desktop.agent.changes.capture_events import read_state, record_unrecorded
 from helix_desktop.agent.ports import FileHistory, Store
 from helix_desktop.agent.session import Session
+from helix_desktop.agent.trust import IsTrusted
 from helix_desktop.context.log.recorded_changes import (
     LoggedCapture,
     LoggedChanges,
@@ -21,7 +22,7 @@ from helix_desktop.context.log.recorded_changes import (
     with_subagents,
     with_unrecorded,
 )
-from helix_desktop.domain.errors import InvalidInput, StoreError, StoreLocked
+from helix_desktop.domain.errors import InvalidInput, StoreError, StoreLocked, WorkspaceUntrusted
 from helix_desktop.domain.events.file_changes import ChangesAccepted
 from helix_desktop.domain.events.session import RecordedEvent
 from helix_desktop.domain.file_history.coverage import Coverage
@@ -52,9 +53,13 @@ class WorkspaceChanges:
         store: Store,
         find_open: Callable[[str], Session | None],
         open_session: Callable[[str], Awaitable[Session]],
+        is_trusted: IsTrusted,
     ) -> None:
-        """`find_open` returns an open session, or a subagent that runs; `open_session` opens one."""
-        self._history, self._store = history, store
+        """`find_open` returns an open session, or a subagent that runs; `open_session` opens one.
+
+        What was captured can be read in a folder that is not trusted, too; its files are left alone.
+        """
+        self._history, self._store, self._is_trusted = history, store, is_trusted
         self._find_open, self._open_session = find_open, open_session
         self._lists: dict[str, ChangeList] = {}
         self._ended_subagents: dict[str, LoggedChanges] = {}
@@ -144,7 +149,7 @@ class WorkspaceChanges:
         None: there was nothing to do, or another process has the session open and will record it. Raises
         RevertRefused if a path is not as planned, or cannot be written; then nothing was changed.
         """
-        history = self._require_history()
+        history = self._require_files()
         captured = await history.revert(session, plan, choices)
         if captured is None:
             return None
@@ -176,13 +181,13 @@ class WorkspaceChanges:
 
     async def include(self, path: str, included: bool) -> None:
         """Cover a place that is not covered, or leave it to the rules again."""
-        await self._require_history().include(path, included)
+        await self._require_files().include(path, included)
 
     async def _captures(self, session: str) -> tuple[tuple[LoggedCapture, ...], LoggedChanges]:
         """Return the captures of a session and its subagents, and what its own log says."""
         own = await self._logged(session)
         if self._history is not None:
-            own = with_unrecorded(own, session, await self._history.unrecorded(session))
+            own = with_unrecorded(own, await self._history.unrecorded(session))
         subagents = {subagent: await self._logged_subagent(subagent) for subagent in own.subagents}
         return with_subagents(own, subagents), own
 
@@ -225,7 +230,7 @@ class WorkspaceChanges:
     async def _plan(
         self, changes: Sequence[FileChange], captures: Sequence[str], selection: RevertSelection
     ) -> RevertPlan:
-        plan = await self._require_history().plan_revert(changes, captures)
+        plan = await self._require_files().plan_revert(changes, captures)
         return replace(plan, captures=tuple(captures), scope=selection.scope)
 
     async def _without_hunks(
@@ -255,12 +260,21 @@ class WorkspaceChanges:
         mode = change.after.mode if change.after is not None else 0o644
         return FileChange(path, FileState("file", digest, len(data), mode), change.after)
 
+    def _require_files(self) -> FileHistory:
+        """Return the history of a folder whose files may be read and written. Raises WorkspaceUntrusted."""
+        if not self._is_trusted():
+            raise WorkspaceUntrusted(
+                _text("Changes can't be taken back in a folder that isn't trusted."),
+                fix=_text("Trust the folder first."),
+            )
+        return self._require_history()
+
     def _require_history(self) -> FileHistory:
         if self._history is None:
             raise InvalidInput(
                 _text("This workspace has no file history."),
-                _text("Its folder is missing, or is not trusted."),
-                _text("Trust the folder; from then on changes can be undone."),
+                _text("Its folder is missing."),
+                _text("Put the folder back, or open the workspace at its new place."),
             )
         return self._history
 

@@ -48,9 +48,11 @@ class LoggedCapture(msgspec.Struct, frozen=True):
 class LoggedChanges(msgspec.Struct, frozen=True):
     """What one log says of changes: captures in order, subagents by session, and what was accepted.
 
-    A subagent comes with a capture that has the turn and the place of the call that started it.
+    A subagent comes with a capture that has the turn and the place of the call that started it, `end` has
+    those of the log's end.
     """
 
+    end: RecordedChanges
     captures: tuple[LoggedCapture, ...] = ()
     subagents: Mapping[str, RecordedChanges] = msgspec.field(default_factory=dict)
     accepted: tuple[ChangesAccepted, ...] = ()
@@ -64,7 +66,9 @@ def logged_changes(session: str, log: Iterable[RecordedEvent]) -> LoggedChanges:
     captures: dict[str, LoggedCapture] = {}
     subagents: dict[str, RecordedChanges] = {}
     accepted: list[ChangesAccepted] = []
+    last_seq = 0
     for recorded in log:
+        last_seq = recorded.seq
         match recorded.event:
             case UserSpoke(steered=False, text=text):
                 place = replace(
@@ -87,7 +91,8 @@ def logged_changes(session: str, log: Iterable[RecordedEvent]) -> LoggedChanges:
                     place=recorded.seq,
                 )
                 captures[event.capture] = LoggedCapture(changes, event.changes)
-    return LoggedChanges(tuple(captures.values()), subagents, tuple(accepted))
+    end = replace(place, place=last_seq)
+    return LoggedChanges(end, tuple(captures.values()), subagents, tuple(accepted))
 
 
 def _described(
@@ -108,25 +113,20 @@ def _described(
     )
 
 
-def with_unrecorded(own: LoggedChanges, session: str, unrecorded: Sequence[CapturedChanges]) -> LoggedChanges:
+def with_unrecorded(own: LoggedChanges, unrecorded: Sequence[CapturedChanges]) -> LoggedChanges:
     """Return what a log says with captures that it does not have yet: another process writes it."""
     there = {capture.changes.capture for capture in own.captures}
-    place = own.captures[-1].changes if own.captures else RecordedChanges("", session, 0, 0, 0, 0, "", "tool")
     new = tuple(
         LoggedCapture(
             replace(
-                place,
+                own.end,
                 capture=capture.id,
                 at_ms=capture.created_ms,
                 source=capture.source,
                 call_id=capture.call_id,
-                tool="",
-                target="",
                 others=capture.others,
                 reverts=capture.reverts,
                 scope=capture.scope,
-                added_lines=0,
-                removed_lines=0,
             ),
             capture.changes,
         )

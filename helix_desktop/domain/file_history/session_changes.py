@@ -72,7 +72,7 @@ class SessionChanges(msgspec.Struct, frozen=True):
     captures: tuple[RecordedChanges, ...] = ()
     files: tuple[FileSummary, ...] = ()
 
-    def by_agent(self, turn: int | None = None, behind: int = 0) -> tuple[str, ...]:
+    def by_agent(self, turn: int | None = None, behind: int = -1) -> tuple[str, ...]:
         """Return the captures of the agent's calls: of one turn, or behind an event; else all."""
         return tuple(
             row.capture

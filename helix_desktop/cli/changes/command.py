@@ -1,0 +1,161 @@
+"""The command `changes` and its verbs."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Coroutine
+from functools import partial
+from typing import Any
+
+from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.app.exit_codes import FAILED
+from helix_desktop.cli.changes.lines import changes_lines, plan_lines
+from helix_desktop.cli.changes.selection import files_of, find_step, last_revert, select
+from helix_desktop.cli.output import as_builtins, print_err, print_out
+from helix_desktop.cli.sessions import find_session
+from helix_desktop.cli.workspace_command import with_workspace
+from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.file_history.revert import RevertChoice, RevertPlan
+from helix_desktop.domain.user_text import TextContext
+from helix_desktop.services.app_services import AppServices
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Command line")
+text = TextContext("Command line")
+
+
+def changes(args: argparse.Namespace) -> int:
+    """List, print, take back, redo or accept what a session changed of files."""
+    return with_workspace(args, partial(_VERBS[args.verb], args))
+
+
+async def _list(args: argparse.Namespace, _: AppServices, workspace: OpenWorkspace) -> int:
+    found = await workspace.changes.of_session(await _session(args, workspace))
+    paths = files_of(args)
+    steps = {find_step(args.step, found).capture} if args.step else None
+    rows = [
+        row
+        for row in found.captures
+        if args.turn in (None, row.turn)
+        and (steps is None or row.capture in steps)
+        and (not paths or any(change.path in paths for change in row.changes))
+    ]
+    if args.json:
+        files = [file for file in found.files if not paths or file.path in paths]
+        document = {"session": found.session, "captures": as_builtins(rows), "files": as_builtins(files)}
+        print_out(json.dumps(document, indent=1))
+        return 0
+    for line in changes_lines(found, rows):
+        print_out(line)
+    return 0
+
+
+async def _diff(args: argparse.Namespace, _: AppServices, workspace: OpenWorkspace) -> int:
+    session = await _session(args, workspace)
+    selection = select(args, await workspace.changes.of_session(session))
+    patch = await workspace.changes.patch(session, selection)
+    if args.json:
+        print_out(json.dumps({"session": session, "captures": selection.captures, "patch": patch}, indent=1))
+        return 0
+    sys.stdout.buffer.write(patch.encode("utf-8", "surrogateescape"))
+    sys.stdout.buffer.flush()
+    return 0
+
+
+async def _revert(args: argparse.Namespace, _: AppServices, workspace: OpenWorkspace) -> int:
+    if not (args.session or args.turn or args.step or args.file):
+        raise InvalidInput(
+            text("Nothing to revert was given."),
+            fix=text(
+                "Add {options}; {session} takes back all of the newest session.",
+                options="--turn, --step, --file",
+                session="--session last",
+            ),
+        )
+    session = await _session(args, workspace)
+    selection = select(args, await workspace.changes.of_session(session))
+    return await _carry_out(args, workspace, session, await workspace.changes.plan(session, selection))
+
+
+async def _redo(args: argparse.Namespace, _: AppServices, workspace: OpenWorkspace) -> int:
+    session = await _session(args, workspace)
+    found = await workspace.changes.of_session(session)
+    step = find_step(args.step, found) if args.step else last_revert(found)
+    return await _carry_out(
+        args, workspace, session, await workspace.changes.plan_redo(session, step.capture)
+    )
+
+
+async def _accept(args: argparse.Namespace, _: AppServices, workspace: OpenWorkspace) -> int:
+    session = await _session(args, workspace)
+    paths = files_of(args)
+    await workspace.changes.accept(session, paths)
+    if args.json:
+        print_out(json.dumps({"session": session, "accepted": paths}, indent=1))
+    elif paths:
+        print_out(tr.plural(len(paths), "%n file accepted", "%n files accepted"))
+    else:
+        print_out(tr("All changes accepted"))
+    return 0
+
+
+async def _carry_out(
+    args: argparse.Namespace, workspace: OpenWorkspace, session: str, plan: RevertPlan
+) -> int:
+    """Do what a plan says; nothing at all while a file needs a choice that was not made."""
+    choices = _choices(args.on_conflict, plan)
+    undecided = [file for file in plan.files if not file.can_apply and file.path not in choices]
+    does_revert = not (args.dry_run or undecided)
+    if does_revert:
+        await workspace.changes.revert(session, plan, choices)
+    changed = [
+        file.path
+        for file in plan.files
+        if does_revert and file.status != "blocked" and plan.target(file, choices) != file.present
+    ]
+    if args.json:
+        document = {"session": session, "dry_run": args.dry_run, "changed": changed, **as_builtins(plan)}
+        print_out(json.dumps(document, indent=1))
+    else:
+        for line in plan_lines(plan):
+            print_out(line)
+        if does_revert:
+            print_err(tr.plural(len(changed), "%n file changed", "%n files changed"))
+        elif undecided:
+            print_err(
+                tr(
+                    "Nothing was changed: some files were changed since, or can't be reverted. Choose what "
+                    "becomes of them with {option}, or take back others.",
+                    option="--on-conflict",
+                )
+            )
+        else:
+            print_err(tr("Nothing was changed: this was a dry run."))
+    return FAILED if undecided else 0
+
+
+def _choices(on_conflict: RevertChoice | None, plan: RevertPlan) -> dict[str, RevertChoice]:
+    """Return what becomes of each file that needs a choice; what can't be merged or taken back stays."""
+    choices: dict[str, RevertChoice] = {}
+    for file in plan.files:
+        if file.can_apply or on_conflict is None:
+            continue
+        is_impossible = file.status == "blocked" or (on_conflict == "merged" and file.merged is None)
+        choices[file.path] = "present" if is_impossible else on_conflict
+    return choices
+
+
+async def _session(args: argparse.Namespace, workspace: OpenWorkspace) -> str:
+    hint = text("List the sessions with {command}.", command="helix-desktop sessions")
+    return await find_session(workspace, args.session or "last", hint)
+
+
+_VERBS: dict[str, Callable[[argparse.Namespace, AppServices, OpenWorkspace], Coroutine[Any, Any, int]]] = {
+    "list": _list,
+    "diff": _diff,
+    "revert": _revert,
+    "redo": _redo,
+    "accept": _accept,
+}

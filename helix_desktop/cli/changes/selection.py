@@ -1,0 +1,86 @@
+"""Which changes of a session the options of a command mean."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.file_history.capture import RevertScope
+from helix_desktop.domain.file_history.session_changes import (
+    RecordedChanges,
+    RevertSelection,
+    SessionChanges,
+)
+from helix_desktop.domain.user_text import TextContext
+
+text = TextContext("Command line")
+
+
+def select(args: argparse.Namespace, changes: SessionChanges) -> RevertSelection:
+    """Return the selection that the options describe. Raises InvalidInput if it has no changes."""
+    paths = files_of(args)
+    captures = (find_step(args.step, changes).capture,) if args.step else changes.by_agent(args.turn)
+    if paths:
+        captures = tuple(
+            row.capture
+            for row in changes.captures
+            if row.capture in captures and any(change.path in paths for change in row.changes)
+        )
+    if not captures:
+        raise InvalidInput(
+            text("The session has no such changes."),
+            fix=text("List them with {command}.", command="helix-desktop changes list"),
+        )
+    return RevertSelection(captures, paths, scope=_scope(args))
+
+
+def find_step(prefix: str, changes: SessionChanges) -> RecordedChanges:
+    """Return the step whose id begins so. Raises InvalidInput for none or several."""
+    found = [row for row in changes.captures if row.capture.startswith(prefix)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise InvalidInput(
+            text("Several steps start with {prefix}.", prefix=repr(prefix)), fix=text("Enter more of its ID.")
+        )
+    raise InvalidInput(
+        text("No step of the session starts with {prefix}.", prefix=repr(prefix)),
+        fix=text("List them with {command}.", command="helix-desktop changes list"),
+    )
+
+
+def last_revert(changes: SessionChanges) -> RecordedChanges:
+    """Return the newest revert that is not redone. Raises InvalidInput if there is none."""
+    reverts: Sequence[RecordedChanges] = [
+        row
+        for row in changes.captures
+        if row.source == "revert" and row.scope != "redo" and not row.is_reverted
+    ]
+    if not reverts:
+        raise InvalidInput(text("The session has no revert to redo."))
+    return reverts[-1]
+
+
+def files_of(args: argparse.Namespace) -> tuple[str, ...]:
+    """Return the files of the command line by their paths in the workspace. Raises InvalidInput."""
+    return tuple(dict.fromkeys(_in_workspace(args.workspace, name) for name in args.file))
+
+
+def _in_workspace(workspace: Path, name: str) -> str:
+    path = os.path.normpath(name)
+    if os.path.isabs(path):
+        path = os.path.relpath(path, os.path.abspath(workspace))
+    if path.split(os.sep)[0] in ("..", "."):
+        raise InvalidInput(text("{file} isn't a file of the workspace.", file=name))
+    return path.replace(os.sep, "/")
+
+
+def _scope(args: argparse.Namespace) -> RevertScope:
+    if args.file:
+        return "file"
+    if args.step:
+        return "step"
+    return "turn" if args.turn else "session"

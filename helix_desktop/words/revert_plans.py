@@ -1,0 +1,49 @@
+"""The words for what a revert does to a file, and why it can't."""
+
+from __future__ import annotations
+
+from helix_desktop.domain.file_history.revert import PlannedFile, RevertProblem, RevertStatus
+from helix_desktop.domain.user_text import TextContext, UserText
+from helix_desktop.words.translation import Translator, translate
+
+tr = Translator("Changes")
+text = TextContext("Changes")
+
+_PROBLEMS: dict[RevertProblem, UserText] = {
+    "not_covered": text("The previous content isn't stored."),
+    "content_removed": text("The previous content was removed from the file history."),
+    "folder_gone": text("Its folder is gone."),
+    "not_a_folder": text("Its folder is something else now."),
+    "not_empty": text("The folder holds other files."),
+    "no_permission": text("You don't have permission to change it."),
+    "disk_full": text("There isn't enough disk space."),
+    "hard_links": text("It has other names (hard links) that would change too."),
+    "outside": text("A link leads out of the workspace."),
+    "busy": text("A command that may change it is running."),
+}
+_STATUSES: dict[RevertStatus, UserText] = {
+    "conflict": text("Changed since in the same lines"),
+    "merge": text("Changed since in other lines"),
+    "blocked": text("Can't be reverted"),
+    "ready": text("Ready"),
+    "same": text("Nothing to do"),
+}
+
+
+def problem_text(problem: RevertProblem) -> str:
+    """Return why a path can't be reverted."""
+    return translate(_PROBLEMS[problem]) if problem in _PROBLEMS else tr("It can't be changed now.")
+
+
+def plan_status_text(status: RevertStatus) -> str:
+    """Return how a planned file stands."""
+    return translate(_STATUSES[status])
+
+
+def effect_text(file: PlannedFile) -> str:
+    """Return what a revert does to a file."""
+    if file.former is None:
+        return tr("is deleted")
+    if file.present is None:
+        return tr("is created again")
+    return tr("is restored")

@@ -1,0 +1,98 @@
+"""The command `changes`, after turns of a real model server with real commands and files."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.support.cli_rig import Cli, CommandResult
+from tests.support.model_servers.chat_server import (
+    Call,
+    ChatServer,
+    StreamedReply,
+    replies_in_order,
+    text_reply,
+)
+
+COMMAND = "sed -i s/two/zwei/ a.txt && rm b.txt && mkdir -p lib && printf new > lib/c.txt && chmod +x tool.sh"
+FILES = {"a.txt": "one\n\n\ntwo\n", "b.txt": "b\n", "tool.sh": "#!/bin/sh\n"}
+
+
+@pytest.fixture
+async def cli(tmp_path: Path) -> Cli:
+    """A project that two turns changed: a command in the first, a tool in the second."""
+    cli = Cli.create(tmp_path)
+    for name, text in FILES.items():
+        (cli.project / name).write_text(text)
+    shutil.copytree(cli.project, tmp_path / "before")
+    write = {"path": "a.txt", "old_text": "one", "new_text": "eins"}
+    replies = replies_in_order(
+        StreamedReply(Call("run_command", json.dumps({"command": COMMAND}), id="call_1")),
+        text_reply("Done."),
+        StreamedReply(Call("edit_file", json.dumps(write), id="call_2")),
+        text_reply("Done."),
+    )
+    async with ChatServer(replies) as server:
+        first = await cli.run_with_server(server.base_url, "Change it", "--yes")
+        session = first.lines[0].session
+        second = await cli.run_with_server(server.base_url, "And now", "--yes", "--session", session)
+        assert (first.code, second.code) == (0, 0), (first, second)
+    return cli
+
+
+async def changes(cli: Cli, *args: str) -> CommandResult:
+    """Run one of the commands."""
+    return await cli("changes", args[0], "--workspace", "ws", *args[1:])
+
+
+def files_in(folder: Path) -> dict[str, tuple[str, bool]]:
+    """Return the texts of all files by path, and whether they are executable."""
+    return {
+        path.relative_to(folder).as_posix(): (path.read_text(), bool(path.stat().st_mode & 0o100))
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+async def test_what_was_changed_is_listed_printed_and_taken_back(cli: Cli, tmp_path: Path) -> None:
+    after = files_in(cli.project)
+    assert after["a.txt"][0] == "eins\n\n\nzwei\n"
+    first, second = (await changes(cli, "list", "--json")).json["captures"]
+    assert {change["path"] for change in first["changes"]} >= {"a.txt", "b.txt", "lib/c.txt", "tool.sh"}
+    assert {change["path"] for change in second["changes"]} == {"a.txt"}
+
+    patch = await changes(cli, "diff")
+    (tmp_path / "changes.patch").write_bytes(patch.out)
+    git = await asyncio.create_subprocess_exec("git", "apply", "../changes.patch", cwd=tmp_path / "before")
+    assert await git.wait() == 0
+    assert files_in(tmp_path / "before") == after
+
+    reverted = await changes(cli, "revert", "--session", "last", "--json")
+    assert reverted.code == 0, reverted
+    assert files_in(cli.project) == {name: (text, False) for name, text in FILES.items()}
+    assert not (cli.project / "lib").exists()
+    redone = await changes(cli, "redo")
+    assert redone.code == 0, redone
+    assert files_in(cli.project) == after
+
+    (cli.project / "a.txt").write_text("eins\n\n\nmine\n")
+    refused = await changes(cli, "revert", "--turn", "1")
+    assert refused.code == 1
+    assert "a.txt: Changed since in the same lines" in refused.out.decode()
+    assert not (cli.project / "b.txt").exists()
+    kept = await changes(cli, "revert", "--turn", "1", "--on-conflict", "present")
+    assert kept.code == 0, kept
+    assert (cli.project / "a.txt").read_text() == "eins\n\n\nmine\n"
+    assert (cli.project / "b.txt").read_text() == "b\n"
+    step = second["capture"][:8]
+    merged = await changes(cli, "revert", "--file", "a.txt", "--step", step, "--on-conflict", "merged")
+    assert merged.code == 0, merged
+    assert (cli.project / "a.txt").read_text() == "one\n\n\nmine\n"
+    assert (await changes(cli, "accept")).out.decode() == "All changes accepted\n"
+    lines = (await changes(cli, "list")).out.decode()
+    assert "Turn 1: Change it" in lines
+    assert "deleted     b.txt · reverted" in lines

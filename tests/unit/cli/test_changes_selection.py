@@ -1,0 +1,68 @@
+"""Which changes the options of `changes` mean, and what is said where there are none."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import pytest
+
+from helix_desktop.cli.changes.selection import last_revert, select
+from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.file_history.session_changes import RecordedChanges, RevertSelection, SessionChanges
+from helix_desktop.domain.file_history.state import FileChange, FileState
+
+
+def step(capture: str, turn: int, path: str, source: str = "command") -> RecordedChanges:
+    changed = (FileChange(path, None, FileState(digest=capture)),)
+    return RecordedChanges(capture, "s", 1, 1, turn, 1, "Go", source, changes=changed)  # type: ignore[arg-type]  # a literal
+
+
+CHANGES = SessionChanges(
+    "s",
+    (
+        step("aa1", 1, "x.txt"),
+        step("ab2", 1, "sub/y.txt"),
+        step("cc3", 2, "x.txt"),
+        step("dd4", 2, "z", "outside"),
+    ),
+)
+
+
+def options(**given: object) -> argparse.Namespace:
+    return argparse.Namespace(**{"workspace": Path("/ws"), "turn": None, "step": "", "file": [], **given})
+
+
+@pytest.mark.parametrize(
+    ("given", "selection"),
+    [
+        ({}, RevertSelection(("aa1", "ab2", "cc3"), scope="session")),
+        ({"turn": 1}, RevertSelection(("aa1", "ab2"), scope="turn")),
+        ({"step": "dd"}, RevertSelection(("dd4",), scope="step")),
+        ({"file": ["./sub/y.txt"]}, RevertSelection(("ab2",), ("sub/y.txt",), scope="file")),
+        ({"file": ["/ws/x.txt"], "turn": 2}, RevertSelection(("cc3",), ("x.txt",), scope="file")),
+    ],
+)
+def test_the_narrowest_option_decides(given: dict[str, object], selection: RevertSelection) -> None:
+    assert select(options(**given), CHANGES) == selection
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"file": ["../x"]}, "isn't a file of the workspace"),
+        ({"file": ["/elsewhere/x"]}, "isn't a file of the workspace"),
+        ({"file": ["none"]}, "no such changes"),
+        ({"step": "a"}, "Several steps start with 'a'"),
+        ({"step": "ff"}, "No step of the session starts with 'ff'"),
+        ({"turn": 9}, "no such changes"),
+    ],
+)
+def test_what_there_is_not_is_said(given: dict[str, object], words: str) -> None:
+    with pytest.raises(InvalidInput, match=words):
+        select(options(**given), CHANGES)
+
+
+def test_without_a_revert_there_is_nothing_to_redo() -> None:
+    with pytest.raises(InvalidInput, match="no revert to redo"):
+        last_revert(CHANGES)
