@@ -50,7 +50,7 @@ class RevertRig:
     def __init__(self, folder: Path, on_step: Callable[[str], None] = lambda _: None) -> None:
         self.root = folder / "workspace"
         self.root.mkdir(exist_ok=True)
-        self.database = HistoryDatabase(folder / "file-history.db", lambda: NOW_MS)
+        self.database = HistoryDatabase(folder / "history/file-history.db", lambda: NOW_MS)
         self.tree = RowTree(self.database)
         self.steps: list[str] = []
         self.on_step = on_step

@@ -15,11 +15,12 @@ from pathlib import Path
 
 import pytest
 
-from helix_desktop.domain.errors import RevertRefused
+from helix_desktop.domain.errors import RevertRefused, StoreWriteFailed
 from helix_desktop.domain.file_history.capture import CapturedChanges
 from helix_desktop.domain.file_history.state import FileChange
 from helix_desktop.file_history.revert.steps import JournalEntry
 from tests.support.revert_rig import AtStep, RevertRig, States, at_step, change_everything, run_in_child
+from tests.support.small_disk import fill_disk, mount_small_disk
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="forks, and has permissions")
 
@@ -74,7 +75,7 @@ def revert(folder: Path, changes: list[FileChange], on_step: Callable[[str], Non
 def try_revert(rig: RevertRig, changes: list[FileChange]) -> tuple[CapturedChanges | None, str]:
     try:
         return rig.revert(changes), ""
-    except RevertRefused as error:
+    except (RevertRefused, StoreWriteFailed) as error:
         return None, str(error)
 
 
@@ -123,6 +124,26 @@ def test_refused_at_any_step(prepared: Prepared) -> None:
         rig.reverts.recover()  # of leftovers that could not be removed
         assert_whole(rig, prepared)
         rig.database.close()
+
+
+@pytest.mark.parametrize("full", ["workspace", "history"])
+def test_a_disk_that_is_full_from_a_step_on(prepared: Prepared, tmp_path: Path, full: str) -> None:
+    with mount_small_disk(tmp_path, "2m"):
+        refused = 0
+        for number in range(0, 40, 4):
+            folder = prepared.copy()
+            moved = folder / ("workspace" if full == "workspace" else "history")
+            place = Path(shutil.move(moved, tmp_path / str(number)))
+            moved.symlink_to(place)
+            rig = RevertRig(folder, AtStep(number, partial(fill_disk, tmp_path / "ballast")))
+            captured, _ = try_revert(rig, prepared.changes)
+            refused += captured is None
+            (tmp_path / "ballast").unlink(missing_ok=True)
+            rig.reverts.recover()
+            assert_whole(rig, prepared)
+            rig.database.close()
+            shutil.rmtree(place)
+        assert refused > 1
 
 
 def test_refused_from_any_step_on(prepared: Prepared) -> None:

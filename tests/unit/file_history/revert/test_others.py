@@ -88,6 +88,7 @@ def test_a_program_that_holds_the_file_open_is_noticed(tmp_path: Path) -> None:
     assert (rig.root / "log").read_text() == "two\nthree\nfour\n"
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="a file that is gone may be a swap half made there")
 def test_a_user_who_goes_on_after_a_kill_loses_nothing(tmp_path: Path) -> None:
     """What stood there before the revert stays in the history, as the state that they changed."""
     rig = RevertRig(tmp_path)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.support.revert_rig import RevertRig
+from helix_desktop.file_history.revert import folders
+from tests.support.revert_rig import RevertRig, change_everything
 
 BEFORE: dict[str, str | bytes] = {
     "a.txt": "one\ntwo\nthree\n",
@@ -91,6 +92,7 @@ CHANGES = [
 ]  # fmt: skip
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="links and permissions are other ones there")
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_revert_brings_everything_back_and_can_be_reverted(
     tmp_path: Path, change: Callable[[Path], None]
@@ -115,4 +117,18 @@ def test_a_revert_brings_everything_back_and_can_be_reverted(
     rig.revert(captured.list.changes)
     assert rig.states() == after
     assert rig.database.journal.all() == []
-    assert os.listdir(rig.root) == [name for name in os.listdir(rig.root) if not name.startswith(".helix")]
+    assert rig.leftovers() == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="that is the only way there")
+def test_a_system_that_knows_paths_only_and_exchanges_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(folders, "BY_DESCRIPTOR", False)
+    rig = RevertRig(tmp_path)
+    changes, before, after = change_everything(rig)
+    captured = rig.revert(changes)
+    assert rig.states() == before
+    assert captured is not None
+    rig.revert(captured.list.changes)
+    assert rig.states() == after
