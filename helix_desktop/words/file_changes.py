@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from helix_desktop.domain.events.file_changes import ChangesRecorded
+from helix_desktop.domain.file_history.state import FileChange
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.words.translation import Translator
 
@@ -31,6 +32,23 @@ def recorded_changes_text(event: ChangesRecorded, turn: int = 0) -> str:
 def changed_files_text(files: int, first_path: str) -> str:
     """Return which file, or how many, a call changed."""
     return escape_hidden_name(first_path) if files == 1 else tr.plural(files, "%n file", "%n files")
+
+
+def change_note(change: FileChange) -> str:
+    """Return what happened to a path besides its lines: nothing, if only these changed."""
+    match change.kind:
+        case "created":
+            return tr("created")
+        case "deleted":
+            return tr("deleted")
+        case "moved":
+            return tr("moved from {path}", path=escape_hidden_name(change.moved_from))
+    return ""
+
+
+def uncovered_text(files: int) -> str:
+    """Return how many files of a call cannot be brought back; empty if all can."""
+    return tr.plural(files, "%n file can't be undone", "%n files can't be undone") if files else ""
 
 
 def line_counts_texts(added: int, removed: int) -> tuple[str, str]:

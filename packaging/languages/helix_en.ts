@@ -1966,6 +1966,14 @@
         </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/words/file_changes.py" />
+            <source>%n files can't be undone</source>
+            <translation>
+                <numerusform>%n file can't be undone</numerusform>
+                <numerusform>%n files can't be undone</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/words/file_changes.py" />
             <source>%n files changed</source>
             <translation>
                 <numerusform>%n file changed</numerusform>
@@ -3300,11 +3308,13 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <location filename="../../helix_desktop/words/file_changes.py" />
             <source>created</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <location filename="../../helix_desktop/words/file_changes.py" />
             <source>deleted</source>
             <translation type="unfinished" />
         </message>
@@ -3348,6 +3358,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/changes/detail.py" />
+            <location filename="../../helix_desktop/words/file_changes.py" />
             <source>moved from {path}</source>
             <translation type="unfinished" />
         </message>
@@ -3590,6 +3601,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/items/changed_files.py" />
+            <source>Changed: {files}, {added} {removed}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/rows/from_events.py" />
             <source>Choose another effort in the model menu, or leave it to the provider.</source>
             <translation type="unfinished" />
@@ -3730,6 +3746,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/items/changed_files.py" />
+            <source>Hide changes of {call}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/items/dividers_and_notices.py" />
             <source>Hide details</source>
             <translation type="unfinished" />
@@ -3796,6 +3817,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/items/changed_files.py" />
+            <source>More lines are in Changes.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/items/approval.py" />
             <source>Never allow in workspace</source>
             <translation type="unfinished" />
@@ -3837,6 +3863,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/items/changed_files.py" />
+            <source>Open in Changes</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/items/excerpt_card.py" />
             <location filename="../../helix_desktop/ui/chat/items/tool_body.py" />
             <location filename="../../helix_desktop/ui/chat/viewport/tool_menu.py" />
@@ -3856,6 +3887,11 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/items/subagent_strip.py" />
             <source>Open subagent session: {task}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/items/changed_files.py" />
+            <source>Open {file} in Changes</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -3946,6 +3982,11 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/items/excerpt_card.py" />
             <source>Reading from the cache…</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/items/changed_files.py" />
+            <source>Reading the changes…</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -4060,6 +4101,7 @@
             </translation>
         </message>
         <message numerus="yes">
+            <location filename="../../helix_desktop/ui/chat/items/changed_files.py" />
             <location filename="../../helix_desktop/ui/chat/items/excerpt_card.py" />
             <location filename="../../helix_desktop/ui/chat/items/tool_body.py" />
             <location filename="../../helix_desktop/ui/chat/items/user_message.py" />
@@ -4068,6 +4110,11 @@
                 <numerusform>Show %n line</numerusform>
                 <numerusform>Show all %n lines</numerusform>
             </translation>
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/items/changed_files.py" />
+            <source>Show changes of {call}</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/chat/items/dividers_and_notices.py" />
@@ -4617,6 +4664,15 @@
             <translation type="unfinished" />
         </message>
         <message numerus="yes">
+            <location filename="../../helix_desktop/ui/chat/items/changed_files.py" />
+            <source>… %n more files</source>
+            <translation>
+                <numerusform>… %n more file</numerusform>
+                <numerusform>… %n more files</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/chat/items/changed_files.py" />
             <location filename="../../helix_desktop/ui/chat/items/excerpt_card.py" />
             <location filename="../../helix_desktop/ui/chat/items/tool_body.py" />
             <source>… %n more lines</source>
@@ -12709,6 +12765,11 @@
         <message>
             <location filename="../../helix_desktop/ui/session/side_questions.py" />
             <source>The model answers from the present context. Question and answer stay out of it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/tool_actions.py" />
+            <source>These changes were removed from the file history.</source>
             <translation type="unfinished" />
         </message>
         <message>

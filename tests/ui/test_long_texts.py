@@ -27,6 +27,7 @@ _GROUPS = (
     every_screen.window_screens,
     every_screen.pane_screens,
     every_screen.chat_screens,
+    every_screen.diff_screens,
     every_screen.settings_screens,
     every_screen.provider_screens,
     every_screen.dialog_screens,

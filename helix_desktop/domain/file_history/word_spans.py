@@ -12,7 +12,7 @@ from helix_desktop.domain.file_history.line_match import matching_blocks
 Span = tuple[int, int]
 """Characters of a line: the first one, and the one behind the last."""
 
-_TOKEN = re.compile(r"\w+|\s+|[^\w\s]")
+_TOKEN = re.compile(r"\w+|\s+|[-+*/%&|^~<>=!:.]+|[^\w\s]")
 _MAX_LINE = 2_000  # characters; of longer lines only the beginning and the end that are the same are found
 _MAX_PAIRS = 900  # pairs of lines of one group that are compared; about 1 ms
 _MIN_SIMILAR = 0.4  # of the characters of both lines; below it, words that are the same are chance

@@ -37,6 +37,7 @@ from helix_desktop.ui.chat.actions import ApplyRemedy, ControlTurn
 from helix_desktop.ui.chat.countdown import Countdown
 from helix_desktop.ui.chat.questions.ask_rows import AskRows
 from helix_desktop.ui.chat.row_key import RowKey
+from helix_desktop.ui.chat.rows.changed_files import ChangedFilesContent
 from helix_desktop.ui.chat.rows.from_events import ChatRows, rows_from_log
 from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_types import (
@@ -129,6 +130,10 @@ class ChatPresenter:
     def show_excerpt(self, key: RowKey, content: ExcerptContent) -> None:
         """Let a card show what the cache holds of its excerpt."""
         self._put_row(self._rows.tools.with_excerpt_content(key, content))
+
+    def show_changed_files(self, key: RowKey, content: ChangedFilesContent) -> None:
+        """Let a card show the lines that its call changed."""
+        self._put_row(self._rows.tools.with_changed_files(key, content))
 
     def show_versions(self, versions: Mapping[RowKey, Versions]) -> None:
         """Let messages and answers show which other versions they have."""

@@ -6,20 +6,30 @@ import asyncio
 
 from PySide6.QtCore import QObject
 
+from helix_desktop.agent.changes.workspace_changes import WorkspaceChanges
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.window.message_states import MessageStates
 from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.file_history.diff import FileDiff
+from helix_desktop.domain.file_history.state import FileChange
 from helix_desktop.ui.chat.actions import (
     ChooseForm,
     OpenSubagent,
     Pin,
+    ReadChanges,
     ReadExcerpt,
     ReadOriginal,
     SessionAction,
     ShowRewriteOf,
     StopCall,
     Unpin,
+)
+from helix_desktop.ui.chat.rows.changed_files import (
+    MAX_FILES,
+    MAX_LINES,
+    ChangedFilesContent,
+    changed_files_content,
 )
 from helix_desktop.ui.chat.rows.excerpts import excerpt_content
 from helix_desktop.ui.chat.rows.row_types import ExcerptContent, HeadAndTail, OriginalOutput
@@ -52,10 +62,8 @@ class ToolCardController(QObject):
                 start(conversation.window.unpin(seq), "unpin")
             case ChooseForm():
                 start(self._choose_form(conversation, action), "choose form")
-            case ReadOriginal():
-                start(self._read_original(conversation, action), "read original")
-            case ReadExcerpt():
-                start(self._read_excerpt(conversation, action), "read excerpt")
+            case ReadOriginal() | ReadExcerpt() | ReadChanges():
+                start(self._read(conversation, action), "read for a card")
             case StopCall(call_id=call_id):
                 conversation.running_calls.stop(call_id)
             case OpenSubagent(session_id=session_id):
@@ -82,6 +90,17 @@ class ToolCardController(QObject):
         if instructions is not None:
             await conversation.window.choose_form(choice.seq, choice.form, instructions)
 
+    async def _read(
+        self, conversation: Conversation, request: ReadOriginal | ReadExcerpt | ReadChanges
+    ) -> None:
+        match request:
+            case ReadOriginal():
+                await self._read_original(conversation, request)
+            case ReadExcerpt():
+                await self._read_excerpt(conversation, request)
+            case ReadChanges():
+                await self._read_changes(conversation, request)
+
     async def _read_original(self, conversation: Conversation, request: ReadOriginal) -> None:
         """Show the original of an output in its card: its ends, or all of it."""
         workspace = self._session_controller.workspace
@@ -96,6 +115,19 @@ class ToolCardController(QObject):
         if conversation is self._session_controller.conversation:  # the user may have gone on meanwhile
             self._session_controller.chat.show_original(request.key, original)
 
+    async def _read_changes(self, conversation: Conversation, request: ReadChanges) -> None:
+        """Show in its card what a call changed."""
+        workspace = self._session_controller.workspace
+        if workspace is None:
+            return
+        try:
+            session = conversation.session.id
+            content = await _read_changed_files(workspace.changes, session, request.capture)
+        except HelixError as error:
+            content = ChangedFilesContent(problem=translate(error.what))
+        if conversation is self._session_controller.conversation:  # the user may have gone on meanwhile
+            self._session_controller.chat.show_changed_files(request.key, content)
+
     async def _read_excerpt(self, conversation: Conversation, request: ReadExcerpt) -> None:
         """Show what the cache holds of an excerpt in its card."""
         workspace = self._session_controller.workspace
@@ -108,6 +140,23 @@ class ToolCardController(QObject):
             content = ExcerptContent(problem=translate(error.what))
         if conversation is self._session_controller.conversation:  # the user may have gone on meanwhile
             self._session_controller.chat.show_excerpt(request.key, content)
+
+
+async def _read_changed_files(changes: WorkspaceChanges, session: str, capture: str) -> ChangedFilesContent:
+    """Return the first files of a capture with their lines. Raises HelixError."""
+    captures = (await changes.of_session(session)).captures
+    found = next((step for step in captures if step.capture == capture), None)
+    if found is None or found.is_removed:
+        return ChangedFilesContent(problem=tr("These changes were removed from the file history."))
+    diffs: list[tuple[FileChange, FileDiff]] = []
+    lines = 0
+    for change in found.changes[:MAX_FILES]:
+        if lines >= MAX_LINES:
+            break
+        diff = await changes.diff(change.path, change.before, change.after)
+        lines += sum(len(hunk.lines) for hunk in diff.hunks)
+        diffs.append((change, diff))
+    return await asyncio.to_thread(changed_files_content, diffs, len(found.changes))
 
 
 def _split_ends(data: bytes, in_full: bool) -> HeadAndTail:

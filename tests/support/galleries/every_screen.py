@@ -43,7 +43,13 @@ from helix_desktop.ui.timeline.card_data import RunningCard
 from helix_desktop.ui.trust.dialog import TrustDialog
 from helix_desktop.words.costs import CostState
 from helix_desktop.workspaces.auto_run_files import AutoRunFile
-from tests.support.galleries import chat_gallery, panes_gallery, providers_gallery, shell_gallery
+from tests.support.galleries import (
+    chat_gallery,
+    diff_gallery,
+    panes_gallery,
+    providers_gallery,
+    shell_gallery,
+)
 from tests.support.galleries import panes_samples as samples
 
 USUAL, SMALLEST, LARGE = (1280, 800), (720, 640), (1920, 1200)
@@ -126,6 +132,15 @@ def pane_screens() -> Iterator[Screen]:
         inspector = panes_gallery.make_inspector(LIGHT, window_state, 296, 900)
         inspector.due.head.setChecked(True)
         yield Screen(name, inspector, ((296, 900), (264, 1_200), (380, 1_100)))
+
+
+def diff_screens() -> Iterator[Screen]:
+    """Yield the views of a diff, and the cards of calls that changed files."""
+    for name, (make, sizes) in diff_gallery.VIEWS.items():
+        yield Screen(f"diff, {name}", make(), sizes)
+    window, _ = chat_gallery.build_scene(diff_gallery.card_rows(), LIGHT, (776, 900))
+    diff_gallery.open_cards(window)
+    yield Screen("changed files", window, ((776, 900), (480, 900)))
 
 
 def chat_screens() -> Iterator[Screen]:

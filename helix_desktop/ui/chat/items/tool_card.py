@@ -9,6 +9,7 @@ from PySide6.QtGui import QPainter
 
 from helix_desktop.domain.messages import display_name
 from helix_desktop.ui.chat.actions import OpenCacheEntry, OpenMenu, ToggleFold
+from helix_desktop.ui.chat.items.changed_files import ChangedFiles
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
 from helix_desktop.ui.chat.items.painting import (
     CHIP_HEIGHT,
@@ -160,10 +161,28 @@ class ToolCard(RowItem):
             if row.subagent_session
             else None
         )
+        self._changed_files = self._make_changed_files(row, context, tools)
         self._body: ToolBody | None = None
         if "card" in context.expanded and self._can_open:
             self._body = ToolBody(row, self.style, tools)
-            self._set_texts(self._body.texts)
+        changed = self._changed_files.texts if self._changed_files is not None else []
+        self._set_texts([*changed, *(self._body.texts if self._body is not None else [])])
+        if self._changed_files is not None:
+            self.accessible_notes = self._changed_files.notes
+
+    def _make_changed_files(
+        self, row: ToolRow, context: ItemContext, tools: ItemTools
+    ) -> ChangedFiles | None:
+        if row.changes is None:
+            return None
+        return ChangedFiles(
+            row.changes,
+            row.changed_files,
+            self._description,
+            tools,
+            is_open="changes" in context.expanded,
+            shows_all="changed_lines" in context.expanded,
+        )
 
     @property
     def is_busy(self) -> bool:
@@ -215,6 +234,9 @@ class ToolCard(RowItem):
         if self._running_strip is not None:
             self._body_top = self._running_strip.arrange(self._body_top, width)
             self.hit_areas += self._running_strip.hit_areas
+        if self._changed_files is not None:
+            self._body_top = self._changed_files.arrange(self._body_top, width)
+            self.hit_areas += self._changed_files.hit_areas
         if self._body is None:
             return self._body_top
         height = self._body.arrange(self._body_top, width)
@@ -314,7 +336,8 @@ class ToolCard(RowItem):
         bar = self.hit_area_for(ToggleFold)
         if bar is not None and state.hovered == bar.name:
             inner = QRectF(1, 1, self.width - 2, self._bar_height - 2)
-            is_bar_only = self._body is None and self._subagent_strip is None and self._running_strip is None
+            strips = (self._subagent_strip, self._running_strip, self._changed_files)
+            is_bar_only = self._body is None and not any(strips)
             paint_box(
                 painter, inner, chat_style.color(theme.raised), None, 9
             ) if is_bar_only else paint_half_rounded_box(painter, inner, chat_style.color(theme.raised), 9)
@@ -322,6 +345,8 @@ class ToolCard(RowItem):
             self._subagent_strip.paint(painter, state)
         if self._running_strip is not None:
             self._running_strip.paint(painter, state)
+        if self._changed_files is not None:
+            self._changed_files.paint(painter, state)
         side, line = chat_style.px(15), chat_style.px(_LINE)
         paint_icon(
             painter,

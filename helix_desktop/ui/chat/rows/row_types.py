@@ -14,6 +14,7 @@ from helix_desktop.domain.todo import TodoItem
 from helix_desktop.domain.tools import ApprovalKind, Excerpt
 from helix_desktop.ui.chat.actions import ButtonAction
 from helix_desktop.ui.chat.row_key import RowKey
+from helix_desktop.ui.chat.rows.changed_files import ChangedFilesContent
 from helix_desktop.ui.chat.rows.running_output import RunningOutput
 from helix_desktop.ui.chat.rows.subagent_status import SubagentStatus
 from helix_desktop.words.left_context import changed_since
@@ -178,8 +179,9 @@ class ToolRow:
     on demand; `subagent_session` is the session of the subagent that does it, `subagent_status` its status.
     `changed_since` is the event that changed the file which the output shows (0: none did).
     `running_output` is a running call's output so far; `todo` the list it wrote, `is_newest` if no later
-    call wrote one. `excerpt` is what the call puts before the user, `excerpt_content` is read from the cache
-    once its card is in sight. `question` is what it asks the user, `reply` the user's reply.
+    call wrote one. `changes` says what it changed in files, whose lines are read on demand
+    (`changed_files`). `excerpt` is what the call puts before the user, `excerpt_content` is read from the
+    cache once its card is in sight. `question` is what it asks the user, `reply` the user's reply.
     """
 
     key: RowKey
@@ -216,6 +218,7 @@ class ToolRow:
     question: Question | None = None
     reply: QuestionReply | None = None
     changes: CallChanges | None = None
+    changed_files: ChangedFilesContent | None = None
 
     @property
     def shown_lines(self) -> HeadAndTail:

@@ -24,6 +24,7 @@ from helix_desktop.domain.todo import TODO, parse_items
 from helix_desktop.domain.tools import Excerpt
 from helix_desktop.domain.user_text import join_sentences
 from helix_desktop.ui.chat.row_key import RowKey
+from helix_desktop.ui.chat.rows.changed_files import ChangedFilesContent
 from helix_desktop.ui.chat.rows.row_texts import excerpt_source
 from helix_desktop.ui.chat.rows.row_types import (
     Badge,
@@ -181,6 +182,11 @@ class ToolRows:
         """Return the row of a key with what the cache holds of its excerpt; None if it is unknown."""
         row = self._rows.get(key)
         return self._put(replace(row, excerpt_content=content)) if row is not None else None
+
+    def with_changed_files(self, key: RowKey, content: ChangedFilesContent) -> ToolRow | None:
+        """Return the row of a key with the lines that its call changed; None if it is unknown."""
+        row = self._rows.get(key)
+        return self._put(replace(row, changed_files=content)) if row is not None else None
 
     def _row_of(self, call_id: str) -> ToolRow | None:
         key = self._key_by_call.get(call_id)

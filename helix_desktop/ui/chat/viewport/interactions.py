@@ -11,6 +11,7 @@ from helix_desktop.ui.chat.actions import (
     CopyCode,
     Fold,
     OpenMenu,
+    ReadChanges,
     ReadExcerpt,
     ReadOriginal,
     ToggleFold,
@@ -121,6 +122,8 @@ class RowInteractions(QObject):
         self._chat_viewport.relayout_in_place(index)
         if isinstance(row, ToolRow) and needs_original(row) and items.is_open(row.key, fold):
             self.action_triggered.emit(ReadOriginal(row.key, row.digest))
+        if isinstance(row, ToolRow) and fold == "changes" and row.changes and row.changed_files is None:
+            self.action_triggered.emit(ReadChanges(row.key, row.changes.capture))
 
     def _read_excerpts(self) -> None:
         """Have the excerpts in sight read that are not yet."""

@@ -197,7 +197,7 @@ class DiffCanvas(Themed, QAbstractScrollArea):
     def _marks(self, place: int, selected: tuple[int, int] | None) -> Marks:
         hits = self._matches.get(place, ())
         current = next((_range(hit) for hit in hits if hit == self._match), None)
-        return Marks(selected, tuple(map(_range, hits)), current)
+        return Marks(selected, tuple(_range(hit) for hit in hits if hit != self._match), current)
 
     def _layout_of(self, line: DiffLine) -> LineLayout:
         is_after = line.kind != "removed"

@@ -55,14 +55,25 @@ class LineLayout:
             return len(self.text.text) * self._advance
         return self._layout.lineAt(0).naturalTextWidth()
 
-    def draw(self, painter: QPainter, x: float, y: float, left: float, right: float) -> None:
-        """Draw it at a point; only what is between `left` and `right` is needed."""
+    def draw(
+        self,
+        painter: QPainter,
+        x: float,
+        y: float,
+        room: tuple[float, float],
+        colored: Sequence[tuple[int, int, str]] = (),
+    ) -> None:
+        """Draw it at a point; only what is in `room`, from left to right, is needed.
+
+        The columns of `colored` are drawn in these colors instead of their own.
+        """
         layout, start = self._layout, 0
         if layout is None:
-            start = max(0, int((left - x) / self._advance) - _SLACK)
-            end = max(start, int((right - x) / self._advance) + _SLACK)
+            start = max(0, int((room[0] - x) / self._advance) - _SLACK)
+            end = max(start, int((room[1] - x) / self._advance) + _SLACK)
             layout = self._lay_out(start, end)
-        layout.draw(painter, QPointF(x + start * self._advance, y))
+        formats = [self._format(*part, start) for part in colored]
+        layout.draw(painter, QPointF(x + start * self._advance, y), formats)
 
     def _lay_out(self, start: int, end: int) -> QTextLayout:
         layout = QTextLayout(self.text.text[start:end], self._font)

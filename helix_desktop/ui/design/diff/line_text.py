@@ -11,7 +11,7 @@ from helix_desktop.domain.unicode_safety import escape_hidden, first_hidden
 
 LONG_LINE = 400  # characters; of longer plain lines only what is in sight is laid out
 LAST_COLUMN = 2_000  # characters of a long line that is not plain; Qt takes seconds for one of 200,000
-_LINE_END_SIGN = "␍"
+_LINE_END_SIGN = "\\r"
 _FIRST_BYTE, _LAST_BYTE = 0xDC80, 0xDCFF  # the surrogates that stand for bytes that are no UTF-8
 
 
@@ -61,3 +61,15 @@ def _drawn(char: str) -> str:
     if _FIRST_BYTE <= ord(char) <= _LAST_BYTE:
         return f"\\x{ord(char) & 0xFF:02x}"
     return escape_hidden(char)
+
+
+def expand_tabs(line: LineText, columns: int = 4) -> LineText:
+    """Return what is drawn with blanks in the place of tabs, where no tab stops can be set."""
+    if "\t" not in line.text:
+        return line
+    starts, text = [0], ""
+    for char in line.text:
+        text += " " * (columns - len(text) % columns) if char == "\t" else char
+        starts.append(len(text))
+    places = range(len(line.text) + 1) if line.places is None else line.places
+    return LineText(text, [starts[place] for place in places])

@@ -21,11 +21,12 @@ tr = Translator("Changes")
 
 SIGN_WIDTH = 20  # pixels at 100 %
 _NUMBER_PAD = 8
+_ON_HIT = "#1a1d24"  # text on the ground of the present hit, in either theme
 _RADIUS = 3.0
 
 
 class Marks(NamedTuple):
-    """Columns of a line that are selected (or None), the hits of a search in it, and the present one."""
+    """Columns of a line that are selected, the hits of a search in it but the present one, and that one."""
 
     selected: tuple[int, int] | None = None
     hits: tuple[tuple[int, int], ...] = ()
@@ -97,8 +98,10 @@ class RowPainter:
             self._fill(painter, layout, x, room, [marks.current], self._theme.seg_output)
         if marks.selected:
             self._fill(painter, layout, x, room, [marks.selected], self._theme.text_selection)
+        plain = [(*place, self._theme.text) for place in (*marks.hits, marks.selected) if place]
+        plain += [(*marks.current, _ON_HIT)] if marks.current else []
         painter.setPen(QColor(self._theme.text))
-        layout.draw(painter, x, top + self._text_drop, room.left(), room.right())
+        layout.draw(painter, x, top + self._text_drop, (room.left(), room.right()), plain)
         self._paint_note(painter, line, x + layout.width, room)
         painter.restore()
 

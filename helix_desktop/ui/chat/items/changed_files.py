@@ -1,0 +1,321 @@
+"""The line of a card that says what its call changed, and the diff that it opens onto."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QPainter, QTextCharFormat, QTextLayout
+
+from helix_desktop.ui.chat.actions import OpenChanges, ToggleFold
+from helix_desktop.ui.chat.items.item import ItemTools
+from helix_desktop.ui.chat.items.painting import (
+    HitArea,
+    PaintState,
+    button_width,
+    paint_box,
+    paint_button,
+    paint_icon,
+    paint_line,
+)
+from helix_desktop.ui.chat.markdown.text_layout import TextLayout
+from helix_desktop.ui.chat.rows.changed_files import FOLDED_LINES, CardLine, ChangedFilesContent, FileLines
+from helix_desktop.ui.chat.rows.row_types import CallChanges
+from helix_desktop.ui.chat.style import MEDIUM, SEMIBOLD, SMALL, TINY, ChatStyle
+from helix_desktop.words.file_changes import changed_files_text, line_counts_texts, uncovered_text
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Chat")
+
+_STRIP, _HEADER, _FOOT = 30.0, 30.0, 40.0  # heights in pixels
+_LEFT, _MARGIN, _GAP = 38.0, 12.0, 9.0
+_NUMBER_PAD = 8.0
+
+
+class FileBlock:
+    """The lines of one file in a frame, below its name; sizes in pixels."""
+
+    def __init__(self, file: FileLines, lines: int, tools: ItemTools) -> None:
+        """`lines` is how many of them are shown."""
+        self._file, self._lines, self._style = file, file.lines[:lines], tools.style
+        self.text: TextLayout | None = None
+        if self._lines:
+            words = "\n".join(line.text for line in self._lines)
+            self.text = tools.writer.write_plain(words, mono=True, size=SMALL)
+            self._color_lines(self.text)
+        self._frame = QRectF()
+
+    @property
+    def words(self) -> str:
+        """Return the file and what happened to it."""
+        return " · ".join(part for part in (self._file.name, self._file.note) if part)
+
+    def arrange(self, top: float, width: float) -> float:
+        """Place it below `top`; where it ends."""
+        style, margin = self._style, self._style.px(_MARGIN)
+        self._frame = QRectF(margin, top, width - 2 * margin, style.px(_HEADER))
+        if self.text is not None:
+            gutter = self._gutter()
+            self.text.x, self.text.y = margin + gutter, top + style.px(_HEADER)
+            self._frame.setHeight(style.px(_HEADER) + self.text.layout(self._frame.width() - gutter - 8) + 5)
+        return self._frame.bottom()
+
+    def hit_area(self, capture: str, number: int) -> HitArea:
+        """Return the head of the file, which leads to Changes."""
+        rect = QRectF(self._frame)
+        rect.setHeight(self._style.px(_HEADER))
+        label = tr("Open {file} in Changes", file=self._file.name)
+        return HitArea(
+            f"file:{number}", OpenChanges(capture, self._file.path), label, rect, radius=10, tip=label
+        )
+
+    def paint(self, painter: QPainter, state: PaintState, area: HitArea) -> None:
+        """Draw the frame, the head, the grounds of the lines, and their text."""
+        style, theme = self._style, self._style.theme
+        paint_box(painter, self._frame, style.color(theme.code_surface), style.color(theme.border), 10)
+        self._paint_head(painter, hovered=state.hovered == area.name)
+        if self.text is None:
+            return
+        line = self._frame.y() + style.px(_HEADER)
+        painter.fillRect(
+            QRectF(self._frame.x() + 1, line - 1, self._frame.width() - 2, 1), style.color(theme.border)
+        )
+        self._paint_grounds(painter, state.clip, self.text)
+        self.text.paint(painter, state.clip, state.marks_of(self.text))
+
+    def _gutter(self) -> float:
+        digits = len(str(max((line.number for line in self._lines), default=0)))
+        font = self._style.font(TINY, mono=True)
+        return self._style.width("0", font) * max(3, digits) + self._style.px(2 * _NUMBER_PAD)
+
+    def _paint_head(self, painter: QPainter, *, hovered: bool) -> None:
+        style, theme = self._style, self._style.theme
+        head = QRectF(self._frame.x() + 12, self._frame.y(), self._frame.width() - 24, style.px(_HEADER) - 1)
+        right = _paint_counts(painter, style, head, self._file.added, self._file.removed)
+        font = style.font(SMALL, MEDIUM, mono=True)
+        wide = min(style.width(self._file.name, font) + 1, right - head.x() - 8)
+        color = theme.accent_text if hovered else theme.text
+        paint_line(
+            painter, style, QRectF(head.x(), head.y(), wide, head.height()), self._file.name, font, color
+        )
+        left = head.x() + wide + style.px(10)
+        if self._file.note and right - left > style.px(40):
+            room = QRectF(left, head.y(), right - left - 8, head.height())
+            paint_line(painter, style, room, self._file.note, style.font(SMALL), theme.muted)
+
+    def _paint_grounds(self, painter: QPainter, clip: QRectF, text: TextLayout) -> None:
+        style, theme = self._style, self._style.theme
+        grounds = {"added": theme.added_line, "removed": theme.removed_line, "gap": theme.no_line}
+        layout, block = text.document.documentLayout(), text.document.firstBlock()
+        start = text.document.findBlock(text.position_at(text.x, clip.top()))
+        block = start if start.isValid() else block
+        painter.setFont(style.font(TINY, mono=True))
+        while block.isValid():
+            box = layout.blockBoundingRect(block).translated(0, text.y)
+            if box.top() > clip.bottom():
+                break
+            line = self._lines[min(block.blockNumber(), len(self._lines) - 1)]
+            if line.role in grounds:
+                below = layout.blockBoundingRect(block.next()).top() + text.y
+                height = below - box.top() if block.next().isValid() else box.height()
+                row = QRectF(self._frame.x() + 1, box.top(), self._frame.width() - 2, height)
+                painter.fillRect(row, style.color(grounds[line.role]))
+            if line.number:
+                painter.setPen(style.color(theme.faint if line.role == "same" else theme.muted))
+                room = QRectF(
+                    self._frame.x(), box.top(), self._gutter() - style.px(_NUMBER_PAD), box.height()
+                )
+                first = block.layout().lineAt(0).height() or box.height()
+                room.setHeight(first)
+                flags = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+                painter.drawText(room, flags, str(line.number))
+            block = block.next()
+
+    def _color_lines(self, text: TextLayout) -> None:
+        block = text.document.firstBlock()
+        for line in self._lines:
+            formats = [*self._formats(line)]
+            if formats and block.isValid():
+                block.layout().setFormats(formats)
+            block = block.next()
+
+    def _formats(self, line: CardLine) -> list[QTextLayout.FormatRange]:
+        theme = self._style.theme
+        sign = {"added": theme.ok, "removed": theme.error, "gap": theme.muted}.get(line.role, "")
+        word = theme.added_word if line.role == "added" else theme.removed_word
+        parts = [(0, 1, sign, "")] if sign else []
+        parts += [(start, end, str(getattr(theme.code, role)), "") for start, end, role in line.runs]
+        parts += [(start, end, theme.text, word) for start, end in line.words]
+        return [self._format(*part) for part in parts]
+
+    def _format(self, start: int, end: int, color: str, ground: str) -> QTextLayout.FormatRange:
+        result, style = QTextLayout.FormatRange(), QTextCharFormat()
+        style.setForeground(self._style.color(color))
+        if ground:
+            style.setBackground(self._style.color(ground))
+        result.start, result.length, result.format = start, end - start, style
+        return result
+
+
+class ChangedFiles:
+    """One line below a card's bar; opened, the files and their lines below it. Sizes in pixels."""
+
+    def __init__(
+        self,
+        changes: CallChanges,
+        content: ChangedFilesContent | None,
+        call: str,
+        tools: ItemTools,
+        *,
+        is_open: bool,
+        shows_all: bool,
+    ) -> None:
+        self._changes, self._content, self._call, self._style = changes, content, call, tools.style
+        self.is_open = is_open
+        self._strip, self._note, self._foot = QRectF(), QRectF(), QRectF()
+        self._blocks: list[FileBlock] = []
+        self._hidden_lines = 0
+        self.hit_areas: list[HitArea] = []
+        if is_open and content is not None:
+            self._make_blocks(content, shows_all, tools)
+
+    @property
+    def texts(self) -> list[TextLayout]:
+        """Return all texts from top to bottom."""
+        return [block.text for block in self._blocks if block.text is not None]
+
+    @property
+    def notes(self) -> list[str]:
+        """Return what stands beside the texts, as a screen reader reads it."""
+        below = [*(block.words for block in self._blocks), self._foot_text()] if self.is_open else []
+        return [note for note in (self.words, *below) if note]
+
+    @property
+    def words(self) -> str:
+        """Return how much changed."""
+        added, removed = line_counts_texts(self._changes.added, self._changes.removed)
+        files = changed_files_text(self._changes.files, self._changes.path)
+        return tr("Changed: {files}, {added} {removed}", files=files, added=added, removed=removed)
+
+    def arrange(self, top: float, width: float) -> float:
+        """Place it below `top`; where it ends."""
+        style = self._style
+        self._strip = QRectF(0, top, width, style.px(_STRIP))
+        verb = tr("Hide changes of {call}", call=self._call)
+        if not self.is_open:
+            verb = tr("Show changes of {call}", call=self._call)
+        label = f"{verb}. {self.words}"
+        self.hit_areas = [HitArea("open:changes", ToggleFold("changes"), label, self._strip, radius=8)]
+        y = self._strip.bottom()
+        if not self.is_open:
+            return y
+        for number, block in enumerate(self._blocks):
+            y = block.arrange(y, width) + style.px(_GAP)
+            self.hit_areas.append(block.hit_area(self._changes.capture, number))
+        self._foot = QRectF(
+            style.px(_MARGIN), y - style.px(2), width - 2 * style.px(_MARGIN), style.px(_FOOT)
+        )
+        self._place_buttons()
+        return self._foot.bottom()
+
+    def paint(self, painter: QPainter, state: PaintState) -> None:
+        """Draw the line, and what is below it."""
+        self._paint_strip(painter, state)
+        if not self.is_open:
+            return
+        for block, area in zip(self._blocks, self.hit_areas[1:], strict=False):
+            block.paint(painter, state, area)
+        left = self._foot.right()
+        for area in self.hit_areas[1 + len(self._blocks) :]:
+            paint_button(painter, self._style, area, state, "outline")
+            left = min(left, area.rect.x())
+        room = self._foot.adjusted(0, 0, left - self._foot.right() - 8, 0)
+        paint_line(
+            painter, self._style, room, self._foot_text(), self._style.font(SMALL), self._style.theme.muted
+        )
+
+    def _make_blocks(self, content: ChangedFilesContent, shows_all: bool, tools: ItemTools) -> None:
+        room = content.lines if shows_all else FOLDED_LINES
+        for file in content.files:
+            if room <= 0 and file.lines:
+                break
+            self._blocks.append(FileBlock(file, room, tools))
+            room -= len(file.lines)
+        self._hidden_lines = max(0, -room)
+        if not shows_all:
+            self._hidden_lines = max(0, content.lines - FOLDED_LINES)
+
+    def _place_buttons(self) -> None:
+        style, foot = self._style, self._foot
+        label = tr("Open in Changes")
+        wide = button_width(style, label)
+        rect = QRectF(foot.right() - wide, foot.y() + style.px(5), wide, style.px(28))
+        content = self._content
+        if self._hidden_lines and content is not None:
+            words = tr.plural(content.lines, "Show %n line", "Show all %n lines")
+            room = button_width(style, words)
+            place = QRectF(rect.x() - style.px(8) - room, rect.y(), room, rect.height())
+            self.hit_areas.append(
+                HitArea("whole:changes", ToggleFold("changed_lines"), words, place, radius=8)
+            )
+        self.hit_areas.append(
+            HitArea("changes:open", OpenChanges(self._changes.capture), label, rect, radius=8)
+        )
+
+    def _foot_text(self) -> str:
+        content = self._content
+        if content is None:
+            return tr("Reading the changes…")
+        if content.problem:
+            return content.problem
+        if self._hidden_lines:
+            return tr.plural(self._hidden_lines, "… %n more line", "… %n more lines")
+        if content.hidden_files:
+            return tr.plural(content.hidden_files, "… %n more file", "… %n more files")
+        return tr("More lines are in Changes.") if content.is_cut else ""
+
+    def _paint_strip(self, painter: QPainter, state: PaintState) -> None:
+        style, theme, strip = self._style, self._style.theme, self._strip
+        if state.hovered == "open:changes":
+            inner = strip.adjusted(style.px(6), 1, -style.px(6), -style.px(3))
+            paint_box(painter, inner, style.color(theme.raised), None, 7)
+        middle, side = strip.center().y() - style.px(1), style.px(13)
+        arrow = "chevron-down" if self.is_open else "chevron-right"
+        paint_icon(
+            painter,
+            style,
+            "diff",
+            theme.muted,
+            QRectF(QPointF(15, middle - side / 2), QPointF(15 + side, middle + side / 2)),
+        )
+        corner = QRectF(strip.right() - style.px(29), middle - style.px(7.5), style.px(15), style.px(15))
+        paint_icon(painter, style, arrow, theme.faint, corner)
+        line = QRectF(style.px(_LEFT), middle - style.px(10), corner.x() - style.px(_LEFT + 8), style.px(20))
+        words = changed_files_text(self._changes.files, self._changes.path)
+        font = style.font(SMALL, MEDIUM, mono=self._changes.files == 1)
+        counts = sum(style.width(text, style.font(SMALL, SEMIBOLD)) + style.px(7) for text in self._counts())
+        wide = min(style.width(words, font) + 1, max(style.px(40), line.width() - counts - style.px(10)))
+        paint_line(painter, style, QRectF(line.x(), line.y(), wide, line.height()), words, font, theme.text)
+        left = line.x() + wide + style.px(10)
+        rest = QRectF(left, line.y(), min(counts, line.right() - left), line.height())
+        _paint_counts(painter, style, rest, self._changes.added, self._changes.removed)
+        note = uncovered_text(self._changes.uncovered)
+        room = QRectF(
+            rest.right() + style.px(10), line.y(), line.right() - rest.right() - style.px(10), line.height()
+        )
+        if note and room.width() > style.px(60):
+            paint_line(painter, style, room, note, style.font(SMALL), theme.warn)
+
+    def _counts(self) -> tuple[str, ...]:
+        return line_counts_texts(self._changes.added, self._changes.removed)
+
+
+def _paint_counts(painter: QPainter, style: ChatStyle, room: QRectF, added: int, removed: int) -> float:
+    """Write the lines added and removed at the right end of a line; where they begin."""
+    if not added and not removed:
+        return room.right()
+    font, right = style.font(SMALL, SEMIBOLD), room.right()
+    words = line_counts_texts(added, removed)
+    for text, color in ((words[1], style.theme.error), (words[0], style.theme.ok)):
+        wide = style.width(text, font) + 1
+        paint_line(painter, style, QRectF(right - wide, room.y(), wide, room.height()), text, font, color)
+        right -= wide + style.px(6)
+    return right

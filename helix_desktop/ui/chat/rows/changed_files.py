@@ -1,0 +1,146 @@
+"""What a call changed, as its card shows it: the lines of its files, ready to be drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from helix_desktop.domain.file_history.diff import DiffLine, FileDiff
+from helix_desktop.domain.file_history.state import FileChange
+from helix_desktop.domain.unicode_safety import escape_hidden_name
+from helix_desktop.ui.design.diff.line_text import expand_tabs, line_text
+from helix_desktop.ui.design.highlight import ColoredRun, colored_runs
+from helix_desktop.words.file_changes import change_note
+from helix_desktop.words.file_diffs import describe_mode, describe_without_lines
+
+MAX_FILES, MAX_LINES = 50, 1_000  # that a card shows; more is shown in Changes
+FOLDED_LINES = 40  # lines that a card shows before all are asked for
+_MAX_CHARACTERS = 400  # of a line
+
+LineRole: TypeAlias = Literal["same", "removed", "added", "gap"]
+"""What a line of a diff in a card is; `gap`: lines between two hunks are left out."""
+
+_SIGNS: dict[LineRole, str] = {"same": "  ", "removed": "- ", "added": "+ ", "gap": "⋯"}
+
+
+@dataclass(frozen=True, slots=True)
+class CardLine:
+    """A line with its sign; its number after the change (before, if it was removed; 0: none).
+
+    `runs` have colors, `words` differ from the other side: their columns count the sign.
+    """
+
+    role: LineRole
+    text: str
+    number: int = 0
+    runs: tuple[tuple[int, int, str], ...] = ()
+    words: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FileLines:
+    """One file: its name, what happened to it besides its lines, and these."""
+
+    path: str
+    note: str = ""
+    added: int = 0
+    removed: int = 0
+    lines: tuple[CardLine, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Return the path with hidden characters as codes."""
+        return escape_hidden_name(self.path)
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedFilesContent:
+    """The files that a call changed, or why they cannot be read; `hidden_files` are not among them.
+
+    `is_cut`: files or lines are left out.
+    """
+
+    files: tuple[FileLines, ...] = ()
+    hidden_files: int = 0
+    is_cut: bool = False
+    problem: str = ""
+
+    @property
+    def lines(self) -> int:
+        """Return how many lines there are."""
+        return sum(len(file.lines) for file in self.files)
+
+
+def changed_files_content(diffs: Iterable[tuple[FileChange, FileDiff]], files: int) -> ChangedFilesContent:
+    """Return the first of `files` files, within the limits of a card; to be called in a thread."""
+    found: list[FileLines] = []
+    room = MAX_LINES
+    is_cut = False
+    for change, diff in diffs:
+        lines = tuple(_card_lines(diff, change.path, room))
+        total = sum(len(hunk.lines) + 1 for hunk in diff.hunks)
+        is_cut = is_cut or len(lines) + 1 < total
+        room -= len(lines)
+        notes = [change_note(change), *_words(diff)]
+        note = " · ".join(note for note in notes if note)
+        found.append(FileLines(change.path, note, diff.added, diff.removed, lines))
+    hidden = max(0, files - len(found))
+    return ChangedFilesContent(tuple(found), hidden, is_cut or hidden > 0)
+
+
+def _words(diff: FileDiff) -> list[str]:
+    return [describe_mode(diff)] if diff.hunks else describe_without_lines(diff)
+
+
+def _card_lines(diff: FileDiff, path: str, room: int) -> Iterator[CardLine]:
+    lines = [line for hunk in diff.hunks for line in hunk.lines][:room]
+    runs = _runs_by_line(diff, path, lines)
+    for number, hunk in enumerate(diff.hunks):
+        if number and room > 0:
+            yield CardLine("gap", _SIGNS["gap"])
+            room -= 1
+        for line in hunk.lines[: max(0, room)]:
+            yield _card_line(line, diff, runs.get(_side_and_number(line), ()))
+        room -= len(hunk.lines)
+
+
+def _side_and_number(line: DiffLine) -> tuple[bool, int]:
+    return (True, line.old) if line.kind == "removed" else (False, line.new)
+
+
+def _runs_by_line(
+    diff: FileDiff, path: str, in_card: Sequence[DiffLine]
+) -> dict[tuple[bool, int], list[ColoredRun]]:
+    """Return the colored runs of lines, by side (True: before) and number from 1."""
+    found: dict[tuple[bool, int], list[ColoredRun]] = {}
+    name = path.rpartition("/")[2]
+    if "." not in name:
+        return found
+    for is_before, lines in ((True, diff.before_lines), (False, diff.after_lines)):
+        numbers = {number for side, number in map(_side_and_number, in_card) if side == is_before}
+        if not numbers:
+            continue
+        code = "".join(lines[: max(numbers)]).replace("\r", " ").replace("\ufeff", " ")
+        for run in colored_runs(code, name):
+            if run.line + 1 in numbers:
+                found.setdefault((is_before, run.line + 1), []).append(run)
+    return found
+
+
+def _card_line(line: DiffLine, diff: FileDiff, runs: Sequence[ColoredRun]) -> CardLine:
+    drawn = expand_tabs(line_text(line.text[:_MAX_CHARACTERS], shows_line_ends=diff.has_mixed_line_ends))
+    sign = _SIGNS[line.kind]
+    end = "…" if len(line.text) > _MAX_CHARACTERS else ""
+    places = [
+        (len(sign) + drawn.place(run.start), len(sign) + drawn.place(run.start + run.length), run.role)
+        for run in runs
+        if run.start < _MAX_CHARACTERS
+    ]
+    words = [
+        (len(sign) + drawn.place(span.start), len(sign) + drawn.place(span.end))
+        for span in line.spans
+        if span.start < _MAX_CHARACTERS
+    ]
+    _, number = _side_and_number(line)
+    return CardLine(line.kind, sign + drawn.text + end, number, tuple(places), tuple(words))

@@ -1,0 +1,107 @@
+"""Cards of calls that changed files: what they say, and the diff that they open onto."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from helix_desktop.config.paths import resources_dir
+from helix_desktop.domain.file_history.diff import diff_contents
+from helix_desktop.domain.file_history.state import FileChange, FileState
+from helix_desktop.ui.chat.actions import OpenChanges, ReadChanges, SessionAction
+from helix_desktop.ui.chat.items.item import RowItem
+from helix_desktop.ui.chat.rows.changed_files import ChangedFilesContent, changed_files_content
+from helix_desktop.ui.chat.rows.model import ChatModel
+from helix_desktop.ui.chat.rows.row_types import CallChanges, ToolRow
+from helix_desktop.ui.chat.viewport.view import ChatView
+from helix_desktop.ui.design.style import fonts
+from helix_desktop.ui.design.style.theme import LIGHT
+from tests.support.window.chat_geometry import row_key
+
+CARD = ToolRow(
+    row_key("t"), "run_command", "make", "ok", "output", lines=1, changes=CallChanges("c1", 2, 90, 1, "a.py")
+)
+_TEXT = "".join(f"line {number}\n" for number in range(90))
+CONTENT = changed_files_content(
+    [
+        (
+            FileChange("a.py", FileState(digest="1"), FileState(digest="2")),
+            diff_contents(b"x = 1\nkeep\n", b"x = 2\t# \xff\nkeep\n"),
+        ),
+        (FileChange("b.txt", None, FileState(digest="3")), diff_contents(None, _TEXT.encode())),
+    ],
+    2,
+)
+
+
+@pytest.fixture
+def view(qtbot: QtBot) -> Iterator[ChatView]:
+    fonts.load(resources_dir() / "fonts")
+    chat_view = ChatView(ChatModel(), LIGHT)
+    qtbot.addWidget(chat_view)
+    chat_view.resize(800, 600)
+    with qtbot.waitExposed(chat_view):
+        chat_view.show()
+    yield chat_view
+    chat_view.highlighter.finish()
+
+
+def card(view: ChatView) -> RowItem:
+    """The card, laid out."""
+    return view.chat_viewport.item(0)
+
+
+def press(view: ChatView, name: str) -> list[SessionAction]:
+    """Press a place of the card; return what the session is to do."""
+    actions: list[SessionAction] = []
+    view.action_triggered.connect(actions.append)
+    view.chat_viewport.widget_pool.visible[row_key("t")].trigger(name)
+    view.action_triggered.disconnect(actions.append)
+    return actions
+
+
+def words(view: ChatView) -> str:
+    """Return all selectable text of the card."""
+    return "\n".join(text.text() for text in card(view).texts)
+
+
+def test_a_card_reads_what_its_call_changed_when_it_is_opened(view: ChatView) -> None:
+    view.chat_viewport.model.reset([CARD])
+    assert "Changed: 2 files, +90 \N{MINUS SIGN}1" in card(view).accessible_text()
+    assert press(view, "open:changes") == [ReadChanges(CARD.key, "c1")]
+    view.chat_viewport.model.replace(CARD.key, replace(CARD, changed_files=CONTENT))
+    assert words(view).startswith("- x = 1\n+ x = 2   # \\xff\n  keep\n+ line 0\n")
+    assert "output" not in words(view)
+
+
+def test_a_long_diff_is_folded_until_all_of_it_is_asked_for(view: ChatView) -> None:
+    view.chat_viewport.model.reset([replace(CARD, changed_files=CONTENT)])
+    assert not press(view, "open:changes")
+    assert words(view).count("\n") + 1 == 40
+    press(view, "whole:changes")
+    assert words(view).endswith("+ line 89")
+
+
+def test_a_card_leads_to_changes(view: ChatView) -> None:
+    view.chat_viewport.model.reset([replace(CARD, changed_files=CONTENT)])
+    press(view, "open:changes")
+    assert press(view, "changes:open") == [OpenChanges("c1")]
+    assert press(view, "file:1") == [OpenChanges("c1", "b.txt")]
+
+
+def test_a_card_says_why_it_has_no_diff(view: ChatView) -> None:
+    content = ChangedFilesContent(problem="These changes were removed from the file history.")
+    view.chat_viewport.model.reset([replace(CARD, changed_files=content)])
+    press(view, "open:changes")
+    assert content.problem in card(view).accessible_text()
+
+
+def test_what_does_not_fit_into_a_card_is_left_to_changes() -> None:
+    diff = diff_contents(None, b"a\n" * 3_000)
+    change = FileChange("a.txt", None, FileState(digest="1"))
+    content = changed_files_content([(change, diff)], 4)
+    assert (content.lines, content.hidden_files, content.is_cut) == (1_000, 3, True)
+    assert content.files[0].note == "created"
