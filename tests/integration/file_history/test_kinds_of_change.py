@@ -1,0 +1,135 @@
+"""Every kind of change, by commands and by tools: bytes, modes and links come back, or it is named before."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from helix_desktop.domain.file_history.capture import CapturedChanges
+from helix_desktop.domain.file_history.diff import apply_hunks, diff_contents
+from helix_desktop.domain.file_history.state import FileChange, FileState
+from tests.support.file_changes.cases import HUNK_LINES, Calls, ChangeCase
+from tests.support.file_changes.file_cases import FILE_CASES
+from tests.support.file_changes.rig import HistoryRig, open_rig, prepare_workspace
+from tests.support.file_changes.states import false_reasons, join_changes, wrong_changes
+from tests.support.file_changes.tree import File, Tree, differing, outside_of
+from tests.support.file_changes.tree_cases import TREE_CASES
+from tests.support.file_changes.uncovered_cases import UNCOVERED_CASES
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are those of a POSIX shell")
+
+_MOST_PARTS = 3  # paths of one change that are taken back alone; of many only the first
+_MANY = 1_000
+
+
+def ways() -> Iterator[object]:
+    """Yield each kind of change, by each way to make it."""
+    for case in (*FILE_CASES, *TREE_CASES, *UNCOVERED_CASES):
+        yield pytest.param(case, (("run_command", {"command": case.command}),), id=f"{case.name}, by command")
+        if case.calls:
+            yield pytest.param(case, case.calls, id=f"{case.name}, by tool")
+
+
+@pytest.mark.parametrize(("case", "calls"), list(ways()))
+async def test_a_change_comes_back_whole_and_in_parts(case: ChangeCase, calls: Calls, tmp_path: Path) -> None:
+    prepare_workspace(tmp_path / "work", case)
+    async with open_rig(tmp_path) as rig:
+        before = rig.walk()
+        check_named(rig, case)
+        captures = await rig.run(calls)
+        after = rig.walk()
+        assert bool(outside_of(differing(before, after), case.uncovered)) == case.is_change
+        check_recorded(case, captures, before, after)
+        await check_revert_and_redo(rig, case, captures, before, after)
+        await check_parts(rig, case, captures, before, after)
+        if case.hunks:
+            await check_hunks(rig, case.hunks, captures, before, after)
+
+
+def check_named(rig: HistoryRig, case: ChangeCase) -> None:
+    """Assert that what is not covered is named before anything runs."""
+    places = {place.path: place.reason for place in rig.history.coverage.places}
+    for path, reason in case.uncovered.items():
+        assert places.get(os.fsencode(path).decode(errors="backslashreplace")) == reason
+
+
+def check_recorded(case: ChangeCase, captures: list[CapturedChanges], before: Tree, after: Tree) -> None:
+    """Assert that the lists of changes say what two walks say, and of which files no content is stored."""
+    changes = joined(captures)
+    assert wrong_changes(changes, before, after, case.uncovered) == []
+    unstored = {change.path for change in changes if not change.is_covered}
+    assert unstored == {path for path in case.unstored if before.get(path) != after.get(path)}
+    assert {change.path for change in changes if change.path in case.uncovered} == unstored
+    all_changes = (change for captured in captures for change in captured.list.changes)
+    moves = {change.path: change.moved_from for change in all_changes}
+    assert case.moves.items() <= moves.items()
+
+
+async def check_revert_and_redo(
+    rig: HistoryRig, case: ChangeCase, captures: list[CapturedChanges], before: Tree, after: Tree
+) -> None:
+    """Assert that all that is covered comes back, nothing else is touched, and a redo brings all again."""
+    plan = await rig.plan(captures)
+    unstored = [path for path in case.unstored if before.get(path) != after.get(path)]
+    left = {file.path: file.problem for file in plan.files if not file.can_apply}
+    assert left == {**dict.fromkeys(unstored, "not_covered"), **case.refused}
+    revert = await rig.revert(plan)
+    reverted = rig.walk()
+    untouched = (*case.uncovered, *case.refused)
+    assert outside_of(differing(reverted, before), untouched) == set()
+    assert differing(reverted, after) <= outside_of(before.keys() | after.keys(), untouched)
+    assert await rig.look() == []  # the history knows what its own revert did
+    await rig.revert(await rig.plan(revert))
+    assert differing(rig.walk(), after) == set()
+
+
+async def check_parts(
+    rig: HistoryRig, case: ChangeCase, captures: list[CapturedChanges], before: Tree, after: Tree
+) -> None:
+    """Assert that single paths come back alone, with the folders that they need, or that it says why not."""
+    changes = joined(captures)
+    for change in changes[:_MOST_PARTS] if len(changes) < _MANY else changes[:1]:
+        plan = await rig.plan(captures, change.path)
+        [file] = [file for file in plan.files if file.path == change.path]
+        if not file.can_apply:
+            assert false_reasons(rig.root, plan, changes) == []
+            continue
+        part = await rig.revert(plan)
+        reverted = rig.walk()
+        assert reverted.get(change.path) == before.get(change.path)
+        needed = {change.path, *(parent.as_posix() for parent in Path(change.path).parents)}
+        assert differing(reverted, after) <= needed
+        await rig.revert(await rig.plan(part))
+        assert differing(rig.walk(), after) == set()
+
+
+async def check_hunks(
+    rig: HistoryRig, path: str, captures: list[CapturedChanges], before: Tree, after: Tree
+) -> None:
+    """Assert that one hunk comes back alone, the other stays, and a redo brings it again."""
+    [change] = [change for change in joined(captures) if change.path == path]
+    former, later = before[path], after[path]
+    assert isinstance(former, File)
+    assert isinstance(later, File)
+    assert change.after is not None
+    diff = diff_contents(former.data, later.data)
+    for number, line in enumerate(HUNK_LINES):
+        without = apply_hunks(former.data, diff, [number])
+        digest = await rig.history.put_content(without)
+        base = FileState("file", digest, len(without), change.after.mode)
+        plan = await rig.history.plan_revert([FileChange(path, base, change.after)])
+        part = await rig.revert(plan)
+        lines = later.data.splitlines(keepends=True)
+        lines[line - 1] = former.data.splitlines(keepends=True)[line - 1]
+        assert rig.walk() == {**after, path: File(b"".join(lines), later.mode)}
+        await rig.revert(await rig.plan(part))
+    assert differing(rig.walk(), after) == set()
+
+
+def joined(captures: list[CapturedChanges]) -> list[FileChange]:
+    """Return what several captures changed together."""
+    return join_changes(captured.list.changes for captured in captures)

@@ -1,0 +1,78 @@
+"""Changes that cannot be undone, or only in part: each is named before."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from tests.support.file_changes.cases import SIZE_LIMIT, ChangeCase, write
+from tests.support.file_changes.tree import Folder, Special
+
+_LARGE = SIZE_LIMIT + 1
+
+UNCOVERED_CASES = (
+    ChangeCase(
+        "over the size limit",
+        {"large.bin": bytes(_LARGE), "a.txt": "a\n"},
+        "echo more >> large.bin && echo b >> a.txt",
+        uncovered={"large.bin": "too_large"},
+        unstored=("large.bin",),
+    ),
+    ChangeCase(
+        "a secret file",
+        {".env": "KEY=1\n", "id_rsa": "-----BEGIN OPENSSH PRIVATE KEY-----\n", "a.txt": "a\n"},
+        "echo KEY=2 > .env && echo 2 >> id_rsa && echo b >> a.txt",
+        uncovered={".env": "secret", "id_rsa": "secret"},
+        unstored=(".env", "id_rsa"),
+    ),
+    ChangeCase(
+        "an ignored folder",
+        {".gitignore": "out/\n", "out/a.txt": "1\n", "a.txt": "1\n"},
+        "echo 2 > out/a.txt && echo 2 > out/b.txt && echo 2 > a.txt",
+        uncovered={"out": "ignored"},
+    ),
+    ChangeCase(
+        "an ignored log",
+        {".gitignore": "*.log\n", "app.log": "1\n", "a.txt": "1\n"},
+        "echo 2 >> app.log && echo 2 > a.txt",
+        (write("a.txt", "2\n"),),
+        uncovered={"app.log": "ignored"},
+        unstored=("app.log",),
+    ),
+    ChangeCase(
+        "dependencies",
+        {"package.json": "{}\n", "node_modules/x/index.js": "1\n"},
+        "echo 2 > node_modules/x/index.js && echo '{ }' > package.json",
+        uncovered={"node_modules": "ignored"},
+    ),
+    ChangeCase(
+        "a pipe",
+        {"a.txt": "1\n", "pipe": Special(stat.S_IFIFO)},
+        "rm pipe && echo 2 > a.txt",
+        uncovered={"pipe": "special"},
+    ),
+    ChangeCase(
+        "a socket",
+        {"a.txt": "1\n", "sock": Special(stat.S_IFSOCK)},
+        "echo 2 > a.txt && rm sock",
+        uncovered={"sock": "special"},
+    ),
+    ChangeCase(
+        "a name that is no text",
+        {"b\udcff.txt": "1\n", "a.txt": "1\n"},
+        "for f in *.txt; do echo 2 >> $f; done",
+        uncovered={"b\udcff.txt": "name"},
+    ),
+    *(
+        ()
+        if os.name == "nt" or os.geteuid() == 0  # who may read everything
+        else (
+            ChangeCase(
+                "a folder of no rights",
+                {"shut/a.txt": "1\n", "shut": Folder(0), "a.txt": "1\n"},
+                "chmod 700 shut && echo 2 > shut/a.txt && chmod 0 shut && echo 2 > a.txt",
+                uncovered={"shut": "unreadable"},
+            ),
+        )
+    ),
+)
