@@ -64,7 +64,10 @@ class _Check:
                 self._needed.update(parents_of(path))
 
     def contents(self, path: str) -> None:
-        """Block a folder that is to go while something in it stays, or is to come into it."""
+        """Block a folder that is to go while something in it stays, or is to come into it.
+
+        Where that is the user's choice, the folder is their choice too, unless nothing is to replace it.
+        """
         file = self._files[path]
         if file.status in ("blocked", "same") or not _is_folder(file.present) or _is_folder(file.former):
             return
@@ -84,6 +87,8 @@ class _Check:
             if entry is None or entry.status in ("blocked", "same") or entry.former is not None:
                 self._block(path, "not_empty")
                 return
+            if entry.status != "ready" and file.former is not None:  # it stays, unless the user decides
+                self._files[path] = msgspec.structs.replace(file, status="conflict")
 
     def permission(self, path: str) -> None:
         """Block a path in a folder in which its user may not write."""
