@@ -144,6 +144,10 @@ async def test_what_changes_while_two_calls_run_is_of_both(files: Files, history
     assert second is not None
     assert (first.capture.others, second.capture.others) == (("tests",), ("make",))
     assert [change.shared for change in (*first.list.changes, *second.list.changes)] == [True, True]
+    plan = await history.plan_revert((*first.list.changes, *second.list.changes))
+    assert [file.status for file in plan.files] == ["ready"]
+    assert await history.revert("s", plan, {}) is not None
+    assert files.read("a.txt") == b"one\n"
 
 
 async def test_a_capture_is_unrecorded_until_it_is_acknowledged(files: Files, history: FileHistory) -> None:

@@ -88,6 +88,11 @@ class MemoryFileHistory:
         """Return what was not acknowledged yet."""
         return tuple(found for found in self._unrecorded.values() if found.capture.session == session)
 
+    @property
+    def unrecorded_ids(self) -> tuple[str, ...]:
+        """The captures of all sessions that were not acknowledged yet."""
+        return tuple(self._unrecorded)
+
     async def acknowledge(self, capture_ids: Sequence[str]) -> None:
         """Note that captures are recorded."""
         for capture_id in capture_ids:

@@ -159,7 +159,7 @@ def with_subagents(own: LoggedChanges, subagents: Mapping[str, LoggedChanges]) -
         ]
 
     logs = [own.captures, *(of_subagent(session, logged) for session, logged in subagents.items())]
-    merged = heapq.merge(*logs, key=lambda capture: capture.changes.at_ms)
+    merged = heapq.merge(*logs, key=lambda capture: (capture.changes.at_ms, capture.changes.place))
     return tuple({capture.changes.capture: capture for capture in merged}.values())
 
 
@@ -286,10 +286,15 @@ def selected_changes(
 def joined_changes(changes: Iterable[FileChange]) -> list[FileChange]:
     """Return changes with those of one path that follow each other as one; none that leaves it as it was.
 
-    A change that begins with another state than the one before it left stays one of its own.
+    A change that begins with another state than the one before it left stays one of its own; what several
+    calls may have made, as they ran at the same time, counts once.
     """
     joined: dict[str, list[FileChange]] = {}
+    last: dict[str, FileChange] = {}
     for change in changes:
+        if change.shared and last.get(change.path) == change:
+            continue
+        last[change.path] = change
         of_path = joined.setdefault(change.path, [])
         if of_path and of_path[-1].after == change.before:
             of_path[-1] = replace(of_path[-1], after=change.after)

@@ -173,11 +173,19 @@ def replaces_content(present: FileState | None, target: FileState | None) -> boo
 
 
 def _join(changes: Iterable[FileChange]) -> list[FileChange]:
-    """Join changes of one path that follow on each other."""
+    """Join changes of one path that follow on each other; what several calls may have made counts once."""
     spans: list[FileChange] = []
+    last: FileChange | None = None
     for change in changes:
+        if last is not None and change.shared and _is_same_change(last, change):
+            continue
+        last = change
         if spans and is_alike(spans[-1].after, change.before):
             spans[-1] = FileChange(change.path, spans[-1].before, change.after)
         else:
             spans.append(change)
     return spans
+
+
+def _is_same_change(change: FileChange, other: FileChange) -> bool:
+    return is_alike(change.before, other.before) and is_alike(change.after, other.after)
