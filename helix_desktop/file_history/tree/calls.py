@@ -37,6 +37,8 @@ class Captures:
     def begin(self, mark: CallMark) -> CapturedChanges | None:
         """Begin a call; return what changed before it outside all calls."""
         with self._tree.write():
+            if mark.paths is not None and not all(map(self._tree.is_plain, mark.paths)):
+                mark = msgspec.structs.replace(mark, paths=None)
             outside, running = self._look(mark.paths)
             captured = self._capture(outside, mark.session, "outside")
             others = [call for call in running if _can_meet(call.mark, mark)]

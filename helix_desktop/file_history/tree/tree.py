@@ -139,6 +139,21 @@ class WorkspaceTree:
         self._apply(update)
         return update.changes
 
+    def is_plain(self, path: str) -> bool:
+        """Return True if a path is written as a scan writes it: no folder above it is a link, or a file.
+
+        What is there, but was not seen, may be another spelling, where upper and lower case are the same.
+        """
+        if any(part in ("", ".", "..") for part in path.split("/")):
+            return False
+        *above, _ = _with_folders(path)
+        with OpenFolders(self.root) as folders:
+            parents = [_stat(folders, folder) for folder in above]
+            is_there = _stat(folders, path) is not None
+        if not all(found is None or is_folder(found) for found in parents):
+            return False
+        return path in self.rows or not is_there or self.is_outside(path)
+
     def is_outside(self, path: str) -> bool:
         """Return True if a path lies in a place that no scan looks into."""
         *above, _ = _with_folders(path)
