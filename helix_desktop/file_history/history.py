@@ -20,6 +20,7 @@ from helix_desktop.domain.file_history.revert import RevertChoice, RevertPlan
 from helix_desktop.domain.file_history.state import ChangeList, FileChange, FileState
 from helix_desktop.domain.user_text import TextContext
 from helix_desktop.file_history.opened_history import OpenedHistory
+from helix_desktop.file_history.tree.rules import included_place
 from helix_desktop.system.task_scope import TaskScope
 
 text = TextContext("Changes")
@@ -41,13 +42,14 @@ class WorkspaceFileHistory:
         self,
         root: Path,
         database_file: Path,
-        settings: CoverageSettings,
+        load_settings: Callable[[], CoverageSettings],
         clock: Callable[[], int],
         own_data: Iterable[Path] = (),
         save_settings: Callable[[CoverageSettings], None] = lambda _: None,
     ) -> None:
         """`own_data` are folders of the app, which are not covered; `clock` returns ms since 1970."""
-        self._root, self._file, self._settings, self._clock = root, database_file, settings, clock
+        self._root, self._file, self._clock = root, database_file, clock
+        self._load_settings = load_settings
         self._own_data, self._save_settings = tuple(own_data), save_settings
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="file-history")
         self._opened: OpenedHistory | None = None
@@ -61,11 +63,6 @@ class WorkspaceFileHistory:
     def coverage(self) -> Coverage:
         """What is covered, as last known; does not block."""
         return self._coverage
-
-    @property
-    def settings(self) -> CoverageSettings:
-        """What the user chose of the coverage."""
-        return self._settings
 
     def listen(self, listener: Callable[[], None]) -> Callable[[], None]:
         """Subscribe to changes of the coverage. Call the returned function to unsubscribe."""
@@ -141,15 +138,19 @@ class WorkspaceFileHistory:
         return await self._run(lambda opened: opened.revert(session, plan, choices))
 
     async def include(self, path: str, included: bool) -> None:
-        """Cover a place that is not covered, or leave it to the rules again; holds for later starts too."""
-        others = tuple(place for place in self._settings.included if place != path)
+        """Cover a place that is not covered, or leave it to the rules again; holds for later starts too.
+
+        Raises InvalidInput for what is no path of the workspace.
+        """
+        path = included_place(path)
+        settings = self._load_settings()
+        others = tuple(place for place in settings.included if place != path)
         await self.use_settings(
-            msgspec.structs.replace(self._settings, included=(*others, path) if included else others)
+            msgspec.structs.replace(settings, included=(*others, path) if included else others)
         )
 
     async def use_settings(self, settings: CoverageSettings) -> None:
         """Use other settings, and save them; copy what they cover besides."""
-        self._settings = settings
         self._save_settings(settings)
         await self._run(lambda opened: opened.use_settings(settings))
         await self.start()
@@ -191,7 +192,7 @@ class WorkspaceFileHistory:
     def _work(self, work: Callable[[OpenedHistory], T]) -> tuple[T, Coverage]:
         if self._opened is None:
             self._opened = OpenedHistory(
-                self._root, self._file, self._settings, self._clock, _below(self._own_data, self._root)
+                self._root, self._file, self._load_settings(), self._clock, _below(self._own_data, self._root)
             )
         done = work(self._opened)
         return done, self._opened.coverage()

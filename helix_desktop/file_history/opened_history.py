@@ -159,7 +159,8 @@ class OpenedHistory:
         """Return what is covered now."""
         edition, at = self._counted
         now = time.monotonic()
-        is_due = not self._tree.pending or now - at > _COVERAGE_S
+        is_copying = bool(self._tree.pending)
+        is_due = not is_copying or self._coverage.is_complete or now - at > _COVERAGE_S
         if edition != self._tree.edition and is_due:
             self._counted = (self._tree.edition, now)
             self._coverage = coverage_of(self._tree, self._database.contents.totals()[2])

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
+
 from helix_desktop.domain.file_history.coverage import CoverageSettings
 from helix_desktop.file_history.database.schema import FILE_NAME
 from helix_desktop.file_history.history import WorkspaceFileHistory
 from helix_desktop.file_history.storage import HistoryStorage
+from helix_desktop.file_history.tree.rules import included_place
 from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.workspaces.record import WorkspaceRecord
@@ -28,7 +31,7 @@ class FileHistories:
         history = WorkspaceFileHistory(
             root,
             self._file(workspace_id),
-            coverage_settings(self._registry.get(workspace_id)),
+            lambda: coverage_settings(self._registry.get(workspace_id)),
             wall_clock_ms,
             own_data=(self._data_root,),
             save_settings=lambda settings: self._save(workspace_id, settings),
@@ -49,7 +52,9 @@ class FileHistories:
             scope.start(history.start(), f"start the file history of {workspace_id}")
 
     async def use_settings(self, workspace_id: str, settings: CoverageSettings) -> None:
-        """Change what is covered in a workspace, open or not. Raises HelixError."""
+        """Change what is covered in a workspace, open or not. Raises HelixError, InvalidInput for a place."""
+        places = dict.fromkeys(included_place(place) for place in settings.included)
+        settings = msgspec.structs.replace(settings, included=tuple(places))
         history = self._open.get(workspace_id)
         if history is None or not self._registry.get(workspace_id).trusted:
             self._save(workspace_id, settings)

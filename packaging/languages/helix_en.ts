@@ -2455,6 +2455,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/file_history/tree/rules.py" />
+            <source>Enter a path such as build/output.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/changes/places_dialog.py" />
             <source>Every file of the workspace is covered.</source>
             <translation type="unfinished" />
@@ -2488,6 +2493,11 @@
             <location filename="../../helix_desktop/file_history/database/connection.py" />
             <location filename="../../helix_desktop/file_history/revert/refusals.py" />
             <source>Free some disk space, then try again.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/file_history/tree/rules.py" />
+            <source>Git's own folder can't be covered.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -3084,6 +3094,11 @@
         <message>
             <location filename="../../helix_desktop/file_history/history.py" />
             <source>The list of changes can't be read.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/file_history/tree/rules.py" />
+            <source>The place must be a path in this workspace (got {path}).</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -13193,8 +13208,28 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/settings/data/history_card.py" />
+            <source>A file or folder in the workspace that git ignores, or that contains secrets.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/data/history_card.py" />
+            <source>Add</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/data/history_card.py" />
+            <source>Also covered</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/settings/data/page.py" />
             <source>Back up all workspaces…</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/data/history_card.py" />
+            <source>Changes of larger files can't be undone.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -13208,6 +13243,17 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/settings/data/history_card.py" />
+            <source>File history</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/data/history_card.py" />
+            <source>Largest file</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/data/history_card.py" />
             <location filename="../../helix_desktop/ui/settings/data/page.py" />
             <source>Maximum size</source>
             <translation type="unfinished" />
@@ -13233,8 +13279,18 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/settings/data/history_card.py" />
+            <source>Remove</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/settings/data/page.py" />
             <source>Remove a secret…</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/data/history_card.py" />
+            <source>Remove {place}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -13248,8 +13304,18 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/settings/data/history_card.py" />
+            <source>When it is reached, the oldest versions are removed first.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/settings/data/page.py" />
             <source>When the workspace opens, outputs that no session uses move to the trash.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/data/history_card.py" />
+            <source>{number} MB</source>
             <translation type="unfinished" />
         </message>
     </context>

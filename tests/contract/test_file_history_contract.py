@@ -74,7 +74,7 @@ async def history(files: Files, tmp_path: Path) -> AsyncIterator[FileHistory]:
         history = MemoryFileHistory(files)
     else:
         database = tmp_path / "file-history.db"
-        history = WorkspaceFileHistory(tmp_path / "project", database, CoverageSettings(), lambda: 1)
+        history = WorkspaceFileHistory(tmp_path / "project", database, CoverageSettings, lambda: 1)
     is_complete = asyncio.Event()
     history.listen(lambda: is_complete.set() if history.coverage.is_complete else None)
     await history.start()

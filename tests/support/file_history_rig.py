@@ -23,7 +23,7 @@ async def open_history(
 ) -> AsyncIterator[WorkspaceFileHistory]:
     """Yield the history of the folder `w`, with the first copy done."""
     (tmp_path / "w").mkdir(exist_ok=True)
-    history = WorkspaceFileHistory(tmp_path / "w", tmp_path / "data" / "h.db", settings, clock)
+    history = WorkspaceFileHistory(tmp_path / "w", tmp_path / "data" / "h.db", lambda: settings, clock)
     try:
         await copied(history)
         yield history

@@ -8,8 +8,10 @@ import sys
 from collections.abc import Iterable
 from contextlib import suppress
 
+from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.file_history.coverage import CoverageSettings, UncoveredReason
 from helix_desktop.domain.files.ignore_rules import IgnoreRules
+from helix_desktop.domain.user_text import TextContext
 from helix_desktop.file_history.tree.folder import Handle, enter, leave, open_file, stat_in
 from helix_desktop.file_history.tree.place_names import (
     BUILT_FOLDERS,
@@ -18,6 +20,8 @@ from helix_desktop.file_history.tree.place_names import (
     is_secret_folder,
 )
 from helix_desktop.file_history.tree.stamps import file_stamp
+
+text = TextContext("Changes")
 
 GIT_IGNORE, AGENT_IGNORE = ".gitignore", ".agentignore"
 GIT_EXCLUDE = (".git", "info", "exclude")
@@ -156,8 +160,8 @@ def _load(before: tuple[bytes, IgnoreRules], folder: Handle, name: str) -> tuple
             data = os.read(file, _LONGEST)
     except OSError:
         return b"", IgnoreRules("")
-    text = data if len(data) < _LONGEST else data[: data.rfind(b"\n") + 1]
-    return stamp, IgnoreRules(text.decode(errors="replace"), _IGNORES_CASE)
+    lines = data if len(data) < _LONGEST else data[: data.rfind(b"\n") + 1]
+    return stamp, IgnoreRules(lines.decode(errors="replace"), _IGNORES_CASE)
 
 
 def _load_below(
@@ -173,3 +177,16 @@ def _load_below(
     finally:
         for handle in entered:
             leave(handle)
+
+
+def included_place(path: str) -> str:
+    """Return a path of the workspace as it is stored. Raises InvalidInput for what can be none."""
+    parts = [part for part in path.strip().replace("\\", "/").split("/") if part not in ("", ".")]
+    if not parts or path.strip().startswith("/") or ".." in parts or parts[0].endswith(":"):
+        raise InvalidInput(
+            text("The place must be a path in this workspace (got {path}).", path=path.strip() or '""'),
+            fix=text("Enter a path such as build/output."),
+        )
+    if ".git" in (part.lower() for part in parts):
+        raise InvalidInput(text("Git's own folder can't be covered."))
+    return "/".join(parts)

@@ -310,6 +310,8 @@ class WorkspaceTree:
         What only the oldest captures need makes room for it.
         """
         quota = self.rules.settings.quota
+        if not quota:
+            return True
         if self._used < 0 or self._used + size > quota:
             self._used = self._database.contents.totals()[2]
         if self._used + size > quota and size < self._too_large:

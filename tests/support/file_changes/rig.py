@@ -99,7 +99,7 @@ def open_history(root: Path, folder: Path) -> WorkspaceFileHistory:
     """Return the file history of a workspace, with its database in a folder; not started yet."""
     settings = CoverageSettings(max_file=SIZE_LIMIT)
     return WorkspaceFileHistory(
-        root, folder / "data" / "file-history.db", settings, lambda: time.time_ns() // 10**6
+        root, folder / "data" / "file-history.db", lambda: settings, lambda: time.time_ns() // 10**6
     )
 
 

@@ -357,6 +357,27 @@ async def test_the_data_page_displays_the_size_and_saves_the_rule(
         await until(lambda: tidying.cleanup_dialog is None, "the dialog gone")
 
 
+async def test_the_data_page_changes_what_the_file_history_covers(qapp: QApplication, tmp_path: Path) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        identity = await rig.open_folder("project")
+        settings, registry = rig.wiring.settings, rig.wiring.services.registry
+        await settings.show("data")
+        card = settings.dialog.data.history_card
+        card.place.setText("../elsewhere")
+        press(card, "include_place")
+        error = "The place must be a path in this workspace (got ../elsewhere)."
+        await until(lambda: any(error in words.text() for words in card.findChildren(QLabel)), "the error")
+        card.place.setText("build/output/")
+        press(card, "include_place")
+        await until(lambda: registry.get(identity).history_included == ("build/output",), "the place")
+        await until(lambda: not card.place.text(), "the place on screen")
+        card.max_file.setCurrentIndex(0)
+        card.max_file.activated.emit(0)
+        await until(lambda: registry.get(identity).history_max_file == 1 << 20, "the limit")
+        press(card, "exclude:build/output")
+        await until(lambda: not registry.get(identity).history_included, "no place")
+
+
 async def test_an_entry_is_pinned_from_its_menu(qapp: QApplication, tmp_path: Path) -> None:
     async with (
         ChatServer(replies_in_order(reading(), text_reply("Read."))) as server,

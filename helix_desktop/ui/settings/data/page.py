@@ -15,6 +15,7 @@ from helix_desktop.ui.design.form_field import FormField
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import card, column, row
 from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.settings.data.history_card import HistoryCard
 from helix_desktop.ui.settings.page_layout import scrolling_page
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.store_reports import history_totals_text, shortfall_text
@@ -73,10 +74,15 @@ class DataPage(QWidget):
             PushButton(tr("Trash…"), "", "trash-2", name="trash"),
         )
         forget = PushButton(tr("Remove a secret…"), "danger", name="forget")
+        self.history_card = HistoryCard()
         self._action_row = FlowBox([clean, trash, forget], right_from=2)
+        self._workspace_parts = (
+            self._totals_card, self._rule_card, self.history_card, self._action_row
+        )  # fmt: skip
         self.backup = PushButton(tr("Back up all workspaces…"), "", "save", name="back_up")
-        for part in (self._totals_card, self._rule_card, self._action_row, self._backup_card()):
+        for part in self._workspace_parts:
             body.addWidget(part)
+        body.addWidget(self._backup_card())
         self.setLayout(column(page))
         self.age.activated.connect(lambda _: self.rule_chosen.emit(self.retention_rule))
         self.quota.activated.connect(lambda _: self.rule_chosen.emit(self.retention_rule))
@@ -99,7 +105,7 @@ class DataPage(QWidget):
     def show_no_workspace(self) -> None:
         """No workspace is open."""
         self._lead.setText(tr("Open a workspace to see its data."))
-        for part in (self._totals_card, self._rule_card, self._action_row):
+        for part in self._workspace_parts:
             part.hide()
 
     def show_data(self, workspace: str, rule: RetentionRule, totals: StoreTotals, plan: CleanupPlan) -> None:
@@ -139,7 +145,7 @@ class DataPage(QWidget):
         self.history.hide()
         self.age.setCurrentIndex(max(0, self.age.findData(rule.unused_ms // DAY_MS)))
         self.quota.setCurrentIndex(max(0, self.quota.findData(rule.quota)))
-        for part in (self._totals_card, self._rule_card, self._action_row):
+        for part in self._workspace_parts:
             part.show()
 
     def show_history(self, totals: HistoryTotals, quota: int) -> None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.file_history.coverage import CoverageSettings
 from helix_desktop.domain.store.retention import RetentionRule
+from helix_desktop.services.file_history import coverage_settings
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.settings.dialog import SettingsDialog
+from helix_desktop.words.errors import error_text
 
 
 class DataPresenter:
@@ -16,6 +20,9 @@ class DataPresenter:
         start, commands = context.async_actions.start, context.window.commands
         self._page.rule_chosen.connect(
             lambda rule: start(self._save_rule(rule), "keep the rule of a clean-up")
+        )
+        self._page.history_card.settings_chosen.connect(
+            lambda settings: start(self._save_coverage(settings), "keep the settings of the file history")
         )
         for signal, command in (
             (self._page.clean_requested, commands.clean_up),
@@ -37,7 +44,18 @@ class DataPresenter:
         totals, plan = await workspace.store.totals(), await workspace.store.retention.plan(rule)
         self._page.show_data(record.name, rule, totals, plan)
         history = self._services.history_storage(workspace.id)
+        self._page.history_card.show_settings(coverage_settings(record))
         self._page.show_history(await history.totals(), history.quota)
+
+    async def _save_coverage(self, settings: CoverageSettings) -> None:
+        workspace = self._active_workspace.opened
+        if workspace is not None:
+            try:
+                await self._services.file_histories.use_settings(workspace.id, settings)
+            except InvalidInput as error:
+                self._page.history_card.show_error(error_text(error))
+            else:
+                await self.show()
 
     async def _save_rule(self, rule: RetentionRule) -> None:
         workspace = self._active_workspace.opened
