@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
 from helix_desktop.domain.digest import is_digest
-from helix_desktop.domain.errors import DigestUnknown, StoreUnreadable
+from helix_desktop.domain.errors import DigestUnknown, RevertRefused, StoreUnreadable
 from helix_desktop.domain.file_history.capture import CallMark, CapturedChanges
 from helix_desktop.domain.file_history.coverage import Coverage, CoverageSettings
 from helix_desktop.domain.file_history.revert import RevertChoice, RevertPlan
@@ -67,6 +67,7 @@ class OpenedHistory:
 
     def begin_call(self, mark: CallMark) -> CapturedChanges | None:
         """Begin a call."""
+        self._repair()
         with _readable():
             return self._captures.begin(mark)
 
@@ -77,6 +78,7 @@ class OpenedHistory:
 
     def look(self, session: str) -> CapturedChanges | None:
         """Capture what changed outside all calls."""
+        self._repair()
         with _readable():
             return self._captures.look(session)
 
@@ -145,6 +147,11 @@ class OpenedHistory:
                     break
             self._tree.copy(paths)
         return False
+
+    def _repair(self) -> None:
+        """Repair the revert of a killed process, before a scan takes it for changes of the user."""
+        with suppress(RevertRefused), self._may_discard():
+            self._reverts.recover()
 
     @contextmanager
     def _may_discard(self) -> Iterator[None]:

@@ -14,8 +14,8 @@ from helix_desktop.domain.file_history.revert import PlannedFile, RevertChoice, 
 from helix_desktop.domain.file_history.state import FileChange, FileState
 from helix_desktop.file_history.database.database import HistoryDatabase
 from helix_desktop.file_history.database.tree_rows import SeenPath
-from helix_desktop.file_history.revert.reading import LEFTOVER_PREFIX
 from helix_desktop.file_history.revert.reverts import Reverts
+from helix_desktop.file_history.tree.rules import STAGED_PREFIX
 
 States = dict[str, FileState]
 
@@ -108,7 +108,7 @@ class RevertRig:
         return self.reverts.apply("session", self.plan(changes), choices or {})
 
     def leftovers(self) -> list[str]:
-        return [name for name in os.listdir(self.root) if name.startswith(LEFTOVER_PREFIX)]
+        return [name for name in os.listdir(self.root) if name.startswith(STAGED_PREFIX)]
 
 
 def changes_between(before: States, after: States) -> list[FileChange]:

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import os
+import stat
 from contextlib import suppress
 
 from helix_desktop.file_history.revert.folders import Folder
 
 
-def copy_attributes(replaced: tuple[Folder, str] | None, folder: Folder, name: str) -> None:
-    """Give a new file what the file has that it replaces, as far as its user may; then make it durable.
+def give_attributes(staging: Folder, name: str, place: Folder | None, replaced: str) -> None:
+    """Give a staged file what the file has that it replaces, as far as its user may; make it durable.
 
-    Its content stays, and its permissions are set later. None: it replaces no file.
+    Its content stays, and its permissions are set later. One that replaces none (an empty name) gets the
+    group of the folder that it comes to, if new files there do; None: that is still to be made.
     """
-    descriptor = folder.open_to_write(name)
+    descriptor = staging.open_to_write(name)
     try:
-        if replaced is not None:
-            with suppress(OSError):  # not readable: nothing of it is known
-                origin = replaced[0].open_file(replaced[1])
-                try:
-                    _copy(origin, descriptor)
-                finally:
-                    os.close(origin)
+        if place is not None and replaced:
+            with suppress(OSError), place.open_file(replaced) as origin:  # else nothing of it is known
+                _copy(origin, descriptor)
+        elif place is not None and hasattr(os, "fchown"):
+            found = place.own_stat()
+            if found.st_mode & stat.S_ISGID:
+                with suppress(OSError):
+                    os.fchown(descriptor, -1, found.st_gid)
         os.fsync(descriptor)
     finally:
         os.close(descriptor)

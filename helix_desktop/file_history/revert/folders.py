@@ -1,23 +1,28 @@
-"""Folders of a workspace, opened by descriptors from its root on and never through a link."""
+"""Folders in which a revert works, each opened from the one it is in and never through a link."""
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 
 from helix_desktop.domain.file_history.revert import RevertProblem
+from helix_desktop.file_history.tree.folder import (
+    Handle,
+    enter,
+    is_folder,
+    leave,
+    link_in,
+    open_file,
+    open_top,
+    stat_in,
+)
 from helix_desktop.system.renames import exchange, rename_new
 
-BY_DESCRIPTOR = os.open in os.supports_dir_fd and os.scandir in os.supports_fd
 _SAFE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-_FOLDER = os.O_RDONLY | _SAFE | getattr(os, "O_DIRECTORY", 0)
-_FILE = os.O_RDONLY | _SAFE | getattr(os, "O_NONBLOCK", 0)
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _SAFE
 _ONLY_PLACE = getattr(os, "O_PATH", 0)  # Linux: a descriptor that needs no permission on what it stands for
-_REPARSE_POINT = 0x400  # FILE_ATTRIBUTE_REPARSE_POINT: links and junctions of Windows
 
 
 class FolderUnreachable(Exception):
@@ -29,36 +34,36 @@ class FolderUnreachable(Exception):
 
 
 class Folder:
-    """One open folder; `place` is its descriptor, or its path on systems that know no such thing.
+    """One open folder. Every method acts on a name in it, follows no link, and raises OSError."""
 
-    Every method acts on a name in it, follows no link, and raises OSError.
-    """
-
-    def __init__(self, place: int | str) -> None:
-        self._place = place
-        self._descriptor = place if isinstance(place, int) else None
+    def __init__(self, handle: Handle) -> None:
+        self._handle = handle
+        self._descriptor = handle if isinstance(handle, int) else None
 
     def stat(self, name: str) -> os.stat_result | None:
         """Return what stands at exactly this name; None: nothing, or only a name in other case."""
         try:
-            found = os.stat(self._at(name), dir_fd=self._descriptor, follow_symlinks=False)
+            found = stat_in(self._handle, name)
         except (FileNotFoundError, NotADirectoryError):
             return None
         twin = name.swapcase()
         if twin != name:
             with suppress(OSError):
-                other = os.stat(self._at(twin), dir_fd=self._descriptor, follow_symlinks=False)
-                if os.path.samestat(found, other) and name not in self.names():
+                if os.path.samestat(found, stat_in(self._handle, twin)) and name not in self.names():
                     return None
         return found
 
+    def own_stat(self) -> os.stat_result:
+        """Return the folder's own state."""
+        return os.stat(self._handle)
+
     def names(self) -> list[str]:
         """Return the names in the folder."""
-        return os.listdir(self._place)
+        return os.listdir(self._handle)
 
-    def open_file(self, name: str) -> int:
-        """Open a file to read."""
-        return os.open(self._at(name), _FILE, dir_fd=self._descriptor)
+    def open_file(self, name: str) -> AbstractContextManager[int]:
+        """Open a file to read, for a block that gets its descriptor."""
+        return open_file(self._handle, name)
 
     def new_file(self, name: str) -> int:
         """Open a new file to write, for its user alone."""
@@ -70,7 +75,7 @@ class Folder:
 
     def read_link(self, name: str) -> str:
         """Return where a link leads."""
-        return os.readlink(self._at(name), dir_fd=self._descriptor)
+        return link_in(self._handle, name)
 
     def new_link(self, name: str, target: str) -> None:
         """Make a link."""
@@ -88,7 +93,7 @@ class Folder:
         try:
             os.unlink(self._at(name), dir_fd=self._descriptor)
         except PermissionError:
-            if BY_DESCRIPTOR:
+            if self._descriptor is not None:
                 raise
             os.chmod(self._at(name), stat.S_IWRITE)  # Windows removes nothing that is read-only
             os.unlink(self._at(name))
@@ -103,7 +108,7 @@ class Folder:
 
     def set_mode(self, name: str, mode: int) -> None:
         """Set the permissions of a file or folder; one that cannot be read too."""
-        if not BY_DESCRIPTOR:
+        if self._descriptor is None:
             os.chmod(self._at(name), mode)
         elif not _ONLY_PLACE:
             os.chmod(name, mode, dir_fd=self._descriptor, follow_symlinks=False)
@@ -119,7 +124,7 @@ class Folder:
     def is_writable(self) -> bool:
         """Return True if entries may be made and removed in it."""
         if self._descriptor is None:
-            return os.access(self._place, os.W_OK)
+            return os.access(self._handle, os.W_OK)
         return os.access(".", os.W_OK | os.X_OK, dir_fd=self._descriptor, effective_ids=True)
 
     def sync(self) -> None:
@@ -128,7 +133,7 @@ class Folder:
             os.fsync(self._descriptor)
 
     def _at(self, name: str) -> str:
-        return name if self._descriptor is not None else os.path.join(str(self._place), name)
+        return name if self._descriptor is not None else os.path.join(str(self._handle), name)
 
 
 class Folders:
@@ -137,7 +142,7 @@ class Folders:
     def __init__(self, root: Path) -> None:
         self.root = root
         self._names: list[str] = []
-        self._open: list[int] = []
+        self._open: list[Handle] = []
         self._device = -1
 
     def open(self, path: str) -> Folder:
@@ -145,12 +150,10 @@ class Folders:
 
         Raises FolderUnreachable, OSError.
         """
-        parts = path.split("/") if path else []
-        if not BY_DESCRIPTOR:
-            return Folder(self._check(parts))
         if not self._open:
-            self._open.append(os.open(self.root, _FOLDER))
-            self._device = os.fstat(self._open[0]).st_dev
+            self._open.append(open_top(str(self.root)))
+            self._device = os.stat(self._open[0]).st_dev
+        parts = path.split("/") if path else []
         same = 0
         while same < min(len(parts), len(self._names)) and parts[same] == self._names[same]:
             same += 1
@@ -165,44 +168,32 @@ class Folders:
 
     def _cut(self, depth: int) -> None:
         while len(self._open) > depth + 1:
-            os.close(self._open.pop())
+            leave(self._open.pop())
         del self._names[max(depth, 0) :]
 
     def _enter(self, name: str, path: str) -> None:
-        folder = self._open[-1]
+        folder = Folder(self._open[-1])
         try:
-            descriptor = os.open(name, _FOLDER, dir_fd=folder)
+            handle = enter(self._open[-1], name)
         except OSError as error:
-            raise FolderUnreachable(path, _reason(Folder(folder), name, error)) from error
-        if os.fstat(descriptor).st_dev != self._device:
-            os.close(descriptor)
-            raise FolderUnreachable(path, "not_covered")
-        if Folder(folder).stat(name) is None:
-            os.close(descriptor)
-            raise FolderUnreachable(path, "")
-        self._open.append(descriptor)
+            raise FolderUnreachable(path, _reason(folder, name, error)) from error
+        problem: RevertProblem | None = None
+        if os.stat(handle).st_dev != self._device:
+            problem = "not_covered"
+        elif folder.stat(name) is None:  # only a name in other case
+            problem = ""
+        if problem is not None:
+            leave(handle)
+            raise FolderUnreachable(path, problem)
+        self._open.append(handle)
         self._names.append(name)
-
-    def _check(self, parts: Sequence[str]) -> str:
-        path = str(self.root)
-        for number, name in enumerate(parts):
-            found = Folder(path).stat(name)
-            relative = "/".join(parts[: number + 1])
-            if found is None:
-                raise FolderUnreachable(relative, "")
-            if stat.S_ISLNK(found.st_mode) or getattr(found, "st_file_attributes", 0) & _REPARSE_POINT:
-                raise FolderUnreachable(relative, "outside")
-            if not stat.S_ISDIR(found.st_mode):
-                raise FolderUnreachable(relative, "not_a_folder")
-            path = os.path.join(path, name)
-        return path
 
 
 def _reason(folder: Folder, name: str, error: OSError) -> RevertProblem:
     found = folder.stat(name)
     if found is None:
         return ""
-    if stat.S_ISLNK(found.st_mode):
+    if stat.S_ISLNK(found.st_mode) or (stat.S_ISDIR(found.st_mode) and not is_folder(found)):
         return "outside"
     if not stat.S_ISDIR(found.st_mode):
         return "not_a_folder"

@@ -90,7 +90,7 @@ class Planner:
     def _compare(self, file: PlannedFile, has_gaps: bool) -> PlannedFile:
         """Return the file with its status: is what stands there what the change left?"""
         if is_alike(file.present, file.former):
-            return msgspec.structs.replace(file, status="same")
+            return _same(file)
         if is_alike(file.present, file.base):
             if has_gaps and file.former is not None:
                 return msgspec.structs.replace(file, status="merge", merged=file.former)
@@ -99,7 +99,7 @@ class Planner:
         if not merged.is_clean:
             return msgspec.structs.replace(file, status="conflict")
         if is_alike(merged.state, file.present):
-            return msgspec.structs.replace(file, status="same")
+            return _same(file)
         return msgspec.structs.replace(file, status="merge", merged=merged.state)
 
     def _merge(self, base: FileState | None, ours: FileState | None, theirs: FileState | None) -> Merged:
@@ -161,6 +161,11 @@ class Planner:
         if not present.stored or self._contents.removed_at(present.digest):
             return "not_covered"
         return "hard_links" if target is not None and links > 1 else ""
+
+
+def _same(file: PlannedFile) -> PlannedFile:
+    """Return the plan of a path at which nothing is to do: it stays as it is."""
+    return msgspec.structs.replace(file, status="same", former=file.present)
 
 
 def replaces_content(present: FileState | None, target: FileState | None) -> bool:

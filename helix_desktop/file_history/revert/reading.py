@@ -15,9 +15,7 @@ from helix_desktop.domain.file_history.state import FileState
 from helix_desktop.domain.files.names import normalized_name
 from helix_desktop.file_history.database.tree_rows import SeenPath
 from helix_desktop.file_history.revert.folders import Folder, Folders, FolderUnreachable
-
-LEFTOVER_PREFIX = ".helix-revert-"
-"""How the names begin that a revert makes for a moment, in the root of the workspace alone."""
+from helix_desktop.file_history.tree.rules import STAGED_PREFIX
 
 _BLOCK = 1 << 20  # bytes read at once
 _GIT = frozenset({".git", "git~1"})
@@ -124,30 +122,27 @@ def read_state(folder: Folder, name: str) -> FileState | None:
         return FileState("folder", mode=stat.S_IMODE(found.st_mode))
     if not stat.S_ISREG(found.st_mode):
         return None
-    descriptor = folder.open_file(name)
-    try:
-        found = os.fstat(descriptor)
+    digest, size = hashlib.sha256(), 0
+    with folder.open_file(name) as file:
+        found = os.fstat(file)
         if not stat.S_ISREG(found.st_mode):
             return None
-        digest, size = hashlib.sha256(), 0
-        while block := os.read(descriptor, _BLOCK):
+        while block := os.read(file, _BLOCK):
             digest.update(block)
             size += len(block)
-    finally:
-        os.close(descriptor)
     return FileState("file", digest.hexdigest(), size, stat.S_IMODE(found.st_mode))
 
 
 def read_bytes(folder: Folder, name: str) -> bytes:
     """Return a file's content. Raises OSError."""
-    with os.fdopen(folder.open_file(name), "rb") as file:
-        return file.read()
+    with folder.open_file(name) as file, os.fdopen(file, "rb", closefd=False) as reader:
+        return reader.read()
 
 
 def is_plain_path(path: str) -> bool:
     """Return True for a path below the root that no file system takes for another, or for one of git's."""
     parts = path.split("/")
-    if "\0" in path or ("\\" in path and os.name == "nt") or path.startswith(LEFTOVER_PREFIX):
+    if "\0" in path or ("\\" in path and os.name == "nt") or path.startswith(STAGED_PREFIX):
         return False
     if os.name == "nt" and ":" in path:
         return False

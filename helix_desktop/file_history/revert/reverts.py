@@ -18,11 +18,12 @@ from helix_desktop.file_history.database.database import HistoryDatabase
 from helix_desktop.file_history.database.tree_rows import SeenPath
 from helix_desktop.file_history.revert.folders import Folders, FolderUnreachable
 from helix_desktop.file_history.revert.planner import Planner
-from helix_desktop.file_history.revert.reading import LEFTOVER_PREFIX, RevertTree
+from helix_desktop.file_history.revert.reading import RevertTree
 from helix_desktop.file_history.revert.refusals import PathChanged, half_done, refusal_of, refused
 from helix_desktop.file_history.revert.steps import JournalEntry, Step, Target, build_steps, changes_of
 from helix_desktop.file_history.revert.swap import Swap
 from helix_desktop.file_history.revert.targets import TargetFinder
+from helix_desktop.file_history.tree.rules import STAGED_PREFIX
 
 text = TextContext("Changes")
 
@@ -119,7 +120,7 @@ class Reverts:
     ) -> CapturedChanges:
         revert_id = uuid.uuid4().hex
         changes = ChangeList(changes_of(targets))
-        swap = Swap(Folders(self._root), JournalEntry(f"{LEFTOVER_PREFIX}{revert_id}", steps), self._on_step)
+        swap = Swap(Folders(self._root), JournalEntry(f"{STAGED_PREFIX}{revert_id}", steps), self._on_step)
         try:
             self._note(revert_id, _STAGING, swap)
             try:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 from helix_desktop.file_history.database.contents import ContentRows
-from helix_desktop.file_history.revert.attributes import copy_attributes
+from helix_desktop.file_history.revert.attributes import give_attributes
 from helix_desktop.file_history.revert.folders import Folder, Folders, FolderUnreachable
 from helix_desktop.file_history.revert.reading import is_alike, read_bytes, read_state
 from helix_desktop.file_history.revert.refusals import PathChanged
@@ -57,11 +57,16 @@ class Swap:
         for number, step in self._staged_steps():
             assert step.target is not None
             if step.target.kind == "file":
-                replaced = self._parent(step) if step.kind == "swap" else None
-                copy_attributes(replaced, staging, str(number))
+                self._give_attributes(step, staging, str(number))
                 staging.set_mode(str(number), step.target.mode)
         staging.sync()
         self._folders.open("").sync()
+
+    def _give_attributes(self, step: Step, staging: Folder, name: str) -> None:
+        place, own_name = None, ""
+        with suppress(FolderUnreachable):  # it may be still to be made
+            place, own_name = self._parent(step)
+        give_attributes(staging, name, place, own_name if step.kind == "swap" else "")
 
     def run(self) -> None:
         """Make all steps; all are durable then. Raises PathChanged, FolderUnreachable."""

@@ -29,6 +29,7 @@ class TargetFinder:
         self._folders, self._tree, self._plan, self._choices = folders, tree, plan, choices
         self._reader = PresentReader(folders, tree)
         self._targets: dict[str, Target] = {}
+        self._folder_states: dict[str, FileState | None] = {}
 
     def find(self) -> dict[str, Target]:
         """Return what stands at each path that is to change, and what shall."""
@@ -77,7 +78,7 @@ class TargetFinder:
             if target is not None and target.state is None and _is_folder(target.present):
                 del self._targets[parent]  # something comes into it, so it stays
                 target = None
-            state = target.state if target is not None else self._reader.read(parent).state
+            state = target.state if target is not None else self._folder_state(parent)
             if state is None and target is None:
                 state = FileState("folder", mode=mode)  # it vanished: as the one it was in
                 self._targets[parent] = Target(None, state)
@@ -88,6 +89,11 @@ class TargetFinder:
                 )
             assert state is not None
             mode = state.mode
+
+    def _folder_state(self, path: str) -> FileState | None:
+        if path not in self._folder_states:
+            self._folder_states[path] = self._reader.read(path).state
+        return self._folder_states[path]
 
     def _check_emptied(self, path: str) -> None:
         """Let a folder stay in which something stays."""

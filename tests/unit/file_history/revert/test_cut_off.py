@@ -18,8 +18,20 @@ import pytest
 from helix_desktop.domain.errors import RevertRefused, StoreWriteFailed
 from helix_desktop.domain.file_history.capture import CapturedChanges
 from helix_desktop.domain.file_history.state import FileChange
+from helix_desktop.file_history.database.database import HistoryDatabase
+from helix_desktop.file_history.revert.reverts import Reverts
 from helix_desktop.file_history.revert.steps import JournalEntry
-from tests.support.revert_rig import AtStep, RevertRig, States, at_step, change_everything, run_in_child
+from tests.support.file_history_rig import opened
+from tests.support.revert_rig import (
+    NOW_MS,
+    AtStep,
+    RevertRig,
+    RowTree,
+    States,
+    at_step,
+    change_everything,
+    run_in_child,
+)
 from tests.support.small_disk import fill_disk, mount_small_disk
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="forks, and has permissions")
@@ -161,6 +173,28 @@ def test_refused_from_any_step_on(prepared: Prepared) -> None:
         rig.reverts.recover()
         assert_whole(rig, prepared)
         rig.database.close()
+
+
+def test_a_revert_of_a_killed_process_is_no_change_of_the_user(tmp_path: Path) -> None:
+    """Another process that has the workspace open repairs it before it looks for changes."""
+    (tmp_path / "w").mkdir()
+    (tmp_path / "w/a").write_text("1")
+    with opened(tmp_path) as history:
+        (tmp_path / "w/a").write_text("2")
+        captured = history.look("session")
+        assert captured is not None
+
+        def revert_and_die() -> None:
+            database = HistoryDatabase(tmp_path / "data/h.db", lambda: NOW_MS)
+            on_step = at_step("commit", kill)
+            reverts = Reverts(tmp_path / "w", database, RowTree(database), lambda: NOW_MS, on_step)
+            reverts.apply("session", reverts.plan(captured.list.changes), {})
+
+        assert die(revert_and_die)
+        assert (tmp_path / "w/a").read_text() == "1"
+        assert history.look("session") is None
+        assert os.listdir(tmp_path / "w") == ["a"]
+        assert (tmp_path / "w/a").read_text() == "2"
 
 
 def test_a_power_cut_may_lose_any_of_the_renames(prepared: Prepared) -> None:

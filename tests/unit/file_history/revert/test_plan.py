@@ -55,6 +55,15 @@ def test_what_is_back_already_needs_nothing(rig: RevertRig) -> None:
     assert rig.revert(changes) is None
 
 
+def test_what_the_user_took_back_among_other_edits_stays(rig: RevertRig) -> None:
+    rig.write({"a": LINES})
+    changes = change(rig, a=LINES.replace("line 2", "the agent's"))
+    rig.write({"a": LINES.replace("line 8", "the user's")})
+    assert rig.planned(changes)["a"].status == "same"
+    assert rig.revert(changes) is None
+    assert rig.revert(changes, {"a": "former"}) is None
+
+
 def test_a_later_change_in_other_lines_is_merged_by_choice(rig: RevertRig) -> None:
     rig.write({"a": LINES})
     changes = change(rig, a=LINES.replace("line 2", "the agent's"))
