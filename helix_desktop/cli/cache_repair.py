@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from contextlib import suppress
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.ports import Store
@@ -17,6 +18,7 @@ from helix_desktop.cli.output import (
     print_notice,
     print_out,
 )
+from helix_desktop.domain.errors import StoreError
 from helix_desktop.domain.file_history.storage import HistoryCheck
 from helix_desktop.domain.store.repair_report import IntegrityReport, RepairReport
 from helix_desktop.services.app_services import AppServices
@@ -31,12 +33,16 @@ _REPAIR_COMMAND = "helix-desktop cache repair --workspace PATH"
 _IMPORT_COMMAND = "helix-desktop cache import"
 
 
-async def report_repairs(store: Store) -> None:
-    """Print on standard error what was repaired when the store was opened, once."""
+async def report_repairs(services: AppServices, workspace: OpenWorkspace) -> None:
+    """Print on standard error what was repaired when the store or its file history was opened, once."""
+    store = workspace.store
     report = store.health.report
     if report is not None:
         print_notice(error_text(repair_notice(report)))
         await store.health.acknowledge()
+    with suppress(StoreError):  # whoever needs the file history says why it can't be read
+        if (damage := await services.history_storage(workspace.id).notice()) is not None:
+            print_notice(error_text(damage))
 
 
 async def repair(args: argparse.Namespace, services: AppServices, workspace: OpenWorkspace) -> int:

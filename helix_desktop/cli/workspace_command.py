@@ -50,7 +50,7 @@ def with_workspace(args: argparse.Namespace, work: WorkspaceWork) -> int:
             record.id, read_only=not needs_folder, on_progress=on_progress
         )
         if getattr(args, "verb", "") != "repair":
-            await report_repairs(workspace.store)
+            await report_repairs(services, workspace)
         return await work(services, workspace)
 
     return with_services(args, open_and_run)

@@ -8,14 +8,17 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import TypeVar
 
+from helix_desktop.domain.errors import StoreRepaired
 from helix_desktop.domain.file_history.storage import HistoryCheck, HistoryCleanup, HistoryTotals
 from helix_desktop.domain.progress import OnProgress, no_progress
 from helix_desktop.domain.redaction.redaction import Redaction, RedactionMatches
+from helix_desktop.domain.user_text import TextContext
 from helix_desktop.file_history.database.check import check, repair
 from helix_desktop.file_history.database.cleanup import clean_up, plan_clean_up
 from helix_desktop.file_history.database.database import HistoryDatabase
 from helix_desktop.file_history.database.redaction import HistoryRedaction
 
+text = TextContext("Changes")
 T = TypeVar("T")
 
 
@@ -80,6 +83,26 @@ class HistoryStorage:
     async def lift(self, digest: str) -> bool:
         """Allow a removed content to be stored again; return True if it was removed."""
         return await self._run(lambda database: database.contents.lift(digest), False)
+
+    async def notice(self) -> StoreRepaired | None:
+        """Return that it was damaged and began anew, once."""
+
+        def read(database: HistoryDatabase) -> StoreRepaired | None:
+            damaged, salvaged = database.damaged_file, database.salvaged
+            if not damaged:
+                return None
+            database.mark_damage_reported()
+            return StoreRepaired(
+                text("The file history was damaged, and a new one began."),
+                text.plural(
+                    salvaged,
+                    "%n version of a file could be saved. Other changes of before can't be undone any more.",
+                    "%n versions of files could be saved. Other changes of before can't be undone any more.",
+                ),
+                text("The damaged file is {file}.", file=damaged),
+            )
+
+        return await self._run(read, None)
 
     async def check(self, on_progress: OnProgress = no_progress) -> HistoryCheck:
         """Check everything. Cancelling ends it soon."""

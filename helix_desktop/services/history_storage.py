@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from helix_desktop.agent.ports import Store
+from helix_desktop.domain.errors import StoreRepaired
 from helix_desktop.domain.events.file_changes import ChangesRecorded
 from helix_desktop.domain.file_history.storage import HistoryCheck, HistoryCleanup, HistoryTotals
 from helix_desktop.domain.progress import OnProgress, no_progress
@@ -16,6 +17,10 @@ class WorkspaceHistoryStorage:
         """`quota` is what it may take, in bytes as stored; `store` says which sessions there are."""
         self.quota = quota
         self._storage, self._store = storage, store
+
+    async def notice(self) -> StoreRepaired | None:
+        """Return that it was damaged when it was opened, once."""
+        return await self._storage.notice()
 
     async def totals(self) -> HistoryTotals:
         """Return what it holds, and what it takes on disk."""

@@ -2094,6 +2094,14 @@
                 <numerusform>%n unchanged lines</numerusform>
             </translation>
         </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/file_history/storage.py" />
+            <source>%n versions of files could be saved. Other changes of before can't be undone any more.</source>
+            <translation>
+                <numerusform>%n version of a file could be saved. Other changes of before can't be undone any more.</numerusform>
+                <numerusform>%n versions of files could be saved. Other changes of before can't be undone any more.</numerusform>
+            </translation>
+        </message>
         <message>
             <location filename="../../helix_desktop/file_history/revert/targets.py" />
             <source>A command is running that may change {file}.</source>
@@ -2327,12 +2335,12 @@
         </message>
         <message>
             <location filename="../../helix_desktop/file_history/database/connection.py" />
-            <source>Close and reopen the workspace.</source>
+            <source>Close and reopen the workspace to repair it. The damaged file is kept.</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/file_history/database/connection.py" />
-            <source>Close and reopen the workspace: a new file history begins, and the damaged file is kept.</source>
+            <source>Close and reopen the workspace.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -3025,6 +3033,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/file_history/storage.py" />
+            <source>The damaged file is {file}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/file_history/database/connection.py" />
             <location filename="../../helix_desktop/file_history/revert/refusals.py" />
             <source>The disk is full.</source>
@@ -3048,6 +3061,11 @@
         <message>
             <location filename="../../helix_desktop/file_history/history.py" />
             <source>The file history of this workspace is closed.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/file_history/storage.py" />
+            <source>The file history was damaged, and a new one began.</source>
             <translation type="unfinished" />
         </message>
         <message>

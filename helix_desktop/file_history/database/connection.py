@@ -117,7 +117,7 @@ class Connection:
         return StoreDamaged(
             text("The file history is damaged."),
             why,
-            text("Close and reopen the workspace: a new file history begins, and the damaged file is kept."),
+            text("Close and reopen the workspace to repair it. The damaged file is kept."),
         )
 
     def _translate(self, error: sqlite3.Error, *, is_write: bool) -> Exception:

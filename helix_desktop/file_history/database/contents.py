@@ -36,7 +36,6 @@ class ContentRows:
     def __init__(self, connection: Connection, clock: Callable[[], int]) -> None:
         self._connection, self._clock = connection, clock
         self._compressor = zstandard.ZstdCompressor(_LEVEL)
-        self._decompressor = zstandard.ZstdDecompressor()
 
     def put(self, data: bytes) -> str:
         """Store bytes, once; return their digest. What the user had removed is not stored again."""
@@ -84,8 +83,8 @@ class ContentRows:
                 return self.get(successor)
             raise self._unknown(digest)
         encoding, size, stored = rows[0]
-        data = self._unpack(stored, size) if encoding == _ZSTD else stored
-        if not isinstance(data, bytes) or digest_of(data) != digest:
+        data = unpack(encoding, size, stored) if isinstance(stored, bytes) else b""
+        if digest_of(data) != digest:
             raise ContentDamaged(text("This version of the file is damaged on disk, and can't be restored."))
         return data
 
@@ -142,15 +141,6 @@ class ContentRows:
         )
         return rows[0][0].hex() if rows else ""
 
-    def _unpack(self, stored: bytes, size: int) -> bytes:
-        """Return the bytes; none if they are damaged."""
-        try:
-            if zstandard.frame_content_size(stored) == size:  # else a damaged one could fill the memory
-                return self._decompressor.decompress(stored)
-        except (zstandard.ZstdError, TypeError):
-            pass
-        return b""
-
     def _unknown(self, digest: str) -> DigestUnknown:
         what = text("This version of the file is not in the file history.")
         if at_ms := self.removed_at(digest):
@@ -158,3 +148,15 @@ class ContentRows:
                 what, text("It contained a secret; the user removed it on {day}.", day=utc_day(at_ms))
             )
         return DigestUnknown(what, text("It was never stored, or a clean-up removed it."))
+
+
+def unpack(encoding: int, size: int, stored: bytes) -> bytes:
+    """Return the bytes of a content as it is stored; none, or others, if it is damaged."""
+    if encoding == _RAW:
+        return stored
+    try:
+        if zstandard.frame_content_size(stored) == size:  # else a damaged one could fill the memory
+            return zstandard.ZstdDecompressor().decompress(stored)
+    except zstandard.ZstdError:
+        pass
+    return b""

@@ -13,7 +13,7 @@ from helix_desktop.file_history.database.captures import CaptureRows
 from helix_desktop.file_history.database.contents import ContentRows
 from helix_desktop.file_history.database.journal import JournalRows
 from helix_desktop.file_history.database.meta import MetaRows
-from helix_desktop.file_history.database.schema import damaged_files, open_database
+from helix_desktop.file_history.database.schema import SALVAGED, damaged_files, open_database
 from helix_desktop.file_history.database.tree_rows import TreeRows
 
 text = TextContext("Changes")
@@ -95,6 +95,11 @@ class HistoryDatabase:
         files = damaged_files(self.path)
         name = files[-1].name if files else ""
         return "" if self.meta.get(_REPORTED) == name.encode() else name
+
+    @property
+    def salvaged(self) -> int:
+        """How many contents of the damaged file could be copied."""
+        return int(self.meta.get(SALVAGED) or 0)
 
     def mark_damage_reported(self) -> None:
         """Note that the user knows of `damaged_file`."""

@@ -8,6 +8,7 @@ file-history.db         the database, with -wal and -shm beside it while it is o
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from collections.abc import Callable
@@ -16,14 +17,17 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from helix_desktop.domain.errors import StoreDamaged, StoreUnreadable
+from helix_desktop.domain.errors import StoreDamaged, StoreUnreadable, StoreWriteFailed
 from helix_desktop.domain.user_text import TextContext, system_reason, verbatim
 from helix_desktop.file_history.database.connection import BUSY_S, Connection, unreadable
+from helix_desktop.file_history.database.salvage import salvage
 
 text = TextContext("Changes")
+log = logging.getLogger(__name__)
 
 FILE_NAME = "file-history.db"
 VERSION = 1
+SALVAGED = "salvaged"  # the single value that counts the contents saved from a damaged file
 _APPLICATION = 0x48584648  # "HXFH": what says that a database is a file history
 _MAX_WAL_BYTES = 64 * 1024 * 1024  # of a -wal file that nobody reads any more
 _COMPANIONS = ("-wal", "-shm", "-journal")
@@ -65,17 +69,18 @@ _TABLE_NAMES = frozenset(re.findall(r"CREATE TABLE (\w+)", _TABLES))
 def open_database(path: Path, clock: Callable[[], int]) -> Connection:
     """Open the database, made if it is not there, for its user alone.
 
-    One that is damaged, or none of ours, is moved aside first. `clock` returns milliseconds since 1970.
-    Raises StoreUnreadable, StoreWriteFailed.
+    One that is damaged, or none of ours, is moved aside first, and what is left of it is copied. `clock`
+    returns milliseconds since 1970. Raises StoreUnreadable, StoreWriteFailed.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(f"{path}.lock", timeout=BUSY_S):
             try:
                 return _open(path)
-            except StoreDamaged:
-                _move_aside(path, clock())
-            return _open(path)
+            except StoreDamaged as error:
+                log.warning("the file history %s is damaged: %s", path, error)
+                aside = _move_aside(path, clock())
+            return _open_with_rest_of(aside, path)
     except Timeout as error:
         raise unreadable(
             text("Another Helix Desktop is opening or repairing it."), text("Try again in a moment.")
@@ -147,7 +152,20 @@ def _create_or_check(connection: Connection) -> None:
         connection.suspicion.unlink(missing_ok=True)
 
 
-def _move_aside(path: Path, at_ms: int) -> None:
+def _open_with_rest_of(aside: Path, path: Path) -> Connection:
+    connection = _open(path)
+    try:
+        salvaged = salvage(aside, connection)
+        connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (SALVAGED, str(salvaged).encode()))
+    except StoreWriteFailed as error:
+        log.warning("what is left of %s could not be copied: %s", aside, error)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _move_aside(path: Path, at_ms: int) -> Path:
     """Rename the database, companions first: what is left after a kill is moved aside by the next opening."""
     at = datetime.fromtimestamp(at_ms / 1000, UTC)
     name, number = f"{path.name}{_DAMAGED}{at:%Y%m%d-%H%M%S}", 1
@@ -158,3 +176,4 @@ def _move_aside(path: Path, at_ms: int) -> None:
         if file.exists():
             file.rename(aside.with_name(aside.name + suffix))
     path.with_name(f"{path.name}.suspect").unlink(missing_ok=True)
+    return aside

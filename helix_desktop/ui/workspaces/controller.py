@@ -25,7 +25,7 @@ from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.workspaces.job_runner import JobRunner
 from helix_desktop.ui.workspaces.sidebar_presenter import SidebarPresenter
-from helix_desktop.ui.workspaces.store_health import watch_store_health
+from helix_desktop.ui.workspaces.store_health import report_history_damage, watch_store_health
 from helix_desktop.ui.workspaces.trust import TrustController
 from helix_desktop.words.translation import Translator, translate
 from helix_desktop.workspaces.record import WorkspaceRecord
@@ -189,7 +189,9 @@ class WorkspaceController(QObject):
     async def _run_housekeeping(self, workspace: OpenWorkspace, rule: RetentionRule) -> None:
         with suppress(StoreClosed):  # it was closed again meanwhile: another time will do
             await run_housekeeping(workspace, rule)
-            await self._services.history_storage(workspace.id).clean_up()
+            history = self._services.history_storage(workspace.id)
+            await report_history_damage(workspace, history, self._window.banners)
+            await history.clean_up()
 
     async def _show_closed(self, record: WorkspaceRecord, error: HelixError) -> None:
         """Show why a workspace cannot be opened; what belongs to another one leaves the screen."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.errors import HelixError
+from helix_desktop.services.history_storage import WorkspaceHistoryStorage
 from helix_desktop.ui.design.window_state import Banner
 from helix_desktop.ui.shell.banners import BannerArea
 from helix_desktop.words.store_reports import repair_notice
@@ -12,22 +13,31 @@ from helix_desktop.words.translation import translate
 
 async def watch_store_health(workspace: OpenWorkspace, banners: BannerArea) -> None:
     """Show what was repaired, once, and from now on each damaged content, until the user dismisses it."""
-
-    def show(error: HelixError) -> None:
-        banners.show_banner(
-            Banner(
-                error.what,
-                "warning",
-                translate(error.what),
-                translate(error.why),
-                translate(error.fix),
-                workspace=workspace.id,
-            )
-        )
-
     health = workspace.store.health
-    health.listen(show)
+    health.listen(lambda error: _show(error, workspace, banners))
     report = health.report
     if report is not None:
-        show(repair_notice(report))
+        _show(repair_notice(report), workspace, banners)
         await health.acknowledge()
+
+
+async def report_history_damage(
+    workspace: OpenWorkspace, history: WorkspaceHistoryStorage, banners: BannerArea
+) -> None:
+    """Show, once, that a file history was damaged and began anew. Raises StoreError."""
+    damage = await history.notice()
+    if damage is not None:
+        _show(damage, workspace, banners)
+
+
+def _show(error: HelixError, workspace: OpenWorkspace, banners: BannerArea) -> None:
+    banners.show_banner(
+        Banner(
+            error.what,
+            "warning",
+            translate(error.what),
+            translate(error.why),
+            translate(error.fix),
+            workspace=workspace.id,
+        )
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import resource
 import sqlite3
 import subprocess
@@ -114,13 +115,16 @@ def test_a_newer_file_is_refused_and_left_alone(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("*damaged*"))
 
 
-def test_damage_met_later_is_an_error_until_the_next_opening(tmp_path: Path) -> None:
+def test_damage_met_later_is_an_error_until_the_next_opening_saves_what_is_left(tmp_path: Path) -> None:
     database = open_history(tmp_path)
     with database.write_many() as stored:
+        database.contents.redact(digest_of(b"removed"))
+        database.captures.add(Capture("1", "s", "tool", digest_of(b"list"), AT_MS))
+        database.journal.put("r", "swapping", b"entry")
         digests = []
         for number in range(200):
-            digests.append(database.contents.put(bytes([number]) * 20 + digest_of(b"%d" % number).encode()))
-            stored(84)
+            digests.append(database.contents.put(random.Random(number).randbytes(2_000)))
+            stored(2_000)
     database.close()
     path = tmp_path / "file-history.db"
     data = bytearray(path.read_bytes())
@@ -132,7 +136,10 @@ def test_damage_met_later_is_an_error_until_the_next_opening(tmp_path: Path) -> 
     database.close()
     database = open_history(tmp_path)
     assert database.damaged_file
-    assert database.contents.totals()[0] == 0
+    assert 100 < database.contents.totals()[0] == database.salvaged < 200
+    assert database.contents.get(digests[0]) == random.Random(0).randbytes(2_000)
+    assert database.contents.removed_at(digest_of(b"removed"))
+    assert (len(database.captures.all()), len(database.journal.all())) == (1, 1)
 
 
 def test_a_refused_write_leaves_nothing_and_the_next_one_holds(tmp_path: Path) -> None:

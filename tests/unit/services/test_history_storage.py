@@ -1,0 +1,65 @@
+"""Which captures go: those that no log has any more. Trash, branches and subagents keep theirs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from helix_desktop.domain.events.file_changes import ChangesRecorded
+from helix_desktop.domain.events.session import Event, RecordedEvent, SessionBranched, SubagentStarted
+from helix_desktop.domain.file_history.capture import Capture
+from helix_desktop.domain.file_history.state import ChangeList, FileChange, FileState
+from helix_desktop.domain.store.commit import Commit
+from helix_desktop.file_history.database.database import HistoryDatabase
+from helix_desktop.file_history.storage import HistoryStorage
+from helix_desktop.services.history_storage import WorkspaceHistoryStorage
+from helix_desktop.store.leveldb_store import LevelDbStore
+from tests.support.store.builders import START_MS, WORKSPACE, make_summary, user_message_event
+
+
+async def test_captures_of_deleted_sessions_go_and_those_that_a_branch_has_stay(tmp_path: Path) -> None:
+    store = await LevelDbStore.open(tmp_path / "store", WORKSPACE, lambda: START_MS)
+
+    async def commit(session: str, *events: Event, parent: str = "") -> None:
+        start = len(await store.events(session))
+        recorded = tuple(RecordedEvent(start + n, START_MS, event) for n, event in enumerate(events, 1))
+        summary = msgspec.structs.replace(make_summary(session), parent=parent)
+        await store.commit(Commit(session, recorded, summary=summary))
+
+    database = HistoryDatabase(tmp_path / "h.db", lambda: START_MS - 7_200_000)
+
+    def capture(session: str, id_: str) -> ChangesRecorded:
+        after = FileState(digest=database.contents.put(f"{id_} left this".encode()), size=10)
+        changes = database.contents.put(ChangeList((FileChange(id_, None, after),)).encode())
+        database.captures.add(Capture(id_, session, "tool", changes, 1))
+        return ChangesRecorded(id_, changes, "tool")
+
+    start = user_message_event(1).event
+    await commit("parent", start, capture("parent", "in the branch"), SubagentStarted("sub", "call", "task"))
+    await commit("sub", start, capture("sub", "of the subagent"), parent="parent")
+    branched = RecordedEvent(4, START_MS, SessionBranched("parent", 3, "a branch"))
+    await store.commit(Commit("branch", (branched,), summary=make_summary("branch")))
+    await commit("parent", capture("parent", "behind it"))
+    await commit("deleted", start, capture("deleted", "of the deleted one"))
+    capture("deleted", "not recorded yet")
+    await commit("stays", start, capture("stays", "of another"))
+
+    storage = HistoryStorage(tmp_path / "h.db", lambda: START_MS)
+    history = WorkspaceHistoryStorage(storage, store, quota=0)
+    for session in ("parent", "deleted"):
+        await store.retention.trash_session(session)
+    assert (await history.plan()).captures == 0
+    await store.retention.empty_trash()
+    assert (await history.plan()).captures == 3
+    result = await history.clean_up()
+    assert (result.captures, result.contents) == (3, 6)
+    left = {capture.id for capture in database.captures.all()}
+    assert left == {"in the branch", "of the subagent", "of another"}
+
+    await store.retention.trash_session("branch")
+    await store.retention.empty_trash()
+    await history.clean_up()
+    assert {capture.id for capture in database.captures.all()} == {"of another"}
+    assert (await history.totals()).contents == 2
+    await store.close()
