@@ -12,7 +12,7 @@ from helix_desktop.ui.design.diff.line_text import width_in_columns
 from helix_desktop.ui.design.diff.row_geometry import Pane, RowHeights, RowPlaces, inline_panes, side_panes
 from helix_desktop.ui.design.diff.row_heads import FOLD_HEIGHT, HEAD_HEIGHT, RowHeads
 from helix_desktop.ui.design.diff.row_painting import SIGN_WIDTH, Marks, RowPainter
-from helix_desktop.ui.design.diff.rows import DiffRows, Row
+from helix_desktop.ui.design.diff.rows import DiffRows, Row, Stretch
 from helix_desktop.ui.design.diff.selection import DiffSelection, Side
 from helix_desktop.ui.design.diff.syntax import SyntaxRuns
 from helix_desktop.ui.design.style.fonts import scaled
@@ -33,6 +33,7 @@ class DiffCanvas(Themed, QAbstractScrollArea):
     def __init__(self) -> None:
         super().__init__()
         self._diff, self._opened = _EMPTY, set[int]()
+        self._columns = 0  # of the longest line
         self._side_by_side = self._can_revert = False
         self._selection = DiffSelection("both", (0, 0), (0, 0))
         self._current = 0  # the row that the keyboard is on
@@ -56,6 +57,9 @@ class DiffCanvas(Themed, QAbstractScrollArea):
         """Show a diff of texts from its beginning on; `path` gives the colors of its code."""
         self._diff, self._can_revert = diff or _EMPTY, can_revert
         self._opened, self._current = set(), 0
+        self._columns = max(
+            (width_in_columns(line.text) for hunk in self._diff.hunks for line in hunk.lines), default=0
+        )
         self._matches, self._match = {}, None
         self.syntax.start(diff, path)
         self._build()
@@ -73,10 +77,15 @@ class DiffCanvas(Themed, QAbstractScrollArea):
     def open_fold(self, hunk: int) -> None:
         """Show the unchanged lines before a hunk, or behind the last one; the keyboard goes to the first."""
         fold = next(part for part in self._rows.stretches if (part.kind, part.hunk) == ("fold", hunk))
-        self._opened.add(hunk)
-        self._build()
+        self._open(fold)
         self._current = fold.first
         self.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _open(self, fold: Stretch) -> None:
+        self._opened.add(fold.hunk)
+        measured = fold.rows[:_MEASURED_LINES]
+        self._columns = max(self._columns, *(width_in_columns(row.line.text) for row in measured))
+        self._build()
 
     def tint(self, theme: Theme) -> None:
         """Paint with these tokens, at the text size in force, from now on."""
@@ -108,18 +117,9 @@ class DiffCanvas(Themed, QAbstractScrollArea):
         self._places = RowPlaces(self._rows, self._heights)
         self._current = max(0, min(self._current, len(self._rows) - 1))
         self._layouts = LineLayouts(self._painter.font, self._theme, shows_line_ends=diff.has_mixed_line_ends)
-        self._longest = (self._columns_of_longest() + 2) * self._painter.advance
         self._heads.clear()
         self._update_bars()
         self.viewport().update()
-
-    def _columns_of_longest(self) -> int:
-        columns, left = 0, _MEASURED_LINES
-        for stretch in self._rows.stretches:
-            for row in stretch.rows[:left] if stretch.kind == "lines" else ():
-                columns = max(columns, *(width_in_columns(line.text) for line in row if line is not None))
-            left = max(0, left - stretch.count)
-        return columns
 
     def _panes(self) -> list[Pane]:
         largest = max(len(self._diff.before_lines), len(self._diff.after_lines))
@@ -135,7 +135,8 @@ class DiffCanvas(Themed, QAbstractScrollArea):
         bar.setSingleStep(self._painter.line_height)
         wide = int(pane.right - pane.text)
         bar = self.horizontalScrollBar()
-        bar.setRange(0, max(0, int(self._longest) - wide))
+        longest = int((self._columns + 2) * self._painter.advance)
+        bar.setRange(0, max(0, longest - wide))
         bar.setPageStep(max(1, wide))
         bar.setSingleStep(int(_STEP_COLUMNS * self._painter.advance))
         self._place_heads()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
+from functools import lru_cache
 
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QTextCharFormat, QTextLayout, QTextOption
@@ -91,10 +92,15 @@ class LineLayout:
     def _format(self, begin: int, end: int, color: str, start: int) -> QTextLayout.FormatRange:
         result = QTextLayout.FormatRange()
         begin, end = (max(0, self.text.place(at) - start) for at in (begin, end))
-        style = QTextCharFormat()
-        style.setForeground(QColor(color))
-        result.start, result.length, result.format = begin, end - begin, style
+        result.start, result.length, result.format = begin, end - begin, _char_format(color)
         return result
+
+
+@lru_cache(maxsize=64)
+def _char_format(color: str) -> QTextCharFormat:
+    style = QTextCharFormat()
+    style.setForeground(QColor(color))
+    return style
 
 
 class LineLayouts:

@@ -25,13 +25,21 @@ _ICON_PX, _PAD = 13, 10
 class FoldRow(EnterActivates, Themed, QAbstractButton):
     """Unchanged lines that are not in sight; a click opens them."""
 
-    def __init__(self, parent: QWidget, count: int) -> None:
+    clicked_hunk = Signal(int)
+
+    def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
-        self.setText(tr.plural(count, "%n unchanged line", "%n unchanged lines"))
+        self._hunk = 0
         self.setToolTip(tr("Show unchanged lines"))
-        self.setAccessibleName(self.text())
+        self.clicked.connect(lambda: self.clicked_hunk.emit(self._hunk))
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
+
+    def show_stretch(self, stretch: Stretch) -> None:
+        """Stand for the lines before another hunk."""
+        self._hunk = stretch.hunk
+        self.setText(tr.plural(len(stretch.rows), "%n unchanged line", "%n unchanged lines"))
+        self.setAccessibleName(self.text())
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw the row."""
@@ -55,21 +63,25 @@ class FoldRow(EnterActivates, Themed, QAbstractButton):
 class HunkHead(Themed, QWidget):
     """The row above a hunk: which lines it is about, and what can be done with it."""
 
-    revert_requested = Signal()
+    revert_requested = Signal(int)
 
-    def __init__(self, parent: QWidget, number: int, hunk: Hunk) -> None:
-        """`number` counts the hunks from 1."""
+    def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
-        place = lines_of(hunk)
-        self._place = TextLine(place, 12, role="muted")
+        self._number = 0
+        self._place = TextLine("", 12, role="muted")
         self.revert = PushButton(tr("Revert"), "link", "undo-2", px=13, name="revert-hunk")
         self.revert.setToolTip(tr("Revert this change"))
-        self.revert.setAccessibleName(tr("Revert change {number}, {lines}", number=number, lines=place))
-        self.revert.clicked.connect(self.revert_requested)
+        self.revert.clicked.connect(lambda: self.revert_requested.emit(self._number))
         row = QHBoxLayout(self)
         row.setContentsMargins(scaled(_PAD), 0, scaled(6), 0)
         row.addWidget(self._place, 1)
         row.addWidget(self.revert)
+
+    def show_hunk(self, number: int, hunk: Hunk) -> None:
+        """Stand above another hunk; `number` counts them from 0."""
+        self._number, place = number, lines_of(hunk)
+        self._place.set_text(place)
+        self.revert.setAccessibleName(tr("Revert change {number}, {lines}", number=number + 1, lines=place))
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw the ground."""
@@ -98,52 +110,52 @@ class RowHeads(QObject):
     def __init__(self, viewport: QWidget) -> None:
         super().__init__(viewport)
         self._viewport = viewport
-        self._widgets: dict[tuple[str, int], QWidget] = {}
+        self._in_sight: dict[tuple[str, int], FoldRow | HunkHead] = {}
+        self._free: dict[str, list[FoldRow | HunkHead]] = {"fold": [], "head": []}
 
     def clear(self) -> None:
-        """Take all away."""
-        for widget in self._widgets.values():
-            widget.hide()
-            widget.deleteLater()
-        self._widgets = {}
+        """Hide all: their rows are others now."""
+        for key in list(self._in_sight):
+            self._put_away(key)
 
     def place(self, heads: list[tuple[Stretch, int, int]], diff: FileDiff, theme: Theme) -> None:
         """Show the rows of these stretches at these tops and heights in pixels, and no others."""
-        in_sight = {(stretch.kind, stretch.hunk) for stretch, _, _ in heads}
-        for key in self._widgets.keys() - in_sight:
-            widget = self._widgets.pop(key)
-            focused, parent = QApplication.focusWidget(), self._viewport.parentWidget()
-            if (
-                parent is not None
-                and focused is not None
-                and (focused is widget or widget.isAncestorOf(focused))
-            ):
-                parent.setFocus(Qt.FocusReason.OtherFocusReason)
-            widget.hide()
-            widget.deleteLater()
+        for key in self._in_sight.keys() - {(stretch.kind, stretch.hunk) for stretch, _, _ in heads}:
+            self._put_away(key)
         for stretch, top, height in heads:
             key = (stretch.kind, stretch.hunk)
-            widget = self._widgets.get(key) or self._make(stretch, diff, theme)
-            self._widgets[key] = widget
+            if key not in self._in_sight:
+                self._in_sight[key] = self._take(stretch, diff, theme)
+            widget = self._in_sight[key]
             widget.setGeometry(0, top, self._viewport.width(), height)
             widget.show()
 
-    def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme."""
-        for widget in self._widgets.values():
-            retint(widget, theme)
+    def _put_away(self, key: tuple[str, int]) -> None:
+        """Hide a row that is out of sight; the keyboard goes to the text."""
+        widget = self._in_sight.pop(key)
+        focused, parent = QApplication.focusWidget(), self._viewport.parentWidget()
+        if parent is not None and focused is not None and (focused is widget or widget.isAncestorOf(focused)):
+            parent.setFocus(Qt.FocusReason.OtherFocusReason)
+        widget.hide()
+        self._free[key[0]].append(widget)
 
-    def _make(self, stretch: Stretch, diff: FileDiff, theme: Theme) -> QWidget:
-        hunk = stretch.hunk
-        widget: QWidget
-        if stretch.kind == "fold":
-            fold = widget = FoldRow(self._viewport, len(stretch.rows))
-            fold.clicked.connect(lambda: self.fold_clicked.emit(hunk))
+    def _take(self, stretch: Stretch, diff: FileDiff, theme: Theme) -> FoldRow | HunkHead:
+        free = self._free[stretch.kind]
+        widget = free.pop() if free else self._make(stretch, theme)
+        if isinstance(widget, FoldRow):
+            widget.show_stretch(stretch)
         else:
-            head = widget = HunkHead(self._viewport, hunk + 1, diff.hunks[hunk])
-            head.revert_requested.connect(lambda: self.revert_clicked.emit(hunk))
-        widget.setCursor(
-            Qt.CursorShape.PointingHandCursor if stretch.kind == "fold" else Qt.CursorShape.ArrowCursor
-        )
+            widget.show_hunk(stretch.hunk, diff.hunks[stretch.hunk])
+        return widget
+
+    def _make(self, stretch: Stretch, theme: Theme) -> FoldRow | HunkHead:
+        widget: FoldRow | HunkHead
+        if stretch.kind == "fold":
+            widget = FoldRow(self._viewport)
+            widget.clicked_hunk.connect(self.fold_clicked)
+        else:
+            widget = HunkHead(self._viewport)
+            widget.revert_requested.connect(self.revert_clicked)
+            widget.setCursor(Qt.CursorShape.ArrowCursor)
         retint(widget, theme)
         return widget

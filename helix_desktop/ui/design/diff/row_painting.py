@@ -85,19 +85,22 @@ class RowPainter:
     ) -> None:
         """Draw a line; `scroll` is how far its text is moved to the left, `numbers` stand before it."""
         rect = QRectF(pane.left, top, pane.right - pane.left, self.line_height)
-        painter.fillRect(rect, self.ground(line.kind))
+        if line.kind != "same":  # these stand on the ground of all
+            painter.fillRect(rect, self.ground(line.kind))
         self._paint_numbers(painter, pane, top, line, numbers)
         room = QRectF(pane.text, top, pane.right - pane.text, self.line_height)
         painter.save()
         painter.setClipRect(room, Qt.ClipOperation.IntersectClip)
         x = pane.text - scroll
         word = self._theme.added_word if line.kind == "added" else self._theme.removed_word
-        self._fill(painter, layout, x, room, ((span.start, span.end) for span in line.spans), word)
-        self._fill(painter, layout, x, room, marks.hits, self._theme.warn_soft)
-        if marks.current:
-            self._fill(painter, layout, x, room, [marks.current], self._theme.seg_output)
-        if marks.selected:
-            self._fill(painter, layout, x, room, [marks.selected], self._theme.text_selection)
+        for places, color in (
+            ([(span.start, span.end) for span in line.spans], word),
+            (marks.hits, self._theme.warn_soft),
+            ([marks.current] if marks.current else (), self._theme.seg_output),
+            ([marks.selected] if marks.selected else (), self._theme.text_selection),
+        ):
+            if places:
+                self._fill(painter, layout, x, room, places, color)
         plain = [(*place, self._theme.text) for place in (*marks.hits, marks.selected) if place]
         plain += [(*marks.current, _ON_HIT)] if marks.current else []
         painter.setPen(QColor(self._theme.text))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import zip_longest
 from typing import Literal, NamedTuple, overload
 
@@ -136,8 +137,9 @@ class DiffRows:
         stretch, at = self.locate(index)
         return stretch.rows[at] if stretch.kind == "lines" else None
 
+    @cached_property
     def change_starts(self) -> list[int]:
-        """Return the first row of each group of changed lines."""
+        """The first row of each group of changed lines."""
         starts = []
         for stretch in self.stretches:
             if not stretch.is_hunk:

@@ -12,6 +12,7 @@ from helix_desktop.domain.file_history.diff import FileDiff
 from helix_desktop.ui.design.highlight import ColoredRun, colored_runs
 
 _SLICE_S = 0.004  # a quarter of a frame
+_UPDATE_S = 0.1  # seconds between two drawings while more is found
 
 
 class SyntaxRuns(QObject):
@@ -23,13 +24,14 @@ class SyntaxRuns(QObject):
         super().__init__(parent)
         self._runs: Iterator[tuple[bool, ColoredRun]] = iter(())
         self._of_line: dict[tuple[bool, int], list[ColoredRun]] = {}
+        self._next_update_at = 0.0
         self._timer = QTimer(self)
         self._timer.setInterval(0)
         self._timer.timeout.connect(self._run_slice)
 
     def start(self, diff: FileDiff | None, path: str) -> None:
         """Begin with another diff, of a file of this name."""
-        self._of_line = {}
+        self._of_line, self._next_update_at = {}, 0.0
         self._timer.stop()
         name = path.rpartition("/")[2]
         if diff is None or "." not in name:
@@ -50,13 +52,17 @@ class SyntaxRuns(QObject):
         self._take(time.perf_counter() + _SLICE_S)
 
     def _take(self, deadline: float) -> None:
+        """Find runs until a time; what is on screen is drawn again now and then, and at the end."""
         for is_after, run in self._runs:
             self._of_line.setdefault((is_after, run.line), []).append(run)
             if time.perf_counter() > deadline:
                 break
         else:
             self._timer.stop()
-        self.found.emit()
+            self._next_update_at = 0.0
+        if time.perf_counter() >= self._next_update_at:
+            self._next_update_at = time.perf_counter() + _UPDATE_S
+            self.found.emit()
 
 
 def _runs(lines: Sequence[str], name: str, is_after: bool) -> Iterator[tuple[bool, ColoredRun]]:

@@ -64,7 +64,7 @@ class DiffText(DiffCanvas):
 
     def go_to_change(self, step: int) -> None:
         """Go to the next change (1) or the previous one (-1); round the ends."""
-        starts = self._rows.change_starts()
+        starts = self._rows.change_starts
         if not starts:
             return
         if step > 0:
@@ -137,8 +137,7 @@ class DiffText(DiffCanvas):
         line = match.row // 2
         stretch, _ = self._rows.locate(self._rows.index_of_line(line))
         if stretch.kind == "fold":
-            self._opened.add(stretch.hunk)
-            self._build()
+            self._open(stretch)
         self.go_to_row(self._rows.index_of_line(line))
         pane, bar = self._panes()[0], self.horizontalScrollBar()
         x, wide = int(match.column * self._painter.advance), int(pane.right - pane.text)

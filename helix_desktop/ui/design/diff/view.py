@@ -61,7 +61,8 @@ class DiffView(Themed, QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        for part in (self._bar, line(), self.find_bar):
+        self._line = line()
+        for part in (self._bar, self._line, self.find_bar):
             column.addWidget(part)
         column.addWidget(self._pages, 1)
         self.show_diff(None)
@@ -85,7 +86,8 @@ class DiffView(Themed, QWidget):
         self.find_bar.close_bar()
         is_text = diff is not None and diff.kind == "text" and bool(diff.hunks)
         self.text.show_diff(diff if is_text else None, path, can_revert=can_revert_hunks)
-        self._bar.setVisible(is_text)
+        for part in (self._bar, self._line):
+            part.setVisible(is_text)
         self._choose_layout()
         if diff is None:
             self.show_words("")
