@@ -30,8 +30,12 @@ def recorded_changes_text(event: ChangesRecorded, turn: int = 0) -> str:
 
 
 def changed_files_text(files: int, first_path: str) -> str:
-    """Return which file, or how many, a call changed."""
-    return escape_hidden_name(first_path) if files == 1 else tr.plural(files, "%n file", "%n files")
+    """Return which file, or how many, a call changed; without a path how many in any case."""
+    return (
+        escape_hidden_name(first_path)
+        if files == 1 and first_path
+        else tr.plural(files, "%n file", "%n files")
+    )
 
 
 def change_note(change: FileChange) -> str:

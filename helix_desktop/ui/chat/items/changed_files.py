@@ -163,12 +163,15 @@ class ChangedFiles:
         changes: CallChanges,
         content: ChangedFilesContent | None,
         call: str,
+        target: str,
         tools: ItemTools,
         *,
         is_open: bool,
         shows_all: bool,
     ) -> None:
+        """`call` names the call, and its `target` stands in the bar: a path there is not repeated."""
         self._changes, self._content, self._call, self._style = changes, content, call, tools.style
+        self._path = "" if changes.path == target else changes.path
         self.is_open = is_open
         self._strip, self._note, self._foot = QRectF(), QRectF(), QRectF()
         self._blocks: list[FileBlock] = []
@@ -289,8 +292,8 @@ class ChangedFiles:
         corner = QRectF(strip.right() - style.px(29), middle - style.px(7.5), style.px(15), style.px(15))
         paint_icon(painter, style, arrow, theme.faint, corner)
         line = QRectF(style.px(_LEFT), middle - style.px(10), corner.x() - style.px(_LEFT + 8), style.px(20))
-        words = changed_files_text(self._changes.files, self._changes.path)
-        font = style.font(SMALL, MEDIUM, mono=self._changes.files == 1)
+        words = changed_files_text(self._changes.files, self._path)
+        font = style.font(SMALL, MEDIUM, mono=self._changes.files == 1 and bool(self._path))
         counts = sum(style.width(text, style.font(SMALL, SEMIBOLD)) + style.px(7) for text in self._counts())
         wide = min(style.width(words, font) + 1, max(style.px(40), line.width() - counts - style.px(10)))
         paint_line(painter, style, QRectF(line.x(), line.y(), wide, line.height()), words, font, theme.text)
@@ -305,7 +308,11 @@ class ChangedFiles:
             paint_line(painter, style, room, note, style.font(SMALL), theme.warn)
 
     def _counts(self) -> tuple[str, ...]:
-        return line_counts_texts(self._changes.added, self._changes.removed)
+        changes = self._changes
+        words = line_counts_texts(changes.added, changes.removed)
+        return tuple(
+            text for text, count in zip(words, (changes.added, changes.removed), strict=True) if count
+        )
 
 
 def _paint_counts(painter: QPainter, style: ChatStyle, room: QRectF, added: int, removed: int) -> float:
@@ -314,7 +321,9 @@ def _paint_counts(painter: QPainter, style: ChatStyle, room: QRectF, added: int,
         return room.right()
     font, right = style.font(SMALL, SEMIBOLD), room.right()
     words = line_counts_texts(added, removed)
-    for text, color in ((words[1], style.theme.error), (words[0], style.theme.ok)):
+    for count, text, color in ((removed, words[1], style.theme.error), (added, words[0], style.theme.ok)):
+        if not count:
+            continue
         wide = style.width(text, font) + 1
         paint_line(painter, style, QRectF(right - wide, room.y(), wide, room.height()), text, font, color)
         right -= wide + style.px(6)

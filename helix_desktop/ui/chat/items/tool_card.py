@@ -179,6 +179,7 @@ class ToolCard(RowItem):
             row.changes,
             row.changed_files,
             self._description,
+            row.target,
             tools,
             is_open="changes" in context.expanded,
             shows_all="changed_lines" in context.expanded,
