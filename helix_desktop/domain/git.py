@@ -10,6 +10,12 @@ GitProblem = Literal["", "slow", "failed", "owner", "too_many"]
 """Why the state of a checkout is not known: git did not answer in time, refused or failed, would not read a
 checkout of another user, or listed more than is read."""
 
+EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+"""The id of a tree without files, which every git has: what there is before the first commit."""
+
+SUBMODULE_MODE = 0o160000
+LINK_MODE = 0o120000
+
 _ID_DIGITS = 8
 
 

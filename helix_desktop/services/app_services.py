@@ -32,7 +32,7 @@ from helix_desktop.services.backup import BackupService
 from helix_desktop.services.build_info import BuildInfoService
 from helix_desktop.services.cache_server.http_endpoints import CacheEndpoints
 from helix_desktop.services.file_history import FileHistories
-from helix_desktop.services.git.state import GitStates
+from helix_desktop.services.git.checkouts import GitCheckouts
 from helix_desktop.services.history_storage import WorkspaceHistoryStorage
 from helix_desktop.services.instructions import (
     ALL_INSTRUCTIONS,
@@ -94,7 +94,7 @@ class AppServices:
             lambda: self.settings, self.secrets, demo_pause_s, response_timeout_s=response_timeout_s
         )
         self.tools = ToolService(data, self.registry, self.counter.count)
-        self.git = GitStates(self.registry, self.tools.surroundings)
+        self.git = GitCheckouts(self.registry, self.tools.surroundings)
         self.prompt_files = PromptFiles(data.prompt_files_dir, self.registry, self.tools.open_jail)
         self.mcp_servers = McpServerService(self.registry, self.secrets, environ, self.counter)
         self.cache_endpoints = CacheEndpoints(

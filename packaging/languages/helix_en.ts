@@ -5155,6 +5155,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/changes/command.py" />
+            <source>It compares the files with the last git commit.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/mcp_serve.py" />
             <source>It must have at least {count} ASCII characters.</source>
             <translation type="unfinished" />
@@ -5167,6 +5172,11 @@
         <message>
             <location filename="../../helix_desktop/cli/cache_repair.py" />
             <source>LOST</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/changes/command.py" />
+            <source>Leave it out, or use {option} to choose files.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -5798,6 +5808,11 @@
         <message>
             <location filename="../../helix_desktop/cli/parser.py" />
             <source>entry to check (default: everything)</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/changes/parser.py" />
+            <source>everything that differs from the last git commit, whoever changed it</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -6693,6 +6708,11 @@
         <message>
             <location filename="../../helix_desktop/cli/backup.py" />
             <source>{name} must end in {suffix}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/changes/command.py" />
+            <source>{option} doesn't go with a session, turn or step.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -8525,6 +8545,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/services/git/changes.py" />
+            <source>Another user owns this folder, and git doesn't read it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/words/git.py" />
             <source>Branch {name}</source>
             <translation type="unfinished" />
@@ -8550,13 +8575,58 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/services/git/changes.py" />
+            <source>Couldn't find a git checkout to compare with.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/services/git/changes.py" />
+            <source>Couldn't read the git checkout.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/services/git/changes.py" />
+            <source>Couldn't read {file}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/services/git/changes.py" />
+            <source>Create one with git init, or look at a session's changes.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/words/git.py" />
             <source>Detached at commit {commit}</source>
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/services/git/changes.py" />
+            <source>Git didn't answer in time.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/services/git/changes.py" />
+            <source>Git has no content {id} here.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/services/git/changes.py" />
+            <source>Git isn't run here.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/services/git/changes.py" />
+            <source>Git reported an error.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/design/git_label.py" />
             <source>Git: {state}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/services/git/changes.py" />
+            <source>Its permissions or the ignore file don't allow it.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -8567,6 +8637,26 @@
         <message>
             <location filename="../../helix_desktop/words/git.py" />
             <source>No commits yet</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/services/git/changes.py" />
+            <source>The folder isn't in one, or git isn't installed.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/services/git/changes.py" />
+            <source>This folder isn't trusted.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/services/git/changes.py" />
+            <source>Too many files differ from the last commit.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/services/git/changes.py" />
+            <source>Trust the folder first.</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.cli_rig import Cli, CommandResult
+from tests.support.git_checkouts import make_checkout
 from tests.support.model_servers.chat_server import (
     Call,
     ChatServer,
@@ -96,3 +97,11 @@ async def test_what_was_changed_is_listed_printed_and_taken_back(cli: Cli, tmp_p
     lines = (await changes(cli, "list")).out.decode()
     assert "Turn 1: Change it" in lines
     assert "deleted     b.txt · reverted" in lines
+
+    make_checkout(cli.project, {"b.txt": "committed\n"})
+    (cli.project / "b.txt").write_text("changed\n")
+    head = await changes(cli, "diff", "--head", "--file", "b.txt")
+    assert head.out.decode().endswith("@@ -1 +1 @@\n-committed\n+changed\n"), head
+    (change,) = (await changes(cli, "diff", "--head", "--json")).json["changes"]
+    assert change["path"] == "b.txt"
+    assert (await changes(cli, "diff", "--head", "--turn", "1")).code == 2

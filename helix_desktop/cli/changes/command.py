@@ -17,9 +17,11 @@ from helix_desktop.cli.output import as_builtins, print_err, print_out
 from helix_desktop.cli.sessions import find_session
 from helix_desktop.cli.workspace_command import with_workspace
 from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.file_history.patch import patch_text
 from helix_desktop.domain.file_history.revert import RevertChoice, RevertPlan
 from helix_desktop.domain.user_text import TextContext
 from helix_desktop.services.app_services import AppServices
+from helix_desktop.services.git.changes import select_paths
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Command line")
@@ -52,13 +54,38 @@ async def _list(args: argparse.Namespace, _: AppServices, workspace: OpenWorkspa
     return 0
 
 
-async def _diff(args: argparse.Namespace, _: AppServices, workspace: OpenWorkspace) -> int:
+async def _diff(args: argparse.Namespace, services: AppServices, workspace: OpenWorkspace) -> int:
+    if args.head:
+        return await _diff_with_head(args, services, workspace)
     session = await _session(args, workspace)
     selection = select(args, await workspace.changes.of_session(session))
     patch = await workspace.changes.patch(session, selection)
     if args.json:
         print_out(json.dumps({"session": session, "captures": selection.captures, "patch": patch}, indent=1))
         return 0
+    return _print_patch(patch)
+
+
+async def _diff_with_head(args: argparse.Namespace, services: AppServices, workspace: OpenWorkspace) -> int:
+    """Print what differs from the last commit, whatever changed it."""
+    if args.session or args.turn or args.step:
+        raise InvalidInput(
+            text("{option} doesn't go with a session, turn or step.", option="--head"),
+            text("It compares the files with the last git commit."),
+            text("Leave it out, or use {option} to choose files.", option="--file"),
+        )
+    git = services.git.changes(workspace.id)
+    files = await git.diffs(select_paths(await git.list(), files_of(args)))
+    patch = patch_text(files)
+    if args.json:
+        changes = as_builtins(tuple(file.change for file in files))
+        print_out(json.dumps({"changes": changes, "patch": patch}, indent=1))
+        return 0
+    return _print_patch(patch)
+
+
+def _print_patch(patch: str) -> int:
+    """Print a patch with the bytes that its files have."""
     sys.stdout.buffer.write(patch.encode("utf-8", "surrogateescape"))
     sys.stdout.buffer.flush()
     return 0

@@ -21,6 +21,11 @@ def add_changes_commands(add_command: AddCommand) -> None:
     _add_selection(listed)
     diff = add_command("diff", tr("print changes as a patch that git can apply"))
     _add_selection(diff)
+    diff.add_argument(
+        "--head",
+        action="store_true",
+        help=tr("everything that differs from the last git commit, whoever changed it"),
+    )
     revert = add_command("revert", tr("take changes back: of a file, step, turn or session"))
     _add_selection(revert)
     _add_outcome(revert)

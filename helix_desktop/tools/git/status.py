@@ -25,10 +25,14 @@ _NOTHING = "0" * 6
 
 
 class CheckoutState(NamedTuple):
-    """The state of a checkout, and the paths of the workspace that differ from its last commit."""
+    """The state of a checkout, and the paths of the workspace that differ from its last commit.
+
+    `prefix` is what stands before them in the checkout: empty, or a folder with a slash at its end.
+    """
 
     status: GitStatus
-    entries: tuple[GitEntry, ...]
+    entries: tuple[GitEntry, ...] = ()
+    prefix: str = ""
 
 
 async def read_status(git: GitProgram, timeout_s: float = TIMEOUT_S) -> GitStatus | None:
@@ -48,7 +52,7 @@ async def read_state(
     if result.problem:
         head = await asyncio.to_thread(read_head, checkout)
         status = GitStatus(*head, is_known=False, problem=result.problem)
-        return CheckoutState(_with_place(status, checkout), ())
+        return CheckoutState(_with_place(status, checkout))
     state = parse_state(result.output, _prefix(git.root, checkout))
     return state._replace(status=_with_place(state.status, checkout))
 
@@ -84,7 +88,7 @@ def parse_state(output: bytes, prefix: str = "") -> CheckoutState:
         untracked=counts["?"],
         conflicts=counts["U"],
     )
-    return CheckoutState(status, tuple(entries.values()))
+    return CheckoutState(status, tuple(entries.values()), prefix)
 
 
 def _lines(output: bytes) -> Iterator[tuple[str, str]]:

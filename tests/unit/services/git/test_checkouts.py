@@ -9,7 +9,7 @@ from pathlib import Path
 
 from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.domain.git import GitStatus
-from helix_desktop.services.git.state import GitStates
+from helix_desktop.services.git.checkouts import GitCheckouts
 from helix_desktop.tools.files.jail_posix import PosixJail
 from helix_desktop.tools.grants import ToolGrants
 from helix_desktop.tools.shell.sandbox_detect import no_sandbox_provider
@@ -28,7 +28,7 @@ class _Rig:
         make_checkout(self.root, {"a": "1\n"})
         self.registry = WorkspaceRegistry(folder / "workspaces", TomlFiles(), lambda: 0)
         self.id = self.registry.add(self.root, trusted=trusted).id
-        self.states = GitStates(self.registry, self._surroundings, debounce_s=0.01)
+        self.states = GitCheckouts(self.registry, self._surroundings, debounce_s=0.01)
         self.published: asyncio.Queue[GitStatus | None] = asyncio.Queue()
         counter = folder / "bin"
         counter.mkdir()

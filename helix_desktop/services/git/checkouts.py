@@ -11,6 +11,7 @@ from time import monotonic
 
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.git import GitStatus
+from helix_desktop.services.git.changes import GitChanges
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.tools.git.program import GitProgram
 from helix_desktop.tools.git.status import read_status
@@ -36,7 +37,7 @@ class _Watched:
     task: asyncio.Task[None] | None = None
 
 
-class GitStates:
+class GitCheckouts:
     """The states of workspaces; nothing is read before somebody listens, nor of a folder without trust."""
 
     def __init__(
@@ -72,10 +73,9 @@ class GitStates:
         if watched.task is None or watched.task.done():
             watched.task = self._scope.start(self._read_while_due(workspace_id, watched), "git status")
 
-    def program(self, workspace_id: str) -> GitProgram:
-        """Return the git program in a workspace; blocks."""
-        root = Path(self._registry.get(workspace_id).path)
-        return self._find_surroundings(workspace_id, root).git
+    def changes(self, workspace_id: str) -> GitChanges:
+        """Return what differs between a workspace's files and the last commit."""
+        return GitChanges(self._surroundings(workspace_id), lambda: self._registry.get(workspace_id).trusted)
 
     def forget(self, workspace_id: str) -> None:
         """Read nothing more of a workspace; its folder or the user's trust has changed."""
@@ -87,6 +87,9 @@ class GitStates:
     async def close(self) -> None:
         """End what is being read."""
         await self._scope.close(for_good=True)
+
+    def _surroundings(self, workspace_id: str) -> Surroundings:
+        return self._find_surroundings(workspace_id, Path(self._registry.get(workspace_id).path))
 
     def _may_read(self, workspace_id: str) -> bool:
         return any(
@@ -109,7 +112,7 @@ class GitStates:
     async def _read(self, workspace_id: str, watched: _Watched) -> GitStatus | None:
         try:
             if watched.git is None:
-                watched.git = await asyncio.to_thread(self.program, workspace_id)
+                watched.git = await asyncio.to_thread(lambda: self._surroundings(workspace_id).git)
             return await read_status(watched.git)
         except (HelixError, OSError) as error:  # the folder is gone, or there is no room for a temporary one
             log.warning("the state of a checkout could not be read: %s", error)
