@@ -44,6 +44,7 @@ SLASH_COMMANDS: tuple[SlashCommand, ...] = (
     SlashCommand("quit", "quit", text("Close Helix Desktop"), also=("exit",)),
     SlashCommand("redo", "redo_compaction", text("Redo the last compaction that was undone")),
     SlashCommand("rename", "rename_session", text("Rename this session"), "[TITLE]"),
+    SlashCommand("rewind", "rewind", text("Go back to before a message: files, conversation or both")),
     SlashCommand("settings", "settings", text("Open settings"), also=("config",)),
     SlashCommand("stop", "stop", text("Stop the agent")),
     SlashCommand("timeline", "show_timeline", text("Show what was cached, noted and summarized")),

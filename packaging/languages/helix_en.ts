@@ -2005,6 +2005,14 @@
             </translation>
         </message>
         <message numerus="yes">
+            <location filename="../../helix_desktop/ui/changes/rewind_dialog.py" />
+            <source>%n files go back.</source>
+            <translation>
+                <numerusform>%n file goes back.</numerusform>
+                <numerusform>%n files go back.</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
             <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
             <source>%n files redone.</source>
             <translation>
@@ -2063,10 +2071,10 @@
         </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/ui/changes/texts.py" />
-            <source>%n places can't be undone: {names}</source>
+            <source>%n places can't be undone</source>
             <translation>
-                <numerusform>%n place can't be undone: {names}</numerusform>
-                <numerusform>%n places can't be undone: {names}</numerusform>
+                <numerusform>%n place can't be undone</numerusform>
+                <numerusform>%n places can't be undone</numerusform>
             </translation>
         </message>
         <message numerus="yes">
@@ -2083,6 +2091,14 @@
             <translation>
                 <numerusform>%n step</numerusform>
                 <numerusform>%n steps</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/changes/rewind_dialog.py" />
+            <source>%n turns leave the conversation. The message returns to the message field.</source>
+            <translation>
+                <numerusform>%n turn leaves the conversation. The message returns to the message field.</numerusform>
+                <numerusform>%n turns leave the conversation. The message returns to the message field.</numerusform>
             </translation>
         </message>
         <message numerus="yes">
@@ -2181,6 +2197,7 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/changes/rewind_dialog.py" />
             <location filename="../../helix_desktop/ui/design/diff/images.py" />
             <source>Before</source>
             <translation type="unfinished" />
@@ -2262,6 +2279,7 @@
         <message>
             <location filename="../../helix_desktop/ui/changes/merge_dialog.py" />
             <location filename="../../helix_desktop/ui/changes/plan_dialog.py" />
+            <location filename="../../helix_desktop/ui/changes/rewind_dialog.py" />
             <source>Cancel</source>
             <translation type="unfinished" />
         </message>
@@ -2361,6 +2379,11 @@
         <message>
             <location filename="../../helix_desktop/words/file_diffs.py" />
             <source>Content not stored, so it can't be shown.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/rewind_dialog.py" />
+            <source>Conversation only</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2478,6 +2501,16 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/changes/rewind_dialog.py" />
+            <source>Files and conversation</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/rewind_dialog.py" />
+            <source>Files only</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/words/file_coverage.py" />
             <source>Files that are not copied yet</source>
             <translation type="unfinished" />
@@ -2506,6 +2539,11 @@
         <message>
             <location filename="../../helix_desktop/file_history/tree/rules.py" />
             <source>Git's own folder can't be covered.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/rewind_dialog.py" />
+            <source>Go back to just before a message. Nothing is lost: the conversation continues as a branch, and the files can be put back.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2653,6 +2691,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/changes/rewind_dialog.py" />
+            <source>Looking at the files…</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/changes/detail.py" />
             <source>Mark this change as reviewed (A)</source>
             <translation type="unfinished" />
@@ -2670,6 +2713,11 @@
         <message>
             <location filename="../../helix_desktop/ui/changes/merge_dialog.py" />
             <source>Merge {file}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/rewind_dialog.py" />
+            <source>Message without text</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2701,6 +2749,16 @@
         <message>
             <location filename="../../helix_desktop/words/file_diffs.py" />
             <source>No changes.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/rewind_dialog.py" />
+            <source>No file goes back.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/rewind_dialog.py" />
+            <source>No files changed since then.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2756,6 +2814,11 @@
         <message>
             <location filename="../../helix_desktop/words/file_coverage.py" />
             <source>On another file system</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/plan_view.py" />
+            <source>Only text can be merged.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2963,6 +3026,7 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/changes/rewind_dialog.py" />
             <location filename="../../helix_desktop/ui/changes/texts.py" />
             <source>Rewind</source>
             <translation type="unfinished" />
@@ -3003,6 +3067,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/workspaces/rewind.py" />
+            <source>Stop it, then rewind.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/file_history/database/schema.py" />
             <source>Tables are missing.</source>
             <translation type="unfinished" />
@@ -3015,6 +3084,11 @@
         <message>
             <location filename="../../helix_desktop/agent/changes/workspace_changes.py" />
             <source>That part of {file} can't be taken back alone.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/rewind.py" />
+            <source>The agent is working.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -3158,13 +3232,13 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/merge_dialog.py" />
-            <source>These contents aren't text that can be merged.</source>
+            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <source>This folder isn't trusted, so the agent can't change files here.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/texts.py" />
-            <source>This folder isn't trusted, so the agent can't change files here.</source>
+            <location filename="../../helix_desktop/ui/workspaces/rewind.py" />
+            <source>This session has no message to rewind to.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -3779,6 +3853,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/items/message_actions.py" />
+            <source>Go back to before this message: files, conversation or both.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/items/changed_files.py" />
             <source>Hide changes of {call}</source>
             <translation type="unfinished" />
@@ -4075,6 +4154,16 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/presenter.py" />
             <source>Retrying now (attempt {attempt})</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/items/message_actions.py" />
+            <source>Rewind to here</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/viewport/tool_menu.py" />
+            <source>Rewind to here…</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -15719,6 +15808,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/words/slash_commands.py" />
+            <source>Go back to before a message: files, conversation or both</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/session/slash_commands.py" />
             <source>It was typed with {arguments}.</source>
             <translation type="unfinished" />
@@ -19172,6 +19266,11 @@
             <location filename="../../helix_desktop/ui/shell/sidebar/rail.py" />
             <location filename="../../helix_desktop/ui/shell/sidebar/session_list.py" />
             <source>Rename…</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/actions.py" />
+            <source>Rewind…</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -26,6 +26,7 @@ _SETTLE_ROUNDS = 4  # wrapped labels take their heights in the second
 _GROUPS = (
     every_screen.window_screens,
     every_screen.pane_screens,
+    every_screen.changes_screens,
     every_screen.chat_screens,
     every_screen.diff_screens,
     every_screen.settings_screens,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
-from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QProgressBar, QWidget
 
 from helix_desktop.domain.file_history.coverage import Coverage
 from helix_desktop.ui.changes.rows import Obstacle
-from helix_desktop.ui.changes.texts import copied_share, coverage_text, uncovered_text
+from helix_desktop.ui.changes.texts import copied_share, coverage_text, uncovered_texts
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import IconLabel, TextLine
 from helix_desktop.ui.design.layout.boxes import column
@@ -20,6 +20,7 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Changes")
 
 _BAR_PX = 90
+_NAMES_PX = 620  # width of the page from which places are named
 
 
 class CoverageStrip(Themed, QWidget):
@@ -38,7 +39,10 @@ class CoverageStrip(Themed, QWidget):
         self.places = PushButton("", "link", name="uncovered_places")
         self.places.clicked.connect(self.places_requested)
         self._help = WhatIsThis("changes")
-        self._flow = FlowBox([self._icon, self.text, self._bar, self.places, self._help], right_from=4)
+        self._names = TextLine("", 12, role="faint")
+        self._flow = FlowBox(
+            [self._icon, self.text, self._bar, self.places, self._names, self._help], right_from=5
+        )
         self.setLayout(column(self._flow, margins=(18, 3, 12, 3)))
         self.show_coverage(Coverage(is_complete=True), "")
 
@@ -58,10 +62,17 @@ class CoverageStrip(Themed, QWidget):
         self._bar.setRange(0, 100)
         self._bar.setValue(round(100 * copied_share(coverage)))
         self._bar.setAccessibleName(words)
-        places = uncovered_text(coverage)
+        places, names = uncovered_texts(coverage)
         self.places.setText(places)
         self.places.setVisible(bool(places))
+        self._names.set_text(names)
+        self._names.setVisible(bool(names) and self.width() >= _NAMES_PX)
         self._flow.rearrange()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Let the names go where room is short."""
+        super().resizeEvent(event)
+        self._names.setVisible(bool(self._names.text) and self.width() >= _NAMES_PX)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw the background and the line above it."""

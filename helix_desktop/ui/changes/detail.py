@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QStackedWidget, QWidget
+from PySide6.QtWidgets import QSizePolicy, QStackedWidget, QWidget
 
 from helix_desktop.domain.file_history.diff import FileDiff
+from helix_desktop.domain.file_history.session_changes import RecordedChanges
 from helix_desktop.system.clock import ClockMs
-from helix_desktop.ui.changes.rows import ChangeGroup, Contents, Entry, FileRow, LineCounts, file_of
+from helix_desktop.ui.changes.rows import (
+    ChangeGroup,
+    Contents,
+    Entry,
+    FileRow,
+    LineCounts,
+    file_of,
+    visible_changes,
+)
 from helix_desktop.ui.changes.texts import (
     KIND_ICONS,
     STATUSES,
@@ -29,7 +38,7 @@ from helix_desktop.ui.design.cards import EmptyState
 from helix_desktop.ui.design.diff.view import DiffView
 from helix_desktop.ui.design.labels import IconLabel, SelectableText, TextLine
 from helix_desktop.ui.design.layout.boxes import column, row
-from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.design.layout.scrolling import VerticalScrollArea
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.words.times import format_relative_time
@@ -37,6 +46,7 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Changes")
 
+_BODY_PX = 130  # the least height of a diff
 _STEPS_LISTED = 12  # of a turn
 _COPIED_MS = 1_200  # how long a button says that it has copied
 
@@ -68,8 +78,11 @@ class ChangeDetail(Themed, QWidget):
         self.summary.setAlignment(Qt.AlignmentFlag.AlignTop)
         self.summary.setContentsMargins(18, 12, 18, 12)
         self.body = QStackedWidget()
-        for part in (self.empty, self.summary, self.diff):
+        self._summary_page = VerticalScrollArea(self.summary)
+        for part in (self.empty, self._summary_page, self.diff):
             self.body.addWidget(part)
+        self.body.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Ignored)
+        self.body.setMinimumHeight(_BODY_PX)
         layout = column(self._head, self.body, gap=0)
         layout.setStretch(1, 1)
         self.setLayout(layout)
@@ -173,7 +186,7 @@ class ChangeDetail(Themed, QWidget):
         for button, _, tip in self._words:
             button.setToolTip(tip)
         title = row(self._icon, self._title, self._added, self._removed, self._status, None, gap=8)
-        buttons = FlowBox([self.accept, self.revert, self.open, self.patch, self.more])
+        buttons = row(self.accept, self.revert, self.open, self.patch, self.more, None, gap=6)
         self._head = QWidget()
         self._head.setLayout(column(title, self._note, buttons, margins=(18, 10, 14, 10), gap=6))
 
@@ -209,13 +222,11 @@ class ChangeDetail(Themed, QWidget):
         )
         self._show_revert(group)
         self.open.setVisible(False)
-        lines = [
-            f"{who_text(step)} · {files_text(len(step.changes))}" for step in group.steps[:_STEPS_LISTED]
-        ]
+        lines = [_step_text(step) for step in group.steps[:_STEPS_LISTED]]
         if len(group.steps) > _STEPS_LISTED:
             lines.append("…")
         self.summary.setText("\n".join(lines))
-        self.body.setCurrentWidget(self.summary)
+        self.body.setCurrentWidget(self._summary_page)
 
     def _show_counts(self, counts: LineCounts | None) -> None:
         for line, words in zip((self._added, self._removed), counts_texts(counts), strict=True):
@@ -248,3 +259,7 @@ class ChangeDetail(Themed, QWidget):
                 button.setText(f" {verb}" if number < worded else "")
             if sum(button.sizeHint().width() + 6 for button, _, _ in self._words) + 36 <= room:
                 return
+
+
+def _step_text(step: RecordedChanges) -> str:
+    return f"{who_text(step)} · {files_text(len(visible_changes(step)))}"

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QSplitter, QWidget
 
-from helix_desktop.domain.file_history.merge import ChunkChoice, Merge, merge
+from helix_desktop.domain.file_history.merge import ChunkChoice, Merge
 from helix_desktop.domain.files.encoding import utf16_encoding
 from helix_desktop.ui.changes.merge_result import MergeResult
 from helix_desktop.ui.changes.merge_sides import SideView
@@ -27,25 +25,15 @@ tr = Translator("Changes")
 _SIZE, _MIN_SIZE = (1040, 720), (560, 420)
 
 
-@dataclass(frozen=True, slots=True)
-class MergeSides:
-    """The contents of one file: before the change, now, and as the change left it."""
-
-    former: bytes
-    present: bytes
-    base: bytes
-
-
 class MergeDialog(Themed, SizedDialog):
     """Three sides above, the editable result below; accepted: `result_data` is the user's own merge."""
 
-    def __init__(self, parent: QWidget, path: str, sides: MergeSides) -> None:
-        """Merge the contents of a file."""
+    def __init__(self, parent: QWidget, path: str, merged: Merge) -> None:
+        """Let the user finish the merge of a file: theirs is what was there before the change."""
         super().__init__(parent, _SIZE, _MIN_SIZE)
         self.setModal(True)
         self.setWindowTitle(tr("Merge {file}", file=path_text(path)))
-        merged = merge(sides.base, sides.present, sides.former)
-        self._merge = merged if merged is not None else Merge(())
+        self._merge = merged
         self.former = SideView(tr("Before the change"), "theirs")
         self.present = SideView(tr("Now"), "ours")
         self.base = SideView(tr("After the change"), "base")
@@ -54,12 +42,11 @@ class MergeDialog(Themed, SizedDialog):
         self._build_buttons()
         self._lay_out(path)
         self._wire()
-        encoding = utf16_encoding(sides.base) or "utf-8"
+        base = b"".join(line for chunk in merged.chunks[:1] for line in (*chunk.base, *chunk.ours))
+        encoding = utf16_encoding(base) or "utf-8"
         for side in self._sides:
             side.show_chunks(self._merge.chunks, encoding)
         self.editor.show_merge(self._merge, encoding)
-        if merged is None:
-            self._count.set_text(tr("These contents aren't text that can be merged."))
         self.go_to(self.editor.first_place)
 
     def result_data(self) -> bytes:
@@ -95,7 +82,7 @@ class MergeDialog(Themed, SizedDialog):
             ("base", tr("Use after"), "use-after"),
         )
         for choice, words, name in labels:
-            button = PushButton(words, name=name)
+            button = PushButton(words, "filter", name=name)
             button.setCheckable(True)
             button.clicked.connect(lambda _=False, choice=choice: self._choose(choice))
             self._choices[choice] = button

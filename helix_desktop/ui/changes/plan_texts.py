@@ -104,8 +104,15 @@ def plan_lead(plan: RevertPlan) -> str:
 
 
 def files_changed(plan: RevertPlan, choices: Mapping[str, RevertChoice]) -> int:
-    """Return how many files a plan changes with these choices."""
-    return sum(file.status != "blocked" and plan.target(file, choices) != file.present for file in plan.files)
+    """Return how many files a plan changes with these choices; of folders only if there are no files."""
+    changed = [
+        file for file in plan.files if file.status != "blocked" and plan.target(file, choices) != file.present
+    ]
+    return sum(not _is_folder(file) for file in changed) or len(changed)
+
+
+def _is_folder(file: PlannedFile) -> bool:
+    return any(state is not None and state.kind == "folder" for state in (file.present, file.former))
 
 
 def revert_button_text(plan: RevertPlan, count: int) -> str:

@@ -44,6 +44,7 @@ class PlanView(Themed, QWidget):
         super().__init__()
         self._plan = RevertPlan(())
         self._combos: dict[str, Combo] = {}
+        self._merges: dict[str, PushButton] = {}
         self._lines: dict[str, tuple[TextLine, TextLine]] = {}
         self._page = QWidget()
         self._page.setObjectName("page")
@@ -73,7 +74,7 @@ class PlanView(Themed, QWidget):
         """Show a plan; what was chosen before stays where it still can be."""
         previous = {**self.choices, **(chosen or {})}
         self._plan = plan
-        self._combos, self._lines = {}, {}
+        self._combos, self._lines, self._merges = {}, {}, {}
         clear_layout(self._column)
         for status in _ORDER:
             files = [file for file in plan.files if file.status == status]
@@ -90,6 +91,12 @@ class PlanView(Themed, QWidget):
                 part.set_text(words)
                 part.setVisible(bool(words))
 
+    def refuse_merge(self, path: str) -> None:
+        """Say that a file is nothing that can be merged by lines."""
+        if path in self._merges:
+            self._merges[path].setEnabled(False)
+            self._merges[path].setToolTip(tr("Only text can be merged."))
+
     def _add_section(
         self, status: RevertStatus, files: Sequence[PlannedFile], previous: Mapping[str, RevertChoice]
     ) -> None:
@@ -105,9 +112,7 @@ class PlanView(Themed, QWidget):
             self._column.addWidget(label(choice, "muted", wrap=True))
 
     def _row(self, file: PlannedFile, chosen: RevertChoice | None) -> QWidget:
-        icon, color = KIND_ICONS[
-            "deleted" if file.former is None else "changed" if file.present else "created"
-        ]
+        icon, color = _icon(file)
         path = TextLine(path_text(file.path), 13, mono=True)
         path.elide = Qt.TextElideMode.ElideMiddle
         counts = TextLine("", 11, 500, "ok", True), TextLine("", 11, 500, "error", True)
@@ -117,13 +122,14 @@ class PlanView(Themed, QWidget):
         self._lines[file.path] = counts
         note = problem_text(file.problem) if file.status == "blocked" else effect_text(file)
         words = TextLine(note, 12, role="warn" if file.status == "blocked" else "muted")
-        words.setVisible(file.status in ("blocked", "ready"))
         name = QWidget()
-        name.setLayout(row(IconLabel(icon, px=15, color_token=color), path, *counts, words, gap=8))
+        line = row(IconLabel(icon, px=15, color_token=color), path, *counts, gap=8)
+        line.setStretch(1, 1)
+        name.setLayout(line)
         name.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         options = choices_of(file)
         if not options:
-            return name
+            return BesideOrBelow(name, [words], _PATH_PX)
         return BesideOrBelow(name, [*self._choice(file, options, chosen)], _PATH_PX)
 
     def _choice(
@@ -142,6 +148,7 @@ class PlanView(Themed, QWidget):
         merge = PushButton(tr("Compare…"), name=f"merge:{file.path}")
         merge.setToolTip(tr("Show all versions side by side and merge them yourself"))
         merge.clicked.connect(lambda: self.merge_requested.emit(file.path))
+        self._merges[file.path] = merge
         return combo, merge
 
 
@@ -151,3 +158,10 @@ def _is_text_merge(file: PlannedFile) -> bool:
         state is not None and state.kind == "file" and state.stored
         for state in (file.former, file.present, file.base)
     )
+
+
+def _icon(file: PlannedFile) -> tuple[str, str]:
+    """Return the icon of what becomes of a file, and the token of its color."""
+    if file.status == "blocked":
+        return "shield-alert", "warn"
+    return KIND_ICONS["deleted" if file.former is None else "changed" if file.present else "created"]

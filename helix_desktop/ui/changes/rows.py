@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
@@ -171,6 +171,23 @@ def build_groups(changes: SessionChanges, grouping: Grouping, sought: ChangeFilt
     return [group for group in (_narrow(group, sought) for group in groups) if group is not None]
 
 
+def visible_changes(step: RecordedChanges) -> list[FileChange]:
+    """Return what a step changed, without the folders that only came or went with their files."""
+    implied = _folders_of(change.path for change in step.changes)
+    return [change for change in step.changes if change.path not in implied]
+
+
+def _folders_of(paths: Iterable[str]) -> set[str]:
+    """Return all folders that paths are in."""
+    folders: set[str] = set()
+    for path in paths:
+        folder = path.rpartition("/")[0]
+        while folder and folder not in folders:
+            folders.add(folder)
+            folder = folder.rpartition("/")[0]
+    return folders
+
+
 def _by_turn(changes: SessionChanges) -> list[ChangeGroup]:
     statuses = {file.path: file.status for file in changes.files}
     turns: dict[int, list[RecordedChanges]] = {}
@@ -181,7 +198,7 @@ def _by_turn(changes: SessionChanges) -> list[ChangeGroup]:
         rows = [
             _step_row(step, change, statuses.get(change.path, "open"))
             for step in steps
-            for change in step.changes
+            for change in visible_changes(step)
         ]
         groups.append(ChangeGroup(f"turn:{turn}", tuple(rows), tuple(steps)))
     return groups
@@ -190,7 +207,10 @@ def _by_turn(changes: SessionChanges) -> list[ChangeGroup]:
 def _by_file(changes: SessionChanges) -> list[ChangeGroup]:
     steps = {step.capture: step for step in changes.captures}
     groups = []
+    implied = _folders_of(file.path for file in changes.files)
     for file in sorted(changes.files, key=lambda file: file.path):
+        if file.path in implied:
+            continue
         own = [steps[capture] for capture in file.captures if capture in steps]
         if own:
             groups.append(_file_group(file, own))

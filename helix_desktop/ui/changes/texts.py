@@ -210,20 +210,15 @@ def copied_share(coverage: Coverage) -> float:
     return coverage.files / (coverage.files + pending) if coverage.files else 0.0
 
 
-def uncovered_text(coverage: Coverage) -> str:
-    """Return how much is not covered; the first places by name."""
+def uncovered_texts(coverage: Coverage) -> tuple[str, str]:
+    """Return how many places are not covered, and the first of them by name."""
     places = [place for place in coverage.places if place.reason != "pending"]
     count = coverage.uncovered - (len(coverage.places) - len(places))
     if count <= 0:
-        return ""
+        return "", ""
     names = [split_path(place.path)[1] for place in places[:_PLACES_NAMED]]
     listed = ", ".join([*names, "…"] if count > len(names) else names)
-    return tr.plural(
-        count,
-        "%n place can't be undone: {names}",
-        "%n places can't be undone: {names}",
-        names=listed,
-    )
+    return tr.plural(count, "%n place can't be undone", "%n places can't be undone"), listed
 
 
 def place_note(reason: UncoveredReason, files: int, size: int) -> str:

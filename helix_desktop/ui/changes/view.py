@@ -141,7 +141,9 @@ class ChangesPage(Themed, QWidget):
         across = Qt.Orientation.Horizontal if beside else Qt.Orientation.Vertical
         if across != self.splitter.orientation():
             self.splitter.setOrientation(across)
-            self.splitter.setSizes([_LIST_PX, _DETAIL_PX] if beside else [400, 500])
+            self.splitter.setStretchFactor(0, 0 if beside else 2)
+            self.splitter.setStretchFactor(1, 1 if beside else 3)
+            self.splitter.setSizes([_LIST_PX, _DETAIL_PX] if beside else [2 * _DETAIL_PX, 3 * _DETAIL_PX])
 
     def _is_selected(self, row: FileRow) -> bool:
         file = file_of(self.entry)
@@ -152,7 +154,7 @@ class ChangesPage(Themed, QWidget):
         for page in (self.list, self.no_match):
             self._lists.addWidget(page)
         self._lists.setMinimumSize(200, 110)
-        self.detail.setMinimumSize(240, 140)
+        self.detail.setMinimumWidth(240)
         self.splitter = QSplitter(Qt.Orientation.Horizontal)
         self.splitter.setChildrenCollapsible(False)
         self.splitter.setHandleWidth(1)

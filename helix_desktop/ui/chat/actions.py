@@ -217,6 +217,13 @@ class BranchSession:
 
 
 @dataclass(frozen=True, slots=True)
+class RewindTo:
+    """Go back to before a message of the user, by its event: files, conversation or both."""
+
+    seq: int
+
+
+@dataclass(frozen=True, slots=True)
 class OpenVersion:
     """Show the session in which a message or an answer has another version."""
 
@@ -258,7 +265,7 @@ ButtonAction: TypeAlias = (
 """What the buttons of dividers and notices do."""
 MenuAction: TypeAlias = Pin | Unpin | ChooseForm | Recall | OpenCacheEntry | OpenSubagent | ShowRewriteOf
 """What the menu of a call does."""
-BranchAction: TypeAlias = EditMessage | RetryAnswer | BranchSession | OpenVersion
+BranchAction: TypeAlias = EditMessage | RewindTo | RetryAnswer | BranchSession | OpenVersion
 """What makes branches of the session, or leads to them."""
 SessionAction: TypeAlias = (
     ButtonAction

@@ -70,6 +70,7 @@ SPECS: dict[str, ActionSpec] = {
     "undo_compaction": ActionSpec(text("Undo last compaction"), ("Ctrl+Alt+Z",)),
     "redo_compaction": ActionSpec(text("Redo last compaction")),
     "choose_model": ActionSpec(text("Choose model…")),
+    "rewind": ActionSpec(text("Rewind…")),
     "rename_session": ActionSpec(text("Rename session")),
     "set_budget": ActionSpec(text("Set session budget…")),
     "all_commands": ActionSpec(text("Command palette…"), ("Ctrl+Shift+P",)),
@@ -128,6 +129,7 @@ class WindowActions(NamedTuple):
     undo_compaction: QAction
     redo_compaction: QAction
     choose_model: QAction
+    rewind: QAction
     rename_session: QAction
     set_budget: QAction
     all_commands: QAction
@@ -145,7 +147,7 @@ class WindowActions(NamedTuple):
             self.stop, self.steer, self.mode_ask, self.mode_plan, self.mode_auto, self.next_mode,
             self.side_question,
             self.choose_model, self.choose_effort, self.set_budget,
-            self.branch_session, self.rename_session,
+            self.branch_session, self.rewind, self.rename_session,
         )  # fmt: skip
 
 

@@ -46,7 +46,7 @@ def fill_menu_bar(bar: QMenuBar, actions: WindowActions) -> None:
                 (a.mode_ask, a.mode_plan, a.mode_auto, a.next_mode),
                 (a.choose_model, a.choose_effort, a.set_budget),
                 (a.compact_now, a.observe_now, a.undo_compaction, a.redo_compaction),
-                (a.branch_session, a.rename_session),
+                (a.branch_session, a.rewind, a.rename_session),
             ),
         ),
         (tr("&Help"), ((a.guide, a.keys, a.commands_help, a.all_commands), (a.about,))),
@@ -62,7 +62,7 @@ def more_menu(parent: QWidget, actions: WindowActions) -> QMenu:
         (a.stop, a.steer, a.side_question),
         (a.compact_now, a.observe_now, a.undo_compaction),
         (a.choose_effort, a.set_budget),
-        (a.find, a.new_session, a.branch_session),
+        (a.find, a.new_session, a.branch_session, a.rewind),
         (a.all_commands, a.guide, a.settings),
     )
     fill_menu(menu, groups)

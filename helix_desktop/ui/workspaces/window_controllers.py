@@ -31,6 +31,7 @@ from helix_desktop.ui.workspaces.notifications import NotificationController
 from helix_desktop.ui.workspaces.open_external import ExternalOpenController
 from helix_desktop.ui.workspaces.quit import QuitController
 from helix_desktop.ui.workspaces.redaction import RedactionController
+from helix_desktop.ui.workspaces.rewind import RewindController
 from helix_desktop.ui.workspaces.settings.presenter import SettingsPresenter
 from helix_desktop.ui.workspaces.sidebar_presenter import SidebarPresenter
 from helix_desktop.ui.workspaces.trust import TrustController
@@ -85,6 +86,7 @@ class WindowControllers:
         DeleteSessionController(context, workspaces)
         BranchController(context, workspaces)
         GitController(context, workspaces)
+        RewindController(context, workspaces, self.reverts)
         BackupController(context, self.jobs)
         self.cleanup = CleanupController(context, self.sidebar)
         self.redaction = RedactionController(context, workspaces)

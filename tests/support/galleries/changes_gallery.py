@@ -16,6 +16,11 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 from PySide6.QtWidgets import QApplication, QWidget
 
 from helix_desktop.config.paths import resources_dir
+from helix_desktop.domain.file_history.merge import merge
+from helix_desktop.ui.changes.merge_dialog import MergeDialog
+from helix_desktop.ui.changes.places_dialog import PlacesDialog
+from helix_desktop.ui.changes.plan_dialog import PlanDialog
+from helix_desktop.ui.changes.rewind_dialog import RewindDialog, RewindPoint
 from helix_desktop.ui.changes.rows import ChangesState
 from helix_desktop.ui.changes.view import ChangesPage
 from helix_desktop.ui.design.style import fonts, stylesheet
@@ -49,11 +54,59 @@ def _page(state: ChangesState, theme: Theme) -> ChangesPage:
     return make_page(theme, state)
 
 
+def make_plan_dialog(parent: QWidget) -> PlanDialog:
+    """The dialog about files that were changed since."""
+    dialog = PlanDialog(parent, samples.plan())
+    dialog.files.show_counts({file.path: (4, 3) for file in samples.plan().files if file.status != "blocked"})
+    return dialog
+
+
+def make_merge_dialog(parent: QWidget) -> MergeDialog:
+    """The three-way view of a file with a conflict."""
+    merged = merge(samples.AFTER, samples.NOW, samples.BEFORE)
+    assert merged is not None
+    return MergeDialog(parent, "src/helix/ui/chat/stream.py", merged)
+
+
+def make_rewind_dialog(parent: QWidget) -> RewindDialog:
+    """The preview of going back to before a message."""
+    points = [
+        RewindPoint(25, "Move the parser into its own module, and delete the old one", 1),
+        RewindPoint(9, "Re-render only what changed while the answer streams in", 2),
+    ]
+    dialog = RewindDialog(parent, points, 9)
+    dialog.show_plan(samples.plan("rewind"))
+    dialog.files.show_counts({file.path: (4, 3) for file in samples.plan().files if file.status != "blocked"})
+    return dialog
+
+
+def make_places_dialog(parent: QWidget) -> PlacesDialog:
+    """What is not covered."""
+    dialog = PlacesDialog(parent)
+    dialog.show_coverage(samples.COVERAGE)
+    return dialog
+
+
+_PARENT: list[QWidget] = []
+
+
+def _on_screen(make: Callable[[QWidget], QWidget], theme: Theme) -> QWidget:
+    _PARENT.append(QWidget())
+    widget = make(_PARENT[-1])
+    retint(widget, theme)
+    widget.show()
+    return widget
+
+
 SHOTS: dict[str, Shot] = {
     "turns": lambda theme: make_page(theme, samples.changes_state()),
     "turns-wide": lambda theme: make_page(theme, samples.changes_state(), 1300, 860),
     "turns-narrow": lambda theme: make_page(theme, samples.changes_state(), 480, 760),
     "files": _by_file,
+    "dialog-plan": partial(_on_screen, make_plan_dialog),
+    "dialog-merge": partial(_on_screen, make_merge_dialog),
+    "dialog-rewind": partial(_on_screen, make_rewind_dialog),
+    "dialog-places": partial(_on_screen, make_places_dialog),
     "many": lambda theme: make_page(theme, samples.many_changes()),
     **{
         name.partition(", ")[2]: partial(_page, state)

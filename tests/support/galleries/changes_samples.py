@@ -8,8 +8,10 @@ from dataclasses import replace
 import msgspec
 
 from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.file_history.capture import RevertScope
 from helix_desktop.domain.file_history.coverage import Coverage, UncoveredPlace
 from helix_desktop.domain.file_history.diff import FileDiff, diff_states
+from helix_desktop.domain.file_history.revert import PlannedFile, RevertPlan, RevertProblem, RevertStatus
 from helix_desktop.domain.file_history.session_changes import (
     ChangedFileStatus,
     FileSummary,
@@ -232,3 +234,30 @@ STATES = {
     "changes, not trusted": replace(EMPTY, obstacle="untrusted"),
     "changes, no folder": replace(EMPTY, obstacle="missing"),
 }
+
+
+NOW = BEFORE.replace(b"0.033", b"0.050").replace(b"Freeze finished blocks", b"Freeze what is finished")
+
+
+def plan(scope: RevertScope = "turn") -> RevertPlan:
+    """A plan with files of every status."""
+
+    def planned(path: str, *sides: bytes | None, status: RevertStatus = "ready") -> PlannedFile:
+        present, base, former = map(file_state, sides)
+        return PlannedFile(path, present, base, former, status)
+
+    def blocked(path: str, problem: RevertProblem) -> PlannedFile:
+        return PlannedFile(path, file_state(NOW), file_state(NOW), status="blocked", problem=problem)
+
+    merged = planned("src/helix/ui/chat/blocks.py", NOW, AFTER, BEFORE, status="merge")
+    files = (
+        planned("src/helix/ui/chat/stream.py", NOW, AFTER, BEFORE, status="conflict"),
+        planned("assets/logo.png", NOW, AFTER, BEFORE, status="conflict"),
+        msgspec.structs.replace(merged, merged=file_state(AFTER)),
+        blocked("build/cache.bin", "not_covered"),
+        blocked("var/log/app.log", "no_permission"),
+        planned("README.md", AFTER, AFTER, BEFORE),
+        planned("tests/ui/chat/test_stream.py", AFTER, AFTER, None),
+        planned("src/legacy/render.py", None, None, BEFORE),
+    )
+    return RevertPlan(files, ("c1", "c2"), scope)

@@ -44,6 +44,8 @@ from helix_desktop.ui.trust.dialog import TrustDialog
 from helix_desktop.words.costs import CostState
 from helix_desktop.workspaces.auto_run_files import AutoRunFile
 from tests.support.galleries import (
+    changes_gallery,
+    changes_samples,
     chat_gallery,
     diff_gallery,
     panes_gallery,
@@ -141,6 +143,27 @@ def diff_screens() -> Iterator[Screen]:
     window, _ = chat_gallery.build_scene(diff_gallery.card_rows(), LIGHT, (776, 900))
     diff_gallery.open_cards(window)
     yield Screen("changed files", window, ((776, 900), (480, 900)))
+
+
+def changes_screens() -> Iterator[Screen]:
+    """Yield the page of changes in every state, and its dialogs."""
+    for name, state in changes_samples.STATES.items():
+        page = changes_gallery.make_page(LIGHT, state)
+        yield Screen(name, page, ((826, 760), (460, 760)))
+    page = changes_gallery.make_page(LIGHT, changes_samples.changes_state())
+    page.filter_bar.group_by("file")
+    yield Screen("changes by file", page, ((826, 760), (460, 760)))
+    page.filter_bar.group_by("turn")
+    page.select("turn:2")
+    yield Screen("changes of a turn", page, ((826, 760), (460, 760)))
+    window = _closable_window()
+    for make in (
+        changes_gallery.make_plan_dialog,
+        changes_gallery.make_merge_dialog,
+        changes_gallery.make_rewind_dialog,
+        changes_gallery.make_places_dialog,
+    ):
+        yield Screen(make.__name__, make(window), _LEAST)
 
 
 def chat_screens() -> Iterator[Screen]:

@@ -7,7 +7,14 @@ from collections.abc import Sequence
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QPainter
 
-from helix_desktop.ui.chat.actions import BranchAction, BranchSession, EditMessage, OpenVersion, RetryAnswer
+from helix_desktop.ui.chat.actions import (
+    BranchAction,
+    BranchSession,
+    EditMessage,
+    OpenVersion,
+    RetryAnswer,
+    RewindTo,
+)
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
 from helix_desktop.ui.chat.items.painting import HitArea, PaintState, paint_box, paint_icon, paint_line
 from helix_desktop.ui.chat.rows.row_types import TurnFooterRow, Versions
@@ -20,6 +27,7 @@ BUTTON_EDGE = 26.0  # pixels at zoom 1
 _ICON_EDGE, _GAP = 15.0, 2.0
 _ICONS: dict[type[BranchAction], str] = {
     EditMessage: "pencil",
+    RewindTo: "rewind",
     RetryAnswer: "rotate-ccw",
     BranchSession: "git-branch",
 }
@@ -126,6 +134,12 @@ def _words(action: BranchAction) -> tuple[str, str, str]:
     match action:
         case EditMessage():
             return "edit", tr("Edit message"), tr("Edit and send again. The original stays as a version.")
+        case RewindTo():
+            return (
+                "rewind",
+                tr("Rewind to here"),
+                tr("Go back to before this message: files, conversation or both."),
+            )
         case RetryAnswer():
             return "retry", tr("Retry"), tr("Answer again. This answer stays as a version.")
         case _:

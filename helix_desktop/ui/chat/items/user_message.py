@@ -7,7 +7,7 @@ from typing import NamedTuple
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QPainter
 
-from helix_desktop.ui.chat.actions import EditMessage, OpenCacheEntry, ToggleFold
+from helix_desktop.ui.chat.actions import EditMessage, OpenCacheEntry, RewindTo, ToggleFold
 from helix_desktop.ui.chat.items.block_stack import BlockStack
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
 from helix_desktop.ui.chat.items.message_actions import BUTTON_EDGE, MessageActions
@@ -51,7 +51,9 @@ class UserMessageItem(RowItem):
             self._notes.append(_NoteChip(tr("Steered this turn"), "", "zap"))
             self.accessible_notes.append(tr("Steered this turn"))
         self._actions = MessageActions(
-            [EditMessage(row.key.seq)] if row.is_editable else [], row.versions, self.style
+            [EditMessage(row.key.seq), RewindTo(row.key.seq)] if row.is_editable else [],
+            row.versions,
+            self.style,
         )
         if self._actions.note:
             self.accessible_notes.append(self._actions.note)

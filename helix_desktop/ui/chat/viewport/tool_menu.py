@@ -20,6 +20,7 @@ from helix_desktop.ui.chat.actions import (
     Pin,
     Recall,
     RetryAnswer,
+    RewindTo,
     ShowRewriteOf,
     Unpin,
 )
@@ -63,7 +64,10 @@ def branch_entries(row: Row, *, is_editable: bool) -> list[MenuEntry]:
         return []
     match row:
         case UserRow():
-            return [MenuEntry("edit", EditMessage(row.key.seq), tr("Edit message"), "pencil")]
+            return [
+                MenuEntry("edit", EditMessage(row.key.seq), tr("Edit message"), "pencil"),
+                MenuEntry("rewind", RewindTo(row.key.seq), tr("Rewind to here…"), "rewind"),
+            ]
         case AssistantRow() | TurnFooterRow() | ToolRow():
             branch = BranchSession(row.answer_seq if isinstance(row, ToolRow) else row.key.seq)
             retry = RetryAnswer(row.key.seq)

@@ -51,9 +51,9 @@ class ChangesController(QObject):
         context.window.banners.action_clicked.connect(self._on_banner_action)
 
     def _on_banner_action(self, banner: str, action: str) -> None:
-        capture = self._reverts.take_undo(banner, action)
-        if capture:
-            self._start(self._redo(capture), "undo revert")
+        done = self._reverts.take_undo(banner, action)
+        if done is not None:
+            self._start(self._redo(done.capture, done.session), "undo revert")
 
     def _on_screen(self) -> tuple[OpenWorkspace, str] | None:
         workspace, conversation = self._session_controller.workspace, self._session_controller.conversation
@@ -65,15 +65,20 @@ class ChangesController(QObject):
     async def _revert_hunk(self, row: FileRow, hunk: int) -> None:
         await self._revert(RevertSelection(row.captures, (row.path,), (hunk,), scope="hunk"))
 
-    async def _redo(self, capture: str) -> None:
-        await self._carry_out(lambda changes, session: changes.plan_redo(session, capture))
+    async def _redo(self, capture: str, origin: str = "") -> None:
+        """Do again what was taken back of a capture, or by one; of another session, if it is named."""
+        await self._carry_out(lambda changes, session: changes.plan_redo(session, capture), origin)
 
-    async def _carry_out(self, make_plan: MakePlan) -> None:
+    async def _carry_out(self, make_plan: MakePlan, origin: str = "") -> None:
         where = self._on_screen()
-        if where is not None:
-            workspace, session = where
-            await self._reverts.carry_out(workspace, session, await make_plan(workspace.changes, session))
-            self._session_controller.schedule_refresh()
+        if where is None:
+            return
+        workspace, session = where
+        plan = await make_plan(workspace.changes, origin or session)
+        done = await self._reverts.carry_out(workspace, origin or session, plan)
+        if done is not None:
+            self._reverts.report(workspace, session, done)
+        self._session_controller.schedule_refresh()
 
     async def _accept(self, paths: Sequence[str]) -> None:
         where = self._on_screen()

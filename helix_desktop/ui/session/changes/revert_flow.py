@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from helix_desktop.agent.changes.workspace_changes import WorkspaceChanges
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.events.file_changes import ChangesRecorded
+from helix_desktop.domain.file_history.merge import merge
 from helix_desktop.domain.file_history.revert import RevertChoice, RevertPlan
 from helix_desktop.domain.file_history.state import FileState
-from helix_desktop.ui.changes.merge_dialog import MergeDialog, MergeSides
+from helix_desktop.ui.changes.merge_dialog import MergeDialog
 from helix_desktop.ui.changes.plan_dialog import PlanDialog
 from helix_desktop.ui.changes.plan_texts import done_text, files_changed
 from helix_desktop.ui.changes.plan_view import PlanView
@@ -27,61 +30,73 @@ Answer = tuple[RevertPlan, Mapping[str, RevertChoice]]
 """A plan, in which files may have been merged by hand, and what was chosen for each path."""
 
 
+@dataclass(frozen=True, slots=True)
+class DoneRevert:
+    """What was done to how many files; `capture` of a session undoes it (empty: nothing does)."""
+
+    plan: RevertPlan
+    count: int
+    session: str
+    capture: str = ""
+
+
 class RevertFlow:
     """Asks, reverts, and reports with a way back."""
 
     def __init__(self, context: ControllerContext) -> None:
         self._window, self._async_actions = context.window, context.async_actions
-        self._captures: dict[tuple[str, str], str] = {}
+        self._done: dict[tuple[str, str], DoneRevert] = {}
 
-    def take_undo(self, banner: str, action: str) -> str:
-        """Return the capture that a banner's button is to undo, once; empty for any other button."""
+    def take_undo(self, banner: str, action: str) -> DoneRevert | None:
+        """Return the revert that a banner's button is to undo, once; None for any other button."""
         if banner != _DONE or action != _UNDO:
-            return ""
+            return None
         self._window.banners.remove(_DONE)
-        return self._captures.pop(self._window.banners.context_ids, "")
+        return self._done.pop(self._window.banners.context_ids, None)
 
-    async def carry_out(self, workspace: OpenWorkspace, session: str, plan: RevertPlan) -> bool:
-        """Carry out a plan; True if files were changed. Raises HelixError."""
+    async def carry_out(self, workspace: OpenWorkspace, session: str, plan: RevertPlan) -> DoneRevert | None:
+        """Carry out a plan once the user has chosen where they must; None if they cancel.
+
+        Raises HelixError.
+        """
         choices: Mapping[str, RevertChoice] = {}
         if any(not file.can_apply for file in plan.files):
             answer = await self._ask(workspace.changes, plan)
             if answer is None:
-                return False
+                return None
             plan, choices = answer
         return await self.apply(workspace, session, plan, choices)
 
+    @staticmethod
     async def apply(
-        self, workspace: OpenWorkspace, session: str, plan: RevertPlan, choices: Mapping[str, RevertChoice]
-    ) -> bool:
-        """Change the files as planned and chosen, and report it; False if nothing was to do.
-
-        Raises HelixError.
-        """
+        workspace: OpenWorkspace, session: str, plan: RevertPlan, choices: Mapping[str, RevertChoice]
+    ) -> DoneRevert:
+        """Change the files as planned and chosen. Raises HelixError."""
         count = files_changed(plan, choices)
         recorded = await workspace.changes.revert(session, plan, choices) if count else None
-        where = (workspace.id, session)
-        self._captures.pop(where, None)
-        actions: tuple[BannerAction, ...] = ()
-        if recorded is not None and isinstance(recorded.event, ChangesRecorded):
-            self._captures[where] = recorded.event.capture
-            actions = (BannerAction(_UNDO, tr("Undo")),)
-        what = done_text(plan, count) if count else tr("Nothing to revert.")
-        why = "" if count else tr("The files are already as they were before.")
+        event = recorded.event if recorded is not None else None
+        capture = event.capture if isinstance(event, ChangesRecorded) else ""
+        return DoneRevert(plan, count, session, capture)
+
+    def report(self, workspace: OpenWorkspace, session: str, done: DoneRevert) -> None:
+        """Say in a session what was done, with the way back."""
+        self._done[workspace.id, session] = done
+        actions = (BannerAction(_UNDO, tr("Undo")),) if done.capture else ()
+        what = done_text(done.plan, done.count) if done.count else tr("Nothing to revert.")
+        why = "" if done.count else tr("The files are already as they were before.")
         self._window.banners.show_banner(
             Banner(_DONE, "info", what, why, actions=actions, workspace=workspace.id, session=session)
         )
-        return count > 0
 
     async def merge_by_hand(self, changes: WorkspaceChanges, files: PlanView, path: str) -> None:
         """Let the user merge a file of a plan on screen; their text becomes what `merged` puts there."""
         file = next(file for file in files.plan.files if file.path == path)
-        sides = MergeSides(
-            await _content(changes, file.former),
-            await _content(changes, file.present),
-            await _content(changes, file.base),
-        )
-        dialog = MergeDialog(files, path, sides)
+        sides = [await _content(changes, state) for state in (file.base, file.present, file.former)]
+        merged = await asyncio.to_thread(merge, *sides)
+        if merged is None:
+            files.refuse_merge(path)
+            return
+        dialog = MergeDialog(files, path, merged)
         retint(dialog, self._window.theme)
         if await exec_async(dialog):
             plan = await changes.resolve_by_hand(files.plan, path, dialog.result_data())

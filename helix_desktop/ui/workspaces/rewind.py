@@ -1,0 +1,111 @@
+"""User action that goes back to before a message: the files, the conversation, or both."""
+
+from __future__ import annotations
+
+import asyncio
+
+from PySide6.QtCore import QObject
+
+from helix_desktop.agent.conversation import Conversation
+from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.domain.errors import HelixError, InvalidInput
+from helix_desktop.domain.events.session import UserSpoke
+from helix_desktop.domain.user_text import TextContext
+from helix_desktop.ui.changes.rewind_dialog import RewindDialog, RewindPoint
+from helix_desktop.ui.chat.actions import RewindTo, SessionAction
+from helix_desktop.ui.design.dialogs import exec_async
+from helix_desktop.ui.design.themed import retint
+from helix_desktop.ui.session.changes.revert_flow import RevertFlow
+from helix_desktop.ui.session.context import ControllerContext
+from helix_desktop.ui.workspaces.controller import WorkspaceController
+
+text = TextContext("Changes")
+
+_MAX_POINTS = 200  # messages to choose from, the newest ones
+
+
+class RewindController(QObject):
+    """Opens the preview for a message, and does what was chosen."""
+
+    def __init__(
+        self, context: ControllerContext, workspace_controller: WorkspaceController, reverts: RevertFlow
+    ) -> None:
+        super().__init__(context.window)
+        self._window, self._start = context.window, context.async_actions.start
+        self._workspace_controller, self._reverts = workspace_controller, reverts
+        self._session_controller = workspace_controller.session_controller
+        context.views.chat.view.action_triggered.connect(self._on_action)
+        context.window.commands.rewind.triggered.connect(lambda: self._start(self.rewind(0), "rewind"))
+
+    def _on_action(self, action: SessionAction) -> None:
+        if isinstance(action, RewindTo):
+            self._start(self.rewind(action.seq), "rewind")
+
+    async def rewind(self, seq: int) -> None:
+        """Preview going back to before the user's message of an event (0: their last one), and do it.
+
+        Raises HelixError.
+        """
+        workspace, conversation = self._session_controller.workspace, self._session_controller.conversation
+        if workspace is None or conversation is None:
+            return
+        if conversation.is_running:
+            raise InvalidInput(text("The agent is working."), fix=text("Stop it, then rewind."))
+        points = _points(conversation)
+        if not points:
+            raise InvalidInput(text("This session has no message to rewind to."))
+        dialog = RewindDialog(self._window, points, seq or points[0].seq)
+        self._reverts.connect_merging(workspace.changes, dialog.files)
+        retint(dialog, self._window.theme)
+        session = conversation.session.id
+        plans: list[asyncio.Task[None]] = []
+
+        def plan(point: int) -> None:
+            for earlier in plans:
+                earlier.cancel()
+            plans.append(self._start(self._plan(workspace, session, dialog, point), "plan rewind"))
+
+        dialog.point_changed.connect(plan)
+        plan(dialog.seq)
+        is_accepted = await exec_async(dialog)
+        for task in plans:
+            task.cancel()
+        if is_accepted:
+            await self._do(workspace, session, dialog)
+
+    async def _plan(self, workspace: OpenWorkspace, session: str, dialog: RewindDialog, seq: int) -> None:
+        try:
+            plan = await workspace.changes.plan_rewind(session, seq)
+        except HelixError as error:
+            dialog.show_error(error)
+            return
+        dialog.show_plan(plan)
+        for file in plan.files:
+            diff = await workspace.changes.diff(file.path, file.present, file.former)
+            dialog.files.show_counts({file.path: (diff.added, diff.removed)})
+
+    async def _do(self, workspace: OpenWorkspace, session: str, dialog: RewindDialog) -> None:
+        plan, choices, seq, part = dialog.files.plan, dialog.files.choices, dialog.seq, dialog.part
+        done = None
+        if part != "conversation" and plan.files:
+            done = await self._reverts.apply(workspace, session, plan, choices)
+        if part != "files":
+            branch = await self._workspace_controller.show_new_session(
+                workspace, workspace.branch_for_edit(session, seq)
+            )
+            if done is not None:
+                self._reverts.report(workspace, branch.session.id, done)
+        elif done is not None:
+            self._reverts.report(workspace, session, done)
+        self._session_controller.schedule_refresh()
+
+
+def _points(conversation: Conversation) -> list[RewindPoint]:
+    """Return the user's messages that a conversation can go back to, the newest first."""
+    items = conversation.session.transcript.user_items
+    points = [
+        RewindPoint(item.seq, item.event.text, len(items) - number)
+        for number, item in enumerate(items)
+        if isinstance(item.event, UserSpoke)
+    ]
+    return points[::-1][:_MAX_POINTS]

@@ -1,0 +1,151 @@
+"""Changes of files in the real window: seen by turn, taken back, done again, merged by the user."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QDialog, QLabel
+
+from helix_desktop.ui.changes.merge_dialog import MergeDialog
+from helix_desktop.ui.changes.plan_dialog import PlanDialog
+from helix_desktop.ui.changes.rewind_dialog import RewindDialog
+from helix_desktop.ui.changes.view import ChangesPage
+from helix_desktop.ui.chat.rows.row_types import UserRow
+from helix_desktop.ui.design.fields import Combo
+from tests.support.model_servers.chat_server import (
+    Call,
+    ChatServer,
+    StreamedReply,
+    replies_in_order,
+    text_reply,
+)
+from tests.support.window.buttons import find_button, press
+from tests.support.window.chat_geometry import click_area
+from tests.support.window.window_rig import WindowRig, open_window, until
+
+pytestmark = pytest.mark.qt_loop
+NOTES = "one\ntwo\nthree\nfour\nfive\nsix\n"
+COMMAND = "rm old.txt; mkdir out; echo built > out/new.txt"
+
+
+def edits_and_runs() -> ChatServer:
+    """A model that edits a file, runs a command, and says so."""
+    edit = {"path": "notes.txt", "old_text": "two", "new_text": "TWO"}
+    return ChatServer(
+        replies_in_order(
+            StreamedReply(Call("read_file", json.dumps({"path": "notes.txt"}), id="c0")),
+            StreamedReply(Call("edit_file", json.dumps(edit), id="c1")),
+            StreamedReply(Call("run_command", json.dumps({"command": COMMAND}), id="c2")),
+            text_reply("Done."),
+        )
+    )
+
+
+async def work(rig: WindowRig, server: ChatServer) -> Path:
+    """Let the model work in a folder of three files; return the folder."""
+    await rig.open_folder("project", {"notes.txt": NOTES, "old.txt": "old\n"})
+    await rig.use_server(server)
+    await until(lambda: rig.workspace.changes.coverage.is_complete, "the first copy")
+    rig.type_message("Change things")
+    await rig.answer_approval("once")
+    await rig.answer_approval("once")
+    await rig.wait_for_turn_end()
+    rig.window.commands.show_changes.trigger()
+    await until(lambda: len(listed(rig)) > 1, "the changes")
+    return rig.folder / "project"
+
+
+def page(rig: WindowRig) -> ChangesPage:
+    """The page of changes."""
+    return rig.views.changes
+
+
+def listed(rig: WindowRig) -> list[str]:
+    """What stands in the list, from top to bottom."""
+    model = page(rig).list.list_model
+    return [str(model.index(row).data()) for row in range(model.rowCount())]
+
+
+def contents(folder: Path) -> dict[str, str]:
+    """All files of a folder."""
+    return {str(path.relative_to(folder)): path.read_text() for path in folder.rglob("*") if path.is_file()}
+
+
+async def dialog_of(rig: WindowRig, kind: type[QDialog]) -> QDialog:
+    """Wait for a dialog of a kind."""
+    await until(lambda: any(dialog.isVisible() for dialog in rig.window.findChildren(kind)), kind.__name__)
+    return next(dialog for dialog in rig.window.findChildren(kind) if dialog.isVisible())
+
+
+async def revert_turn(rig: WindowRig) -> None:
+    """Take the newest turn back by keyboard."""
+    rig.window.activateWindow()
+    await until(rig.window.isActiveWindow, "the window in front")
+    page(rig).list.setFocus()
+    QTest.keyClick(page(rig).list, Qt.Key.Key_Home)
+    QTest.keyClick(page(rig).list, Qt.Key.Key_R)
+
+
+async def test_a_turn_is_reverted_redone_and_merged_with_what_came_since(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with edits_and_runs() as server, open_window(qapp, tmp_path) as rig:
+        folder = await work(rig, server)
+        after = contents(folder)
+        assert listed(rig)[:2] == ["Change things", "notes.txt"], "the first file is selected"
+        assert set(listed(rig)[2:]) == {"old.txt", "out/new.txt"}
+        await until(lambda: page(rig).detail.has_diff, "the diff")
+        diff = page(rig).detail.diff.diff
+        assert diff is not None
+        assert (diff.added, diff.removed) == (1, 1)
+
+        await revert_turn(rig)
+        await until(lambda: contents(folder) == {"notes.txt": NOTES, "old.txt": "old\n"}, "the turn reverted")
+        await until(lambda: "3 files reverted." in rig.banner_text(), "the banner")
+        assert not (folder / "out").exists()
+        press(rig.window.banners, "files-reverted:undo")
+        await until(lambda: contents(folder) == after, "the turn redone")
+        await until(lambda: "redone." in rig.banner_text(), "the banner")
+
+        (folder / "notes.txt").write_text(NOTES.replace("two", "2").replace("six", "6"))
+        await revert_turn(rig)
+        plan = await dialog_of(rig, PlanDialog)
+        combo = plan.findChild(Combo, "choice:notes.txt")
+        assert isinstance(combo, Combo)
+        assert combo.currentText() == "Keep current"
+        press(plan, "merge:notes.txt")
+        merge = await dialog_of(rig, MergeDialog)
+        press(merge, "use-before")
+        press(merge, "save_merge")
+        await until(
+            lambda: "Merge both" in [box.currentText() for box in plan.findChildren(Combo)], "the merge"
+        )
+        press(plan, "revert")
+        merged = {"notes.txt": NOTES.replace("six", "6"), "old.txt": "old\n"}
+        await until(lambda: contents(folder) == merged, "the merge written")
+
+
+async def test_rewind_takes_files_and_conversation_back_and_the_files_return(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with edits_and_runs() as server, open_window(qapp, tmp_path) as rig:
+        folder = await work(rig, server)
+        after, original = contents(folder), rig.conversation.session.id
+        rig.window.show_page("chat")
+        click_area(rig.chat.view, rig.rows(UserRow)[0].key, "rewind")
+        dialog = await dialog_of(rig, RewindDialog)
+        await until(lambda: find_button(dialog, "rewind").isEnabled(), "the preview")
+        note = dialog.findChild(QLabel, "rewind-files")
+        assert isinstance(note, QLabel)
+        assert note.text() == "3 files go back."
+        press(dialog, "rewind")
+        await until(lambda: contents(folder) == {"notes.txt": NOTES, "old.txt": "old\n"}, "the files back")
+        await until(lambda: rig.conversation.session.id != original, "the branch on screen")
+        await until(lambda: rig.composer.text() == "Change things", "the message in the composer")
+        await until(lambda: "3 files rewound." in rig.banner_text(), "the banner")
+        press(rig.window.banners, "files-reverted:undo")
+        await until(lambda: contents(folder) == after, "the files as they were")
