@@ -28,12 +28,15 @@ from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.domain.events.rewrite import FoldMade, Redone, SweepMade, Undone
 from helix_desktop.domain.events.session import ToolAnswered
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
+from helix_desktop.domain.file_history.coverage import CoverageSettings
 from helix_desktop.domain.messages import ModelInfo, ModelRequest, StreamItem
+from helix_desktop.file_history.history import WorkspaceFileHistory
 from helix_desktop.providers.http import HttpClient
 from helix_desktop.providers.retry import RetryPolicy
 from helix_desktop.providers.streaming import StreamedModel
 from helix_desktop.providers.tiktoken_counter import TiktokenCounter
 from helix_desktop.store.leveldb_store import LevelDbStore
+from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.tools.files.attach import JailedFileReader
 from helix_desktop.tools.files.changes import JailedFileChecker
 from helix_desktop.tools.workspace_tools import (
@@ -182,10 +185,11 @@ async def loop_rig(
     policy: ContextPolicy | None = None,
     key: str = "",
     window: int = WINDOW,
+    has_file_history: bool = False,
 ) -> AsyncIterator[LoopRig]:
     """A rig over `folder`, its conversation begun; closed with everything at the end of the block.
 
-    The model has a window of so many tokens.
+    The model has a window of so many tokens. A file history covers what stands in the project before.
     """
     rigs: list[LoopRig] = []
 
@@ -207,11 +211,12 @@ async def loop_rig(
     root = folder / "project"
     root.mkdir(exist_ok=True)
     http = HttpClient()
+    history = await _start_history(root, folder / "history") if has_file_history else None
     async with ChatServer(listened) as server:
         store = await LevelDbStore.open(folder / "store", WORKSPACE)
         rig = LoopRig(
             server,
-            _create_workspace(root, store, disable_spend_approval(policy or PROFILES["balanced"])),
+            _create_workspace(root, store, history, disable_spend_approval(policy or PROFILES["balanced"])),
             store,
             root,
         )
@@ -223,7 +228,19 @@ async def loop_rig(
             yield rig
         finally:
             await rig.workspace.close()
+            if history is not None:
+                await history.close()
             await http.aclose()
+
+
+async def _start_history(root: Path, folder: Path) -> WorkspaceFileHistory:
+    history = WorkspaceFileHistory(root, folder / "file-history.db", CoverageSettings, wall_clock_ms)
+    copied = asyncio.Event()
+    history.listen(lambda: copied.set() if history.coverage.is_complete else None)
+    await history.start()
+    if not history.coverage.is_complete:
+        await copied.wait()
+    return history
 
 
 class LogLengthRecorder:
@@ -262,7 +279,9 @@ def _counter() -> TiktokenCounter:
     return TiktokenCounter(RESOURCES / "tokenizers" / "o200k_base.tiktoken")
 
 
-def _create_workspace(root: Path, store: LevelDbStore, policy: ContextPolicy) -> OpenWorkspace:
+def _create_workspace(
+    root: Path, store: LevelDbStore, history: WorkspaceFileHistory | None, policy: ContextPolicy
+) -> OpenWorkspace:
     counter = _counter()
     tools = create_workspace_tools(root, store, ToolSetup(RESOURCES / "prompts" / "tools", counter.count))
     clock = itertools.count(1_750_000_000_000, 1_000)  # each reading advances it by a second
@@ -271,6 +290,7 @@ def _create_workspace(root: Path, store: LevelDbStore, policy: ContextPolicy) ->
         *(store, tools, counter, MemoryRules(), lambda: next(clock), load_prompts(), FixedApprover("once")),
         file_checker=JailedFileChecker(open_jail(root)),
         file_reader=JailedFileReader(open_jail(root)),
+        file_history=history,
         create_session_tools=lambda session: create_cache_tools(store, descriptions, counter.count, session),
     )
     return OpenWorkspace(
