@@ -58,9 +58,8 @@ class OpenedHistory:
 
     def start(self) -> None:
         """Repair what a kill cut off, and look at the tree for the first time."""
+        self._repair()
         with _readable():
-            with self._may_discard():
-                self._reverts.recover()
             self._captures.end_cut_off()
             with self._tree.write():
                 self._tree.begin()
@@ -149,7 +148,10 @@ class OpenedHistory:
         return False
 
     def _repair(self) -> None:
-        """Repair the revert of a killed process, before a scan takes it for changes of the user."""
+        """Repair the revert of a killed process, before a scan takes it for changes of the user.
+
+        If that fails, the next revert says so.
+        """
         with suppress(RevertRefused), self._may_discard():
             self._reverts.recover()
 

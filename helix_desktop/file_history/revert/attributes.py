@@ -9,11 +9,11 @@ from contextlib import suppress
 from helix_desktop.file_history.revert.folders import Folder
 
 
-def give_attributes(staging: Folder, name: str, place: Folder | None, replaced: str) -> None:
-    """Give a staged file what the file has that it replaces, as far as its user may; make it durable.
+def give_attributes(staging: Folder, name: str, mode: int, place: Folder | None, replaced: str) -> None:
+    """Give a staged file its permissions and what the file has that it replaces; make it durable.
 
-    Its content stays, and its permissions are set later. One that replaces none (an empty name) gets the
-    group of the folder that it comes to, if new files there do; None: that is still to be made.
+    What its user may not give is left out. One that replaces none (an empty name) gets the group of the
+    folder that it comes to, if new files there do; None: that is still to be made.
     """
     descriptor = staging.open_to_write(name)
     try:
@@ -25,9 +25,13 @@ def give_attributes(staging: Folder, name: str, place: Folder | None, replaced: 
             if found.st_mode & stat.S_ISGID:
                 with suppress(OSError):
                     os.fchown(descriptor, -1, found.st_gid)
+        if hasattr(os, "fchmod"):
+            os.fchmod(descriptor, mode)
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+    if not hasattr(os, "fchmod"):
+        staging.set_mode(name, mode)
 
 
 def _copy(origin: int, descriptor: int) -> None:

@@ -107,19 +107,33 @@ class Folder:
         return exchange(self._at(name), self._descriptor, folder._at(other_name), folder._descriptor)
 
     def set_mode(self, name: str, mode: int) -> None:
-        """Set the permissions of a file or folder; one that cannot be read too."""
+        """Set the permissions of a file or folder, durably if its user may read it."""
         if self._descriptor is None:
             os.chmod(self._at(name), mode)
-        elif not _ONLY_PLACE:
+            return
+        try:
+            descriptor = os.open(name, os.O_RDONLY | _SAFE | os.O_NONBLOCK, dir_fd=self._descriptor)
+        except PermissionError:
+            self._set_hidden_mode(name, mode)
+            return
+        try:
+            os.fchmod(descriptor, mode)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def _set_hidden_mode(self, name: str, mode: int) -> None:
+        """Set the permissions of what its user may not open."""
+        if not _ONLY_PLACE:
             os.chmod(name, mode, dir_fd=self._descriptor, follow_symlinks=False)
-        else:
-            descriptor = os.open(name, _ONLY_PLACE | _SAFE, dir_fd=self._descriptor)
-            try:
-                if stat.S_ISLNK(os.fstat(descriptor).st_mode):
-                    raise FileNotFoundError(name)
-                os.chmod(f"/proc/self/fd/{descriptor}", mode)
-            finally:
-                os.close(descriptor)
+            return
+        descriptor = os.open(name, _ONLY_PLACE | _SAFE, dir_fd=self._descriptor)
+        try:
+            if stat.S_ISLNK(os.fstat(descriptor).st_mode):
+                raise FileNotFoundError(name)
+            os.chmod(f"/proc/self/fd/{descriptor}", mode)
+        finally:
+            os.close(descriptor)
 
     def is_writable(self) -> bool:
         """Return True if entries may be made and removed in it."""

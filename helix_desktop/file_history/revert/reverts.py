@@ -27,6 +27,7 @@ from helix_desktop.file_history.tree.rules import STAGED_PREFIX
 
 text = TextContext("Changes")
 
+_FAILURES = (PathChanged, FolderUnreachable, OSError)
 _STAGING, _SWAPPING, _DONE = "staging", "swapping", "done"  # how far a revert is; stored
 
 
@@ -75,7 +76,7 @@ class Reverts:
                 targets = TargetFinder(folders, self._tree, plan, choices).find()
                 steps = build_steps(targets)
                 return self._apply(session, plan, targets, steps) if steps else None
-            except (PathChanged, FolderUnreachable, OSError) as error:
+            except _FAILURES as error:
                 raise refusal_of(error) from error
             finally:
                 folders.close()
@@ -83,7 +84,8 @@ class Reverts:
     def recover(self) -> None:
         """Repair what a kill cut off: what was not captured is taken back, what was left over is removed.
 
-        A revert that another process makes now is left alone. Raises StoreError and RevertRefused.
+        A revert that another process makes now is left alone; so are leftovers that cannot be removed yet.
+        Raises StoreError, and RevertRefused if files cannot be put back.
         """
         if not self._database.journal.all():
             return
@@ -93,9 +95,9 @@ class Reverts:
                 try:
                     if state == _SWAPPING:
                         self._roll_back(revert_id, swap)
-                    self._remove_leftovers(revert_id, swap)
-                except OSError as error:
-                    raise refusal_of(error) from error
+                    self._try_to_clean(revert_id, swap)
+                except _FAILURES as error:
+                    raise half_done() from error
                 finally:
                     swap.close()
 
@@ -150,8 +152,7 @@ class Reverts:
                 if not self._give_up(revert_id, swap) and isinstance(error, Exception):
                     raise half_done() from error
                 raise
-            with suppress(OSError, HelixError):  # else at the next start
-                self._remove_leftovers(revert_id, swap)
+            self._try_to_clean(revert_id, swap)
         finally:
             swap.close()
         return CapturedChanges(capture, changes)
@@ -178,10 +179,9 @@ class Reverts:
             state = next((state for id_, state, _ in self._database.journal.all() if id_ == revert_id), "")
             if state == _SWAPPING:
                 self._roll_back(revert_id, swap)
-        except (OSError, HelixError):
+        except (*_FAILURES, HelixError):
             return False
-        with suppress(OSError, HelixError):  # else at the next start
-            self._remove_leftovers(revert_id, swap)
+        self._try_to_clean(revert_id, swap)
         return True
 
     def _roll_back(self, revert_id: str, swap: Swap) -> None:
@@ -199,8 +199,10 @@ class Reverts:
             self._database.contents.put(swap.read_former(step))
         self._tree.put([(step.path, SeenPath(step.present, b"", is_fresh=True))])
 
-    def _remove_leftovers(self, revert_id: str, swap: Swap) -> None:
-        swap.clean()
-        self._on_step("journal end")
-        with self._database.write():
-            self._database.journal.remove(revert_id)
+    def _try_to_clean(self, revert_id: str, swap: Swap) -> None:
+        """Remove what was left over, and end the revert; what fails here is done at the next start."""
+        with suppress(*_FAILURES, HelixError):
+            swap.clean()
+            self._on_step("journal end")
+            with self._database.write():
+                self._database.journal.remove(revert_id)

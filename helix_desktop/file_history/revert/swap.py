@@ -55,18 +55,14 @@ class Swap:
             else:
                 _write(staging, str(number), contents.get(step.target.digest))
         for number, step in self._staged_steps():
-            assert step.target is not None
-            if step.target.kind == "file":
-                self._give_attributes(step, staging, str(number))
-                staging.set_mode(str(number), step.target.mode)
+            if step.target is not None and step.target.kind == "file":
+                place, replaced = None, ""
+                with suppress(FolderUnreachable):  # it may be still to be made
+                    place, replaced = self._parent(step)
+                is_swap = step.kind == "swap"
+                give_attributes(staging, str(number), step.target.mode, place, replaced if is_swap else "")
         staging.sync()
         self._folders.open("").sync()
-
-    def _give_attributes(self, step: Step, staging: Folder, name: str) -> None:
-        place, own_name = None, ""
-        with suppress(FolderUnreachable):  # it may be still to be made
-            place, own_name = self._parent(step)
-        give_attributes(staging, name, place, own_name if step.kind == "swap" else "")
 
     def run(self) -> None:
         """Make all steps; all are durable then. Raises PathChanged, FolderUnreachable."""
@@ -105,11 +101,9 @@ class Swap:
 
     def roll_back(self) -> list[Step]:
         """Take back the steps; return those whose path somebody else changed since, and which stay."""
-        lost = []
-        try:
-            self._open_staging()
-        except FolderUnreachable:
-            return []
+        lost: list[Step] = []
+        if not self._is_staged():
+            return lost
         for number, step in reversed(list(enumerate(self.entry.steps))):
             self._on_step(f"back {number}")
             try:
@@ -128,10 +122,9 @@ class Swap:
 
     def clean(self) -> None:
         """Remove the staging folder with all that the revert put there."""
-        try:
-            staging = self._open_staging()
-        except FolderUnreachable:
+        if not self._is_staged():
             return
+        staging = self._open_staging()
         for number, step in enumerate(self.entry.steps):
             self._on_step(f"clean {number}")
             for name in (str(number), f"{number}.former"):
@@ -149,6 +142,16 @@ class Swap:
 
     def _staged_steps(self) -> Iterator[tuple[int, Step]]:
         return ((n, step) for n, step in enumerate(self.entry.steps) if step.kind in ("place", "swap"))
+
+    def _is_staged(self) -> bool:
+        """Return False if there is no staging folder: nothing was done yet, or all is removed."""
+        try:
+            self._open_staging()
+        except FolderUnreachable as error:
+            if error.problem:
+                raise
+            return False
+        return True
 
     def _open_staging(self) -> Folder:
         if self._staging is None:

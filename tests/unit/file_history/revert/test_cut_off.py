@@ -116,7 +116,7 @@ def test_killed_in_the_repair_too(prepared: Prepared, died_at: str) -> None:
         rig.reverts.recover()
         assert_whole(rig, prepared)
         rig.database.close()
-        number += 3
+        number += 5
     assert number
 
 
