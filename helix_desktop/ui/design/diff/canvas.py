@@ -124,8 +124,11 @@ class DiffCanvas(Themed, QAbstractScrollArea):
     def _panes(self) -> list[Pane]:
         largest = max(len(self._diff.before_lines), len(self._diff.after_lines))
         number, sign = self._painter.number_width(largest), float(scaled(SIGN_WIDTH))
-        make = side_panes if self._side_by_side else inline_panes
-        return make(float(self.viewport().width()), number, sign)
+        width = float(self.viewport().width())
+        if self._side_by_side:
+            return side_panes(width, number, sign)
+        has_both = bool(self._diff.before_lines and self._diff.after_lines)
+        return inline_panes(width, number, sign, has_both=has_both)
 
     def _update_bars(self) -> None:
         room, pane = self.viewport().height(), self._panes()[0]
@@ -187,8 +190,8 @@ class DiffCanvas(Themed, QAbstractScrollArea):
                 self._painter.paint_nothing(painter, pane, y)
                 continue
             numbers = (line.old, line.new)
-            if side != "both":
-                numbers = (line.old if side == "left" else line.new, 0)
+            if pane.first == pane.second:
+                numbers = (line.old if side == "left" or not line.new else line.new, 0)
             selected = self._selection.columns(index) if self._selection.side == side else None
             marks = self._marks(2 * number + (row.is_changed and line is row.right), selected)
             self._painter.paint_line(painter, pane, y, line, self._layout_of(line), scroll, marks, numbers)

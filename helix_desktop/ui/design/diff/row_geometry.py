@@ -79,9 +79,13 @@ class RowPlaces:
                 yield stretch.first + at, y, height, stretch, at
 
 
-def inline_panes(width: float, number: float, sign: float) -> list[Pane]:
-    """Return the one column of an inline diff; `number` and `sign` are the widths of those columns."""
-    return [Pane(0, 0, number, 2 * number + sign, width)]
+def inline_panes(width: float, number: float, sign: float, *, has_both: bool = True) -> list[Pane]:
+    """Return the one column of an inline diff; `number` and `sign` are the widths of those columns.
+
+    Where there is one side only, one number is enough.
+    """
+    second = number if has_both else 0.0
+    return [Pane(0, 0, second, second + number + sign, width)]
 
 
 def side_panes(width: float, number: float, sign: float) -> list[Pane]:

@@ -17,6 +17,7 @@ from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.design.viewer.find_bar import FindBar
 from helix_desktop.ui.design.viewer.find_shortcut import FindShortcut
+from helix_desktop.words.file_changes import line_counts_texts
 from helix_desktop.words.file_diffs import describe_mode, describe_without_lines
 from helix_desktop.words.translation import Translator
 
@@ -205,8 +206,11 @@ class CountsLine(Themed, QFrame):
 
     def show_counts(self, added: int, removed: int) -> None:
         """Show other counts."""
-        self._added.set_text(f"+{added:,}")
-        self._removed.set_text(f"\N{MINUS SIGN}{removed:,}")
+        for part, text, count in zip(
+            (self._added, self._removed), line_counts_texts(added, removed), (added, removed), strict=True
+        ):
+            part.set_text(text)
+            part.setVisible(count > 0)
         lines = tr.plural(added, "%n line added", "%n lines added")
         self.setAccessibleName(
             tr("{added}, {removed}", added=lines, removed=tr.plural(removed, "%n removed", "%n removed"))
