@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 
+import msgspec
 from filelock import FileLock, Timeout
 
 from helix_desktop.domain.digest import is_digest
-from helix_desktop.domain.errors import DigestUnknown, RevertRefused, StoreUnreadable
-from helix_desktop.domain.file_history.capture import CallMark, CapturedChanges
+from helix_desktop.domain.errors import (
+    ContentDamaged,
+    ContentRedacted,
+    DigestUnknown,
+    RevertRefused,
+    StoreUnreadable,
+)
+from helix_desktop.domain.file_history.capture import CallMark, Capture, CapturedChanges
 from helix_desktop.domain.file_history.coverage import Coverage, CoverageSettings
 from helix_desktop.domain.file_history.revert import RevertChoice, RevertPlan
 from helix_desktop.domain.file_history.state import ChangeList, FileChange, FileState
@@ -26,6 +34,7 @@ from helix_desktop.file_history.tree.scan import MAX_PATHS, TooManyPaths
 from helix_desktop.file_history.tree.tree import WorkspaceTree
 
 text = TextContext("Changes")
+log = logging.getLogger(__name__)
 
 _BATCH_FILES, _BATCH_BYTES = 100, 4 * 1024 * 1024  # of the first copy: about 30 ms
 _COVERAGE_S = 0.5  # the coverage is counted as often while the first copy runs
@@ -43,7 +52,9 @@ class OpenedHistory:
         own_data: tuple[str, ...],
     ) -> None:
         """`own_data` are paths in the workspace. Raises StoreError."""
-        with _readable():
+        self._error = ""
+        with self._readable():
+            database_file.parent.mkdir(parents=True, exist_ok=True)
             self._lock = ProcessLock(database_file.parent)
         try:
             self._database = HistoryDatabase(database_file, clock)
@@ -59,7 +70,7 @@ class OpenedHistory:
     def start(self) -> None:
         """Repair what a kill cut off, and look at the tree for the first time."""
         self._repair()
-        with _readable():
+        with self._readable():
             self._captures.end_cut_off()
             with self._tree.write():
                 self._tree.begin()
@@ -67,24 +78,24 @@ class OpenedHistory:
     def begin_call(self, mark: CallMark) -> CapturedChanges | None:
         """Begin a call."""
         self._repair()
-        with _readable():
+        with self._readable():
             return self._captures.begin(mark)
 
     def end_call(self, session: str, call_id: str) -> CapturedChanges | None:
         """End a call."""
-        with _readable():
+        with self._readable():
             return self._captures.end(session, call_id)
 
     def look(self, session: str) -> CapturedChanges | None:
         """Capture what changed outside all calls."""
         self._repair()
-        with _readable():
+        with self._readable():
             return self._captures.look(session)
 
     def unrecorded(self, session: str) -> tuple[CapturedChanges, ...]:
         """Return what was captured and not acknowledged."""
         return tuple(
-            CapturedChanges(capture, ChangeList.decode(self._database.contents.get(capture.changes)))
+            CapturedChanges(capture, self._list_of(capture))
             for capture in self._database.captures.unrecorded(session)
         )
 
@@ -107,7 +118,7 @@ class OpenedHistory:
 
     def present(self, paths: Sequence[str]) -> dict[str, FileState | None]:
         """Return what stands at paths."""
-        with _readable(), self._tree.write():
+        with self._readable(), self._tree.write():
             return self._tree.present(paths)
 
     def plan_revert(self, changes: Sequence[FileChange], captures: Sequence[str]) -> RevertPlan:
@@ -137,7 +148,7 @@ class OpenedHistory:
                 self._copy_lock.acquire(timeout=0)
             except Timeout:
                 return True
-        with _readable(), self._tree.write():
+        with self._readable(), self._tree.write():
             paths, size = [], 0
             for path in islice(self._tree.pending, _BATCH_FILES):
                 paths.append(path)
@@ -154,6 +165,31 @@ class OpenedHistory:
         """
         with suppress(RevertRefused), self._may_discard():
             self._reverts.recover()
+
+    def _list_of(self, capture: Capture) -> ChangeList:
+        """Return the changes of a capture; none if their list is lost: the capture still is recorded."""
+        try:
+            return ChangeList.decode(self._database.contents.get(capture.changes))
+        except (ContentDamaged, ContentRedacted, DigestUnknown, msgspec.MsgspecError) as error:
+            log.warning("the changes of a capture are lost: %s", error)
+            return ChangeList(())
+
+    @contextmanager
+    def _readable(self) -> Iterator[None]:
+        """Raise StoreUnreadable for what the system refuses of the workspace; the coverage says so too."""
+        try:
+            yield
+        except OSError as error:
+            self._error = text("The workspace's files can't be looked at.")
+            raise StoreUnreadable(self._error, system_reason(error)) from error
+        except TooManyPaths as error:
+            self._error = text("Changes of files are not recorded in this workspace.")
+            raise StoreUnreadable(
+                self._error,
+                text("It has over {count} files.", count=MAX_PATHS),
+                text("Open a folder in it as a workspace, or list large folders in .gitignore."),
+            ) from error
+        self._error = ""
 
     @contextmanager
     def _may_discard(self) -> Iterator[None]:
@@ -173,7 +209,7 @@ class OpenedHistory:
         if edition != self._tree.edition and is_due:
             self._counted = (self._tree.edition, now)
             self._coverage = coverage_of(self._tree, self._database.contents.totals()[2])
-        return self._coverage
+        return msgspec.structs.replace(self._coverage, error=self._error)
 
     def close(self) -> None:
         """Close the files; calls that still run are ended by the next start."""
@@ -192,20 +228,3 @@ class _RevertTree:
             tree.remove,
             captures.is_busy,
         )
-
-
-@contextmanager
-def _readable() -> Iterator[None]:
-    """Raise StoreUnreadable for what the system refuses of the workspace's folder."""
-    try:
-        yield
-    except OSError as error:
-        raise StoreUnreadable(
-            text("The workspace's files can't be looked at."), system_reason(error)
-        ) from error
-    except TooManyPaths as error:
-        raise StoreUnreadable(
-            text("Changes of files are not recorded in this workspace."),
-            text("It has over {count} files.", count=MAX_PATHS),
-            text("Open a folder in it as a workspace, or list large folders in .gitignore."),
-        ) from error

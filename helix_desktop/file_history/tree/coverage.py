@@ -9,7 +9,7 @@ from helix_desktop.file_history.tree.tree import WorkspaceTree
 _PLACES = 500  # named; of the others the number is
 
 
-def coverage_of(tree: WorkspaceTree, stored_size: int, error: str = "") -> Coverage:
+def coverage_of(tree: WorkspaceTree, stored_size: int) -> Coverage:
     """Return what of a tree is covered; `stored_size` are the bytes that all contents take."""
     files = size = 0
     places = list(tree.skipped.values())
@@ -22,7 +22,7 @@ def coverage_of(tree: WorkspaceTree, stored_size: int, error: str = "") -> Cover
             places.append(UncoveredPlace(path, _reason(tree, path, state), files=1, size=state.size))
     places.sort(key=lambda place: (place.reason == "pending", not place.is_folder, place.path))
     uncovered = len(places)
-    return Coverage(files, size, stored_size, tuple(places[:_PLACES]), uncovered, not tree.pending, error)
+    return Coverage(files, size, stored_size, tuple(places[:_PLACES]), uncovered, not tree.pending)
 
 
 def _reason(tree: WorkspaceTree, path: str, state: FileState) -> UncoveredReason:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from helix_desktop.domain.file_history.state import FileState
 from helix_desktop.file_history.database.tree_rows import SeenPath
 from helix_desktop.file_history.tree.folder import Handle, is_folder, link_in, open_file, stat_in
-from helix_desktop.file_history.tree.stamps import file_stamp, folder_stamp, is_fresh
+from helix_desktop.file_history.tree.stamps import file_stamp, folder_stamp, is_fresh, modified_ns
 
 _TRIES = 3  # to read a file that is written meanwhile
 _PIECE = 1 << 20  # bytes
@@ -34,7 +34,7 @@ class ReadPath(NamedTuple):
 def unread(found: os.stat_result) -> SeenPath:
     """Return what is known of a file that was not read."""
     state = FileState(
-        "file", "", found.st_size, stat.S_IMODE(found.st_mode), stored=False, modified_ns=found.st_mtime_ns
+        "file", "", found.st_size, stat.S_IMODE(found.st_mode), stored=False, modified_ns=modified_ns(found)
     )
     return SeenPath(state, file_stamp(found), is_fresh=False)
 

@@ -13,9 +13,9 @@ from helix_desktop.file_history.tree.read import is_unicode
 from helix_desktop.file_history.tree.rules import GIT_IGNORE, STAGED_PREFIX, CoverageRules
 from helix_desktop.file_history.tree.stamps import file_stamp, folder_stamp
 
-MAX_PATHS = 400_000
+MAX_PATHS = 250_000
 _Entry = tuple[str, str, os.stat_result]  # name, path, what a stat said
-_DEEPEST = 200  # folders in each other: each takes a descriptor
+_DEEPEST = 100  # folders in each other: each takes a descriptor, of 256 on macOS
 
 
 class TooManyPaths(Exception):

@@ -11,19 +11,23 @@ _FOLDER = struct.Struct("<I")
 _SECOND_NS = 1_000_000_000
 _COARSE_NS = 2 * _SECOND_NS  # the step of the times of FAT, the coarsest file system in use
 _FINE_NS = 50_000_000  # three ticks of the slowest system clock, that of Windows: 15.6 ms
-_U64 = (1 << 64) - 1
+_LARGEST = (1 << 63) - 1
 
 
 def file_stamp(found: os.stat_result) -> bytes:
     """Return the stamp of anything but a folder: size, times, inode, device, mode."""
-    return _FILE.pack(
-        found.st_size,
-        found.st_mtime_ns,
-        found.st_ctime_ns,
-        found.st_ino & _U64,
-        found.st_dev & _U64,
-        found.st_mode,
-    )
+    try:
+        return _FILE.pack(
+            found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino, found.st_dev, found.st_mode
+        )
+    except struct.error:  # a year far from ours, or a long inode of Windows
+        numbers = (found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino, found.st_dev)
+        return _FILE.pack(*(number % _LARGEST for number in numbers), found.st_mode)
+
+
+def modified_ns(found: os.stat_result) -> int:
+    """Return when a file was last changed, in nanoseconds since 1970 as far as they can be stored."""
+    return max(-_LARGEST, min(found.st_mtime_ns, _LARGEST))
 
 
 def folder_stamp(mode: int) -> bytes:
@@ -34,9 +38,9 @@ def folder_stamp(mode: int) -> bytes:
 def is_fresh(found: os.stat_result, read_ns: int) -> bool:
     """Return True if a file may have changed after it was read from `read_ns` on, without another stamp.
 
-    A time that is a whole second may be of a file system that knows no finer ones. Times that lie ahead are
-    of another clock, of which nothing is certain.
+    What counts is the time that only the system sets. One that is a whole second may be of a file system that
+    knows no finer ones; one that lies ahead is of another clock, of which nothing is certain.
     """
-    newest = max(found.st_mtime_ns, found.st_ctime_ns)
-    step = _FINE_NS if newest % _SECOND_NS else _COARSE_NS
-    return newest > read_ns - step
+    changed = found.st_mtime_ns if os.name == "nt" else found.st_ctime_ns
+    step = _FINE_NS if changed % _SECOND_NS else _COARSE_NS
+    return changed > read_ns - step

@@ -19,7 +19,7 @@ from helix_desktop.file_history.database.tree_rows import SeenPath
 from helix_desktop.file_history.tree.folder import OpenFolders, is_folder, stat_in
 from helix_desktop.file_history.tree.read import Limits, ReadPath, read_path, unread
 from helix_desktop.file_history.tree.rules import CoverageRules
-from helix_desktop.file_history.tree.scan import Scan, ScanResult
+from helix_desktop.file_history.tree.scan import Scan, ScanResult, TooManyPaths
 from helix_desktop.file_history.tree.stamps import file_stamp, folder_stamp
 
 _MANIFEST, _SKIPPED = "manifest", "skipped"  # names of single values
@@ -57,7 +57,7 @@ class WorkspaceTree:
         self._stamps: dict[str, bytes] = {}
         self._has_manifest = self._is_loaded = False
         self._must_sort_anew = True  # the rules are not those that the tree was sorted by
-        self._is_full = False
+        self._is_full = self._has_too_many = False
         self._version = -1
         self._used = -1  # bytes of contents on disk, at most; -1: not counted yet
         self._too_large = sys.maxsize  # bytes for which no room could be made
@@ -81,8 +81,8 @@ class WorkspaceTree:
 
     def begin(self) -> None:
         """Note what was there before any scan looked at it; what changed is left to `changes`."""
-        self._is_full = False
-        result = Scan(self.root, self.rules, self._stamps, trusts_folders=False).run()
+        self._is_full = self._has_too_many = False
+        result = self._scan(trusts_folders=False)
         update = _Update()
         with OpenFolders(self.root) as folders:
             for path in sorted(result.found.keys() - self.rows.keys()):
@@ -94,11 +94,13 @@ class WorkspaceTree:
 
     def changes(self) -> list[FileChange]:
         """Scan the workspace and return what changed since it was last seen. Raises OSError, TooManyPaths."""
-        result = Scan(self.root, self.rules, self._stamps).run()
+        if self._has_too_many:
+            raise TooManyPaths
+        result = self._scan()
         if self._must_sort_anew:
             result.rules_changed, self._must_sort_anew = True, False
         if result.rules_changed and self.rows:
-            result = Scan(self.root, self.rules, self._stamps, trusts_folders=False).run()
+            result = self._scan(trusts_folders=False)
             result.rules_changed = True
         update = _Update()
         if result.found or len(result.same) != len(self.rows):
@@ -222,6 +224,13 @@ class WorkspaceTree:
                 if read is not None and read.stamp == row.stamp:
                     update.rows[path] = read
         self._apply(update)
+
+    def _scan(self, trusts_folders: bool = True) -> ScanResult:
+        try:
+            return Scan(self.root, self.rules, self._stamps, trusts_folders).run()
+        except TooManyPaths:
+            self._has_too_many = True  # until the next `begin`: it takes a second to find out
+            raise
 
     def _load(self) -> None:
         self.rows = self._database.tree.load()

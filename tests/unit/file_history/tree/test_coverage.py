@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from helix_desktop.domain.errors import StoreUnreadable
 from helix_desktop.domain.file_history.capture import CallMark
 from helix_desktop.domain.file_history.coverage import CoverageSettings
 from helix_desktop.file_history.opened_history import OpenedHistory
@@ -176,3 +177,26 @@ def test_a_folder_that_cannot_be_read_is_named_and_nothing_in_it_counts_as_delet
         finally:
             (root / "a").chmod(0o700)
         assert kinds(history.look("s")) == {"a": "mode"}
+
+
+def test_times_that_no_clock_has_are_stored_as_far_as_they_can_be(root: Path) -> None:
+    make(root, "old", "far")
+    make(root, "large", content="x" * 2000)
+    for name, seconds in (("old", -(2**31)), ("far", 2**34 - 1), ("large", 2**34 - 1)):
+        os.utime(root / name, (seconds, seconds))
+    with opened(root.parent, CoverageSettings(max_file=1000)) as history:
+        assert history.look("s") is None
+        make(root, "far", content="now")
+        assert kinds(history.look("s")) == {"far": "changed"}
+
+
+def test_a_workspace_whose_folder_is_gone_has_no_deleted_files(root: Path) -> None:
+    make(root, "a")
+    with opened(root.parent) as history:
+        root.rename(root.with_name("away"))
+        with pytest.raises(StoreUnreadable, match="can't be looked at"):
+            history.look("s")
+        assert history.coverage().error
+        root.with_name("away").rename(root)
+        assert history.look("s") is None
+        assert not history.coverage().error
