@@ -35,12 +35,12 @@ def title_line(text: str) -> str:
 
 
 def format_bytes(size: int) -> str:
-    """Return a size in bytes as people write it: `812 B`, `18 KB`, `2.4 MB`."""
+    """Return a size in bytes as people write it: `812 B`, `18 KB`, `2.4 MB`, `1.7 GB`."""
     if size < _KILO:
         return f"{size} B"
-    if size < _KILO * _KILO:
+    if size < _KILO**2:
         return f"{max(1, round(size / _KILO))} KB"
-    return f"{size / (_KILO * _KILO):.1f} MB"
+    return f"{size / _KILO**2:.1f} MB" if size < _KILO**3 else f"{size / _KILO**3:.1f} GB"
 
 
 def pluralize(number: int, singular: str, plural: str = "") -> str:

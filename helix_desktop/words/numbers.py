@@ -52,12 +52,15 @@ def format_whole_percent(share: float) -> str:
 
 
 def format_size(size: int) -> str:
-    """Return a size in bytes as people write it: `812 B`, `18 KB`, `2.4 MB`."""
+    """Return a size in bytes as people write it: `812 B`, `18 KB`, `2.4 MB`, `1.7 GB`."""
+    show = current_language().show_decimal
     if size < _KILO:
         return tr("{number} B", number=str(size))
-    if size < _KILO * _KILO:
+    if size < _KILO**2:
         return tr("{number} KB", number=str(max(1, round(size / _KILO))))
-    return tr("{number} MB", number=current_language().show_decimal(size / (_KILO * _KILO), 1))
+    if size < _KILO**3:
+        return tr("{number} MB", number=show(size / _KILO**2, 1))
+    return tr("{number} GB", number=show(size / _KILO**3, 1))
 
 
 def format_usd(amount: float) -> str:

@@ -307,12 +307,20 @@ def history_check_lines(found: HistoryCheck) -> tuple[str, ...]:
 
 
 def history_totals_text(totals: HistoryTotals, quota: int) -> str:
-    """Return what a file history takes."""
+    """Return what a file history takes, and what it may (0: any size)."""
+    size = format_size(totals.stored_size)
+    if not quota:
+        return tr.plural(
+            totals.contents,
+            "File history: %n version, {size} on disk",
+            "File history: %n versions, {size} on disk",
+            size=size,
+        )
     return tr.plural(
         totals.contents,
         "File history: %n version, {size} of {quota} on disk",
         "File history: %n versions, {size} of {quota} on disk",
-        size=format_size(totals.stored_size),
+        size=size,
         quota=format_size(quota),
     )
 

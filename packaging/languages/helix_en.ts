@@ -10775,6 +10775,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/numbers.py" />
+            <source>{number} GB</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/numbers.py" />
             <source>{number} KB</source>
             <translation type="unfinished" />
         </message>
@@ -17216,6 +17221,14 @@
             <translation>
                 <numerusform>File history: %n version, {size} of {quota} on disk</numerusform>
                 <numerusform>File history: %n versions, {size} of {quota} on disk</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/words/store_reports.py" />
+            <source>File history: %n versions, {size} on disk</source>
+            <translation>
+                <numerusform>File history: %n version, {size} on disk</numerusform>
+                <numerusform>File history: %n versions, {size} on disk</numerusform>
             </translation>
         </message>
         <message>
