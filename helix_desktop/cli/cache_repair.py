@@ -40,6 +40,10 @@ async def report_repairs(services: AppServices, workspace: OpenWorkspace) -> Non
     if report is not None:
         print_notice(error_text(repair_notice(report)))
         await store.health.acknowledge()
+    await _report_history_damage(services, workspace)
+
+
+async def _report_history_damage(services: AppServices, workspace: OpenWorkspace) -> None:
     with suppress(StoreError):  # whoever needs the file history says why it can't be read
         if (damage := await services.history_storage(workspace.id).notice()) is not None:
             print_notice(error_text(damage))
@@ -59,6 +63,7 @@ async def repair(args: argparse.Namespace, services: AppServices, workspace: Ope
         integrity = await _check_store(workspace.store)
     if not history.is_sound:
         await services.history_storage(workspace.id).repair(history)
+    await _report_history_damage(services, workspace)
     if args.json:
         print_out(
             json.dumps(

@@ -96,9 +96,11 @@ class HistoryStorage:
                 text("The file history was damaged, and a new one began."),
                 text.plural(
                     salvaged,
-                    "%n version of a file could be saved. Other changes of before can't be undone any more.",
-                    "%n versions of files could be saved. Other changes of before can't be undone any more.",
-                ),
+                    "%n version of a file could be saved. Other earlier changes can't be undone any more.",
+                    "%n versions of files could be saved. Other earlier changes can't be undone any more.",
+                )
+                if salvaged
+                else text("Earlier changes can't be undone any more."),
                 text("The damaged file is {file}.", file=damaged),
             )
 
