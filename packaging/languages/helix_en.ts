@@ -2112,10 +2112,10 @@
         </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/file_history/storage.py" />
-            <source>%n versions of files could be saved. Other changes of before can't be undone any more.</source>
+            <source>%n versions of files could be saved. Other earlier changes can't be undone any more.</source>
             <translation>
-                <numerusform>%n version of a file could be saved. Other changes of before can't be undone any more.</numerusform>
-                <numerusform>%n versions of files could be saved. Other changes of before can't be undone any more.</numerusform>
+                <numerusform>%n version of a file could be saved. Other earlier changes can't be undone any more.</numerusform>
+                <numerusform>%n versions of files could be saved. Other earlier changes can't be undone any more.</numerusform>
             </translation>
         </message>
         <message>
@@ -2469,6 +2469,11 @@
                 <numerusform>During {command} and %n other</numerusform>
                 <numerusform>During {command} and %n others</numerusform>
             </translation>
+        </message>
+        <message>
+            <location filename="../../helix_desktop/file_history/storage.py" />
+            <source>Earlier changes can't be undone any more.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/changes/texts.py" />
