@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
+from helix_desktop.context.log.recorded_changes import joined_changes
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import DigestUnknown, HelixError, RevertRefused
 from helix_desktop.domain.file_history.capture import CallMark, Capture, CapturedChanges, ChangeSource
@@ -125,7 +126,7 @@ class MemoryFileHistory:
     async def plan_revert(self, changes: Sequence[FileChange], captures: Sequence[str] = ()) -> RevertPlan:
         """Return what taking back changes would do."""
         files: dict[str, PlannedFile] = {}
-        for change in reversed(changes):
+        for change in reversed(joined_changes(changes)):
             present = self._present(change.path)
             planned = files.get(change.path) or PlannedFile(change.path, present, change.after, present)
             if planned.former == change.after:

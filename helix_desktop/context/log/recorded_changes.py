@@ -8,7 +8,8 @@ does not say it; a plan there finds the files as they were already, and has noth
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from operator import itemgetter
 
 import msgspec
 from msgspec.structs import replace
@@ -21,7 +22,7 @@ from helix_desktop.domain.events.session import (
     ToolAnswered,
     UserSpoke,
 )
-from helix_desktop.domain.file_history.capture import CapturedChanges
+from helix_desktop.domain.file_history.capture import Capture, CapturedChanges
 from helix_desktop.domain.file_history.session_changes import (
     ChangedFileStatus,
     FileSummary,
@@ -49,10 +50,11 @@ class LoggedChanges(msgspec.Struct, frozen=True):
     """What one log says of changes: captures in order, subagents by session, and what was accepted.
 
     A subagent comes with a capture that has the turn and the place of the call that started it, `end` has
-    those of the log's end.
+    those of the log's end. `calls` are the newest by id.
     """
 
     end: RecordedChanges
+    calls: Mapping[str, ToolCall]
     captures: tuple[LoggedCapture, ...] = ()
     subagents: Mapping[str, RecordedChanges] = msgspec.field(default_factory=dict)
     accepted: tuple[ChangesAccepted, ...] = ()
@@ -86,30 +88,30 @@ def logged_changes(session: str, log: Iterable[RecordedEvent]) -> LoggedChanges:
                 call = calls.get(event.call_id)
                 changes = replace(
                     _described(place, event, call, targets.get(event.call_id, "")),
+                    capture=event.capture,
                     seq=recorded.seq,
                     at_ms=recorded.at,
                     place=recorded.seq,
+                    added_lines=event.added_lines,
+                    removed_lines=event.removed_lines,
                 )
                 captures[event.capture] = LoggedCapture(changes, event.changes)
     end = replace(place, place=last_seq)
-    return LoggedChanges(end, tuple(captures.values()), subagents, tuple(accepted))
+    return LoggedChanges(end, calls, tuple(captures.values()), subagents, tuple(accepted))
 
 
 def _described(
-    place: RecordedChanges, event: ChangesRecorded, call: ToolCall | None, target: str
+    place: RecordedChanges, capture: ChangesRecorded | Capture, call: ToolCall | None, target: str = ""
 ) -> RecordedChanges:
     return replace(
         place,
-        capture=event.capture,
-        source=event.source,
-        call_id=event.call_id,
+        source=capture.source,
+        call_id=capture.call_id,
         tool=call.name if call else "",
         target=target or (call_target(call.arguments) if call else ""),
-        others=event.others,
-        reverts=event.reverts,
-        scope=event.scope,
-        added_lines=event.added_lines,
-        removed_lines=event.removed_lines,
+        others=capture.others,
+        reverts=capture.reverts,
+        scope=capture.scope,
     )
 
 
@@ -119,14 +121,9 @@ def with_unrecorded(own: LoggedChanges, unrecorded: Sequence[CapturedChanges]) -
     new = tuple(
         LoggedCapture(
             replace(
-                own.end,
+                _described(own.end, capture, own.calls.get(capture.call_id)),
                 capture=capture.id,
                 at_ms=capture.created_ms,
-                source=capture.source,
-                call_id=capture.call_id,
-                others=capture.others,
-                reverts=capture.reverts,
-                scope=capture.scope,
             ),
             capture.changes,
         )
@@ -171,7 +168,7 @@ def session_changes(
 ) -> SessionChanges:
     """Return the changes of a session; `lists` are those by digest that are still in the history."""
     rows = [_with_list(capture, lists.get(capture.digest)) for capture in captures]
-    reverted = _reverted(rows)
+    reverted, _ = _standing(rows)
     rows = [
         replace(
             row,
@@ -188,34 +185,65 @@ def _with_list(capture: LoggedCapture, found: ChangeList | None) -> RecordedChan
     return replace(capture.changes, changes=found.changes)
 
 
-def _reverted(rows: Iterable[RecordedChanges]) -> set[_Place]:
-    """Return which paths of which captures are taken back, and not redone since."""
+def _standing(rows: Iterable[RecordedChanges]) -> tuple[set[_Place], dict[_Place, int]]:
+    """Return which paths of which captures are taken back, and in which row others were redone.
+
+    A revert names captures. It took back their changes of a path if it changed that path; or if the path was
+    already as it was before the first of them, and no later call changed it that the revert does not name.
+    """
+    by_path: dict[str, list[str]] = {}  # the calls that changed a path
     states: dict[str, FileState | None] = {}
-    changes: dict[str, dict[str, FileChange]] = {}
-    is_revert: dict[str, bool] = {}
+    captures: dict[str, RecordedChanges] = {}
     flipped: dict[_Place, list[_Place]] = {}
     reverted: set[_Place] = set()
+    redone: dict[_Place, int] = {}
 
-    def flip(place: _Place) -> None:
-        reverted.symmetric_difference_update({place})
+    def flip(place: _Place, at: int) -> None:
+        if place in reverted:
+            reverted.remove(place)
+            redone[place] = at
+        else:
+            reverted.add(place)
         for target in flipped.get(place, ()):
-            flip(target)
+            flip(target, at)
 
-    for row in rows:
-        changes[row.capture] = own = {change.path: change for change in row.changes}
-        is_revert[row.capture] = row.source == "revert"
-        states.update((path, change.after) for path, change in own.items())
-        for target in dict.fromkeys(row.reverts):
-            for path, change in changes.get(target, {}).items():
-                place = target, path
-                should = is_revert[target] or row.scope != "redo"
-                has_effect = (path in own and row.scope != "hunk") or (
-                    path in states and states[path] == (change.before if should else change.after)
-                )
-                if has_effect and (place in reverted) != should:
-                    flip(place)
-                    flipped.setdefault((row.capture, path), []).append(place)
-    return reverted
+    for number, row in enumerate(rows):
+        captures[row.capture] = row
+        own = {change.path for change in row.changes}
+        for change in row.changes:
+            states[change.path] = change.after
+            if row.source in ("tool", "command"):
+                by_path.setdefault(change.path, []).append(row.capture)
+        for path, targets in _targets(row, captures, reverted).items():
+            first, last = targets[0][1], targets[-1][1]
+            left = last.after if _is_redo(row, captures[targets[0][0]]) else first.before
+            calls = by_path.get(path, [])
+            later = calls[calls.index(targets[0][0]) + 1 :] if targets[0][0] in calls else []
+            is_last = all(call in row.reverts or (call, path) in reverted for call in later)
+            if (path in own and row.scope != "hunk") or (is_last and states[path] == left):
+                for capture, _ in targets:
+                    flip((capture, path), number)
+                    flipped.setdefault((row.capture, path), []).append((capture, path))
+    return reverted, redone
+
+
+def _targets(
+    row: RecordedChanges, captures: Mapping[str, RecordedChanges], reverted: Set[_Place]
+) -> dict[str, list[tuple[str, FileChange]]]:
+    """Return what a revert names, by path: captures with their changes that it turns around, in order."""
+    targets: dict[str, list[tuple[str, FileChange]]] = {}
+    for capture in dict.fromkeys(row.reverts):
+        named = captures.get(capture)
+        for change in named.changes if named is not None else ():
+            is_back = (capture, change.path) in reverted
+            if named is not None and is_back == _is_redo(row, named):
+                targets.setdefault(change.path, []).append((capture, change))
+    return targets
+
+
+def _is_redo(row: RecordedChanges, named: RecordedChanges) -> bool:
+    """Return True if a capture is put in place again, not taken back; a revert is always taken back."""
+    return row.scope == "redo" and named.source != "revert"
 
 
 def _files(rows: Sequence[RecordedChanges], accepted: Sequence[ChangesAccepted]) -> list[FileSummary]:
@@ -261,26 +289,28 @@ def selected_changes(
 ) -> tuple[list[FileChange], list[str]]:
     """Return the changes to take back, in the order in which they were made, and the ids of their captures.
 
-    What is taken back already is left out, unless `with_reverted`. A revert of some hunks of a selected
-    change is taken back with it: so the path is as the change left it before that is taken back itself.
+    What is taken back already is left out, unless `with_reverted`; what was redone was made then. A revert of
+    some hunks of a selected change is taken back with it: so the path is as the change left it before that is
+    taken back itself.
     """
     ids, paths = set(selection.captures), frozenset(selection.paths)
     for row in rows:
         if row.scope == "hunk" and not ids.isdisjoint(row.reverts) and not with_reverted:
             ids.add(row.capture)
-    changes: list[FileChange] = []
+    _, redone = _standing(rows)
+    changes: list[tuple[int, FileChange]] = []
     captures: list[str] = []
-    for row in rows:
+    for number, row in enumerate(rows):
         left_out = frozenset() if with_reverted else frozenset(row.reverted)
         found = [
-            change
+            (redone.get((row.capture, change.path), number), change)
             for change in row.changes
             if row.capture in ids and change.path not in left_out and (not paths or change.path in paths)
         ]
         if found:
             changes += found
             captures.append(row.capture)
-    return changes, captures
+    return [change for _, change in sorted(changes, key=itemgetter(0))], captures
 
 
 def joined_changes(changes: Iterable[FileChange]) -> list[FileChange]:
