@@ -92,7 +92,7 @@ async def work(folder: Path, seed: int, killer: Killer) -> None:
     scope = TaskScope()
     session = Session(SESSION, store, lambda: 1_750_000_000_000, scope, log, Transcript(log))
     killer.is_armed = True
-    history = open_history(root, folder)
+    history = open_history(folder)
     await history.start()
     await record_unrecorded(session, history)
     killer.is_armed = False

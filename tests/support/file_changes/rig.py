@@ -6,7 +6,6 @@ import asyncio
 import itertools
 import json
 import subprocess
-import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -19,6 +18,7 @@ from helix_desktop.domain.file_history.revert import RevertChoice, RevertPlan
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.tools import ApprovalRequest
 from helix_desktop.file_history.history import WorkspaceFileHistory
+from helix_desktop.system.clock import wall_clock_ms
 from tests.support.file_changes.cases import SIZE_LIMIT, Calls, ChangeCase
 from tests.support.file_changes.tree import Tree, make_tree, walk_tree
 from tests.support.tool_rig import make_tools
@@ -95,24 +95,26 @@ class HistoryRig:
         return [captured] if captured is not None else []
 
 
-def open_history(root: Path, folder: Path) -> WorkspaceFileHistory:
-    """Return the file history of a workspace, with its database in a folder; not started yet."""
-    settings = CoverageSettings(max_file=SIZE_LIMIT)
-    return WorkspaceFileHistory(
-        root, folder / "data" / "file-history.db", lambda: settings, lambda: time.time_ns() // 10**6
-    )
+def database_file(folder: Path) -> Path:
+    """Return the database of the history of a workspace `work` in a folder."""
+    return folder / "data" / "file-history.db"
+
+
+def open_history(folder: Path, quota: int = 0) -> WorkspaceFileHistory:
+    """Return the file history of the workspace `work` in a folder; not started yet."""
+    settings = CoverageSettings(max_file=SIZE_LIMIT, quota=quota)
+    return WorkspaceFileHistory(folder / "work", database_file(folder), lambda: settings, wall_clock_ms)
 
 
 @asynccontextmanager
-async def open_rig(folder: Path) -> AsyncIterator[HistoryRig]:
+async def open_rig(folder: Path, quota: int = 0) -> AsyncIterator[HistoryRig]:
     """A rig on the workspace `work` in a folder, once all that is covered is copied."""
-    root = folder / "work"
     (folder / "data").mkdir(exist_ok=True)
-    history = open_history(root, folder)
+    history = open_history(folder, quota)
     try:
         await history.start()
         await wait_until_copied(history)
-        yield HistoryRig(root, history)
+        yield HistoryRig(folder / "work", history)
     finally:
         await history.close()
 
