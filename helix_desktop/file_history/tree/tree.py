@@ -293,25 +293,28 @@ class WorkspaceTree:
         Of a path that a tool names, the content is stored also if it is ignored.
         """
         reason = self.rules.file_reason(path, found.st_size)
-        with_bytes = (reason is None or (is_named and reason == "ignored")) and self._has_room(found.st_size)
+        is_covered = reason is None or (is_named and reason == "ignored")
         try:
             folder, name = folders.of(path)
-            read = read_path(folder, name, Limits(self.rules.largest(path), with_bytes))
+            limits = Limits(self.rules.largest(path), is_covered and self._has_room(found.st_size))
+            read = read_path(folder, name, limits)
         except _GONE:
             return None
         except OSError:
             return self._unreadable(path, found)
         self.unreadable.discard(path)
-        return None if read is None else self._store(read)
+        return None if read is None else self._store(read, is_covered)
 
-    def _store(self, read: ReadPath) -> SeenPath:
-        if read.data is None:
+    def _store(self, read: ReadPath, is_covered: bool) -> SeenPath:
+        """Store a content that was read; one that is stored already needs no room."""
+        state = read.row.state
+        if read.data is not None:
+            self._database.contents.put(read.data)
+            self._used += len(read.data)
+        if not is_covered or state.kind != "file" or not state.digest:
             return read.row
-        digest = self._database.contents.put(read.data)
-        self._used += len(read.data)
-        if self._database.contents.has(digest):
-            return read.row
-        return read.row._replace(state=msgspec.structs.replace(read.row.state, stored=False))  # a secret
+        is_stored = self._database.contents.has(state.digest)  # a secret that was removed is not
+        return read.row._replace(state=msgspec.structs.replace(state, stored=is_stored))
 
     def _has_room(self, size: int) -> bool:
         """Return True if the quota has room for a content, as if it could not be compressed.
