@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from helix_desktop.domain.git import GitStatus
 from helix_desktop.tools.git.program import GitProgram
 from helix_desktop.tools.git.status import read_state, read_status
 from helix_desktop.tools.grants import ToolGrants
+from helix_desktop.tools.shell.sandbox import Sandbox
+from helix_desktop.tools.shell.sandbox_bwrap import find_bwrap
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider
+from helix_desktop.tools.shell.sandbox_landlock import find_landlock
 from tests.support.git_checkouts import git, git_program, make_checkout, needs_git
 
 pytestmark = [needs_git, pytest.mark.skipif(os.name == "nt", reason="programs in scripts")]
@@ -110,15 +115,21 @@ async def test_a_folder_that_looks_like_a_bare_checkout_is_not_obeyed(tmp_path: 
     assert not (tmp_path / "ran").exists()
 
 
-async def test_looking_writes_nothing_and_happens_in_the_sandbox(tmp_path: Path) -> None:
-    make_checkout(tmp_path, {"a": "1\n"})
-    (tmp_path / "a").touch()
-    before = (tmp_path / ".git" / "index").read_bytes()
-    program = GitProgram(tmp_path, os.environ, SandboxProvider(), ToolGrants)
+@pytest.mark.parametrize("find", [find_bwrap, find_landlock])
+async def test_looking_writes_nothing_in_any_sandbox(
+    tmp_path: Path, find: Callable[[], Sandbox | None]
+) -> None:
+    """A linked worktree, whose git folder is where no sandbox shows anything else."""
+    sandbox = find()
+    if sandbox is None:
+        pytest.skip("it does not work here")
+    make_checkout(tmp_path / "main", {"a": "1\n"})
+    git(tmp_path / "main", "worktree", "add", "-q", "-b", "fix/it", str(tmp_path / "side"))
+    (tmp_path / "side" / "a").touch()
+    index = tmp_path / "main" / ".git" / "worktrees" / "side" / "index"
+    before = index.read_bytes()
+    program = GitProgram(tmp_path / "side", os.environ, SandboxProvider(lambda: sandbox), ToolGrants)
     status = await read_status(program)
-    assert status is not None
-    assert (status.branch, status.changed) == ("main", 0)
-    assert (tmp_path / ".git" / "index").read_bytes() == before
-    sandbox = await SandboxProvider().detect()
-    if sandbox.kind == "bubblewrap":
-        assert (await program.run(("init", "inside"), 10)).problem == "failed"
+    assert status == GitStatus("fix/it", worktree="side", main_folder=str(tmp_path / "main"))
+    assert index.read_bytes() == before
+    assert (await program.run(("init", "inside"), 10)).problem == "failed"
