@@ -2362,11 +2362,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/file_history/database/database.py" />
-            <source>Close its windows, then remove the text again.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/changes/texts.py" />
             <source>Commands</source>
             <translation type="unfinished" />
@@ -2606,6 +2601,11 @@
         <message>
             <location filename="../../helix_desktop/file_history/opened_history.py" />
             <source>It has over {count} files.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/file_history/database/database.py" />
+            <source>It is removed when the workspace is opened next. Close its other windows before that.</source>
             <translation type="unfinished" />
         </message>
         <message>

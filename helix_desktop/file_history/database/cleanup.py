@@ -6,6 +6,7 @@ captures and their lists stay, so that everything that changed is still listed.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 import msgspec
@@ -18,6 +19,7 @@ from helix_desktop.domain.store.retention import HOUR_MS
 from helix_desktop.file_history.database.contents import ContentRow
 from helix_desktop.file_history.database.database import HistoryDatabase
 
+_DIGEST = re.compile(rb"[0-9a-f]{64}")
 _TRIES = 5  # to find a moment in which no other process writes, between looking and removing
 _SPARE_BYTES = 32 * 1024 * 1024  # removed beyond what is needed now: else every file would search anew
 _AT_ONCE = 500  # contents removed in one transaction: other processes wait for it
@@ -61,8 +63,6 @@ def plan_clean_up(
     `gone` are the ids of captures that no session's log holds any more, `quota` is in stored bytes (0: none).
     What was stored within `grace_ms` stays, unless it is over the quota.
     """
-    if database.journal.all():  # a revert is under way: what it needs is named nowhere else
-        return HistoryPlan()
     captures = database.captures.all()
     needed, newest = _needed(database, [capture for capture in captures if capture.id not in gone])
     rows = database.contents.rows()
@@ -107,8 +107,6 @@ def make_room(database: HistoryDatabase, size: int) -> int:
     What was stored a short while ago stays: what is stored by this transaction is named by nothing yet.
     Returns how many bytes were removed; 0: there are not so many.
     """
-    if database.journal.all():
-        return 0
     needed, newest = _needed(database, database.captures.all())
     rows = [row for row in database.contents.rows() if row.used_ms + HOUR_MS // 2 <= database.clock()]
     oldest = _oldest(rows, needed, newest, size + _SPARE_BYTES)
@@ -153,11 +151,13 @@ def _remove(database: HistoryDatabase, plan: HistoryPlan, version: int) -> int:
 def _needed(database: HistoryDatabase, captures: Iterable[Capture]) -> tuple[set[bytes], dict[bytes, int]]:
     """Return the digests of what has to stay, and of what captures name, by the number of the newest.
 
-    The tree, running calls and the lists of changes have to stay.
+    The tree, running calls, reverts under way and the lists of changes have to stay.
     """
     needed = database.tree.digests()
     for call in database.captures.running():
         needed.update(_digests(database.captures.changes(call.mark).values()))
+    for _, _, entry in database.journal.all():  # a revert's own bytes: whatever it names it may need
+        needed.update(bytes.fromhex(digest.decode()) for digest in _DIGEST.findall(entry))
     newest: dict[bytes, int] = {}
     for number, capture in enumerate(captures):
         needed.add(bytes.fromhex(capture.changes))

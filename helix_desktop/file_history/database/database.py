@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,6 +11,7 @@ from helix_desktop.domain.errors import StoreWriteFailed
 from helix_desktop.domain.file_history.storage import HistoryTotals
 from helix_desktop.domain.user_text import TextContext, verbatim
 from helix_desktop.file_history.database.captures import CaptureRows
+from helix_desktop.file_history.database.connection import BUSY_S
 from helix_desktop.file_history.database.contents import ContentRows
 from helix_desktop.file_history.database.journal import JournalRows
 from helix_desktop.file_history.database.meta import MetaRows
@@ -17,10 +19,12 @@ from helix_desktop.file_history.database.schema import SALVAGED, damaged_files, 
 from helix_desktop.file_history.database.tree_rows import TreeRows
 
 text = TextContext("Changes")
+log = logging.getLogger(__name__)
 
 _BATCH_BYTES = 16 * 1024 * 1024  # of one transaction of a batch: other processes wait for it
 _BATCH_ITEMS = 2_000
 _PAGES_AT_ONCE = 2_000  # 8 MB
+_PURGE, _PURGE_WAIT_MS = "purge", 3_000
 _REPORTED = "reported-damage"
 
 
@@ -44,6 +48,7 @@ class HistoryDatabase:
         self.captures = CaptureRows(self._connection)
         self.journal = JournalRows(self._connection)
         self.meta = MetaRows(self._connection)
+        self._finish_purge()
 
     @contextmanager
     def write(self) -> Iterator[None]:
@@ -127,16 +132,30 @@ class HistoryDatabase:
             before, free = free, self._free_pages()
         self._connection.query("PRAGMA wal_checkpoint(PASSIVE)")
 
+    def begin_purge(self) -> None:
+        """Note that what is removed now is to be gone from the files too, whatever is cut off."""
+        self.meta.put(_PURGE, b"1")
+
     def purge(self) -> None:
         """Have nothing left in the files of what was removed. Raises StoreWriteFailed."""
         self.shrink()
+        self._connection.query(f"PRAGMA busy_timeout = {_PURGE_WAIT_MS}")
         [[is_busy, _, _]] = self._connection.query("PRAGMA wal_checkpoint(TRUNCATE)")
+        self._connection.query(f"PRAGMA busy_timeout = {BUSY_S * 1000:.0f}")
         if is_busy:
             raise StoreWriteFailed(
                 text("Removed text may still be in the files of the file history."),
                 text("Another Helix Desktop is reading them."),
-                text("Close its windows, then remove the text again."),
+                text("It is removed when the workspace is opened next. Close its other windows before that."),
             )
+        self.meta.put(_PURGE, b"")
+
+    def _finish_purge(self) -> None:
+        if self.meta.get(_PURGE):
+            try:
+                self.purge()
+            except StoreWriteFailed as error:
+                log.warning("%s", error)
 
     def _free_pages(self) -> int:
         return int(self._connection.query("PRAGMA freelist_count")[0][0])

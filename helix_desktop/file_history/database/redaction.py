@@ -42,6 +42,7 @@ class HistoryRedaction:
     def redact(self, on_progress: OnProgress) -> RedactionMatches:
         """Remove it, from the files on disk too; return what was found. Raises StoreWriteFailed."""
         first: RedactionMatches | None = None
+        self._database.begin_purge()
         for _ in range(_MAX_ROUNDS):
             matches = self._search(on_progress)
             first = first or matches

@@ -6,6 +6,7 @@ import os
 import random
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -100,8 +101,8 @@ def test_running_calls_and_reverts_under_way_need_theirs(history: History) -> No
     mark = CallMark("s", "call")
     history.database.captures.put_running(RunningCall(mark, "process", NOW))
     history.database.captures.put_changes(mark, [FileChange("a", history.put("before"), None)])
-    history.put("merged by hand")
-    history.database.journal.put("r", "", b"")
+    merged = history.put("merged by hand")
+    history.database.journal.put("r", "", msgspec.json.encode(merged))
     history.at_ms += 2 * HOUR_MS
     assert clean_up(history.database, (), 0, history.at_ms).contents == 0
     history.database.journal.remove("r")

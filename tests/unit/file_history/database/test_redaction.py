@@ -96,3 +96,14 @@ def test_an_output_that_is_removed_by_its_digest_is_no_version_of_a_file_either(
     matches = HistoryRedaction(database, Redaction(request, NOW)).redact(no_progress)
     assert matches.file_versions == (digest,)
     assert database.contents.has(other)
+
+
+def test_what_a_kill_left_in_the_files_goes_at_the_next_opening(
+    database: HistoryDatabase, tmp_path: Path
+) -> None:
+    digest = database.contents.put(SECRET.encode())
+    database.begin_purge()
+    database.contents.redact(digest)
+    assert [file.name for file in tmp_path.iterdir() if SECRET.encode() in file.read_bytes()]
+    HistoryDatabase(tmp_path / "file-history.db", lambda: NOW)
+    assert not [file.name for file in tmp_path.iterdir() if SECRET.encode() in file.read_bytes()]
