@@ -14,7 +14,7 @@ from helix_desktop.ui.design.highlight import ColoredRun, colored_runs
 from helix_desktop.words.file_changes import change_note
 from helix_desktop.words.file_diffs import describe_mode, describe_without_lines
 
-MAX_FILES, MAX_LINES = 50, 1_000  # that a card shows; more is shown in Changes
+MAX_FILES, MAX_LINES = 50, 600  # that a card lays out within 16 ms; more is shown in Changes
 FOLDED_LINES = 40  # lines that a card shows before all are asked for
 _MAX_CHARACTERS = 400  # of a line
 
@@ -70,6 +70,11 @@ class ChangedFilesContent:
     def lines(self) -> int:
         """Return how many lines there are."""
         return sum(len(file.lines) for file in self.files)
+
+    @property
+    def text(self) -> str:
+        """Return all lines with their signs, as the card has them."""
+        return "\n".join(line.text for file in self.files for line in file.lines)
 
 
 def changed_files_content(diffs: Iterable[tuple[FileChange, FileDiff]], files: int) -> ChangedFilesContent:

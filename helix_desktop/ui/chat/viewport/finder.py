@@ -145,14 +145,23 @@ class ChatFinder(QObject):
         return None
 
     def _expand_row(self, index: int) -> bool:
-        """Open the fold of a row that may hide the words."""
-        row = self._chat_viewport.model.raw_row(index)
-        fold = _FOLDS.get(type(row))
+        """Open the folds of a row that may hide the words."""
+        row, items = self._chat_viewport.model.raw_row(index), self._chat_viewport.item_cache
         starts_open = isinstance(row, ToolRow) and row.starts_open
-        if fold is None or self._chat_viewport.item_cache.is_open(row.key, fold) != starts_open:
-            return False
-        self._chat_viewport.item_cache.toggle(row.key, fold)
-        return True
+        folds = [
+            fold
+            for fold in self._folds_of(row)
+            if items.is_open(row.key, fold) == (starts_open and fold == "card")
+        ]
+        for fold in folds:
+            items.toggle(row.key, fold)
+        return bool(folds)
+
+    def _folds_of(self, row: Row) -> tuple[Fold, ...]:
+        fold = _FOLDS.get(type(row))
+        changed = row.changed_files.text if isinstance(row, ToolRow) and row.changed_files else ""
+        changes: tuple[Fold, ...] = ("changes", "changed_lines") if self.query in changed.lower() else ()
+        return (*changes, fold) if fold is not None else changes
 
     def _scroll_to(self, position: TextPosition) -> None:
         item = self._chat_viewport.item(position.row)

@@ -118,6 +118,8 @@ def _searchable_texts(row: Row) -> Iterator[str]:
         case ToolRow() if not row.todo:
             ends = row.original.head_and_tail if row.original is not None else row.shown_lines
             yield from (ends.head, ends.tail)
+            if row.changed_files is not None:
+                yield row.changed_files.text
         case _:
             yield source_text(row)
 

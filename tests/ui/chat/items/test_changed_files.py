@@ -99,9 +99,17 @@ def test_a_card_says_why_it_has_no_diff(view: ChatView) -> None:
     assert content.problem in card(view).accessible_text()
 
 
+def test_words_are_found_in_changes_that_were_read(view: ChatView, qtbot: QtBot) -> None:
+    view.chat_viewport.model.reset([replace(CARD, changed_files=CONTENT)])
+    with qtbot.waitSignal(view.find_finished) as done:
+        view.find_text("LINE 88")
+    assert done.args == [True]
+    assert words(view).endswith("+ line 88\n+ line 89\noutput")
+
+
 def test_what_does_not_fit_into_a_card_is_left_to_changes() -> None:
     diff = diff_contents(None, b"a\n" * 3_000)
     change = FileChange("a.txt", None, FileState(digest="1"))
     content = changed_files_content([(change, diff)], 4)
-    assert (content.lines, content.hidden_files, content.is_cut) == (1_000, 3, True)
+    assert (content.lines, content.hidden_files, content.is_cut) == (600, 3, True)
     assert content.files[0].note == "created"
