@@ -37,6 +37,7 @@ text = TextContext("Changes")
 log = logging.getLogger(__name__)
 
 _BATCH_FILES, _BATCH_BYTES = 100, 4 * 1024 * 1024  # of the first copy: about 30 ms
+_BEFORE_CALL_S = 0.25
 _COVERAGE_S = 0.5  # the coverage is counted as often while the first copy runs
 
 
@@ -76,10 +77,14 @@ class OpenedHistory:
                 self._tree.begin()
 
     def begin_call(self, mark: CallMark) -> CapturedChanges | None:
-        """Begin a call."""
+        """Begin a call; what is not copied yet is, as far as that takes no time that a user would notice."""
         self._repair()
         with self._readable():
-            return self._captures.begin(mark)
+            captured = self._captures.begin(mark)
+        until = time.monotonic() + _BEFORE_CALL_S
+        while time.monotonic() < until and self.copy_batch(mark.paths) is False:
+            pass
+        return captured
 
     def end_call(self, session: str, call_id: str) -> CapturedChanges | None:
         """End a call."""
@@ -138,8 +143,11 @@ class OpenedHistory:
         """Use other settings, from now on."""
         self._tree.use_settings(settings)
 
-    def copy_batch(self) -> bool | None:
-        """Store some contents of the first copy; True: another process does, None: all are in."""
+    def copy_batch(self, first: Sequence[str] | None = None) -> bool | None:
+        """Store some contents of the first copy; True: another process does, None: all are in.
+
+        The paths that come `first` are in then.
+        """
         if not self._tree.pending:
             self._copy_lock.release()
             return None
@@ -149,7 +157,8 @@ class OpenedHistory:
             except Timeout:
                 return True
         with self._readable(), self._tree.write():
-            paths, size = [], 0
+            paths = [path for path in first or () if path in self._tree.pending]
+            size = 0
             for path in islice(self._tree.pending, _BATCH_FILES):
                 paths.append(path)
                 size += self._tree.rows[path].state.size

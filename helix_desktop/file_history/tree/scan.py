@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from helix_desktop.domain.file_history.coverage import UncoveredPlace, UncoveredReason
-from helix_desktop.file_history.tree.folder import BY_DESCRIPTOR, Handle, enter, is_folder, leave, open_top
+from helix_desktop.file_history.tree.folder import Handle, enter, is_folder, leave, open_top
 from helix_desktop.file_history.tree.read import is_unicode
 from helix_desktop.file_history.tree.rules import GIT_IGNORE, STAGED_PREFIX, CoverageRules
 from helix_desktop.file_history.tree.stamps import file_stamp, folder_stamp
@@ -87,13 +87,13 @@ class Scan:
         trusts, device = self._trusts, self._device
         others: list[_Entry] = []
         folders: list[str] = []
-        ignore_stamp = b""
+        ignore_stamp, is_open = b"", isinstance(folder, int)
         with os.scandir(folder) as entries:
             for entry in entries:
                 name = entry.name
                 path = prefix + name
                 try:
-                    found = entry.stat(follow_symlinks=False) if BY_DESCRIPTOR else os.lstat(entry.path)
+                    found = entry.stat(follow_symlinks=False) if is_open else os.lstat(entry.path)
                 except FileNotFoundError:
                     continue
                 if stat.S_ISDIR(found.st_mode):

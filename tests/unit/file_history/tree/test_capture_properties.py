@@ -9,10 +9,12 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helix_desktop.domain.file_history.capture import CallMark
+from helix_desktop.file_history.tree import folder as folders
 from tests.support.file_history_rig import listed, opened
 from tests.support.slow_walker import difference, walk
 
@@ -67,11 +69,18 @@ edits = st.tuples(st.sampled_from(sorted(_EDITS)), paths, paths)
     outside=st.lists(edits, max_size=3),
     during=st.lists(edits, max_size=6),
     restarts=st.booleans(),
+    by_descriptor=st.booleans(),
 )
 def test_a_capture_is_the_true_difference(
-    first: Sequence[Edit], outside: Sequence[Edit], during: Sequence[Edit], restarts: bool
+    first: Sequence[Edit],
+    outside: Sequence[Edit],
+    during: Sequence[Edit],
+    restarts: bool,
+    by_descriptor: bool,
 ) -> None:
-    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+    """Also where folders are opened by their paths, as on Windows."""
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch, ExitStack() as stack:
+        patch.setattr(folders, "BY_DESCRIPTOR", by_descriptor and folders.BY_DESCRIPTOR)
         root = Path(folder, "w")
         root.mkdir()
         snapshots = [walk(root)]
@@ -93,6 +102,7 @@ def test_a_capture_is_the_true_difference(
         captured = listed(history.end_call("s", "c"))
         assert captured == difference(*snapshots[1:])
         assert history.look("s") is None
+        assert history.coverage().is_complete
         for change in captured.values():
             for state in (change.before, change.after):
                 if state is not None and state.kind == "file":

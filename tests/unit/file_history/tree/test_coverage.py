@@ -145,11 +145,19 @@ def test_what_is_changed_before_it_was_copied_says_that_its_former_content_is_un
         assert places(history) == dict.fromkeys(("early", "late", "same"), "pending")
         make(root, "early", content="changed")
         (root / "late").unlink()
-        captured = listed(history.begin_call(MARK))
+        captured = listed(history.look("s"))
         assert sorted(captured) == ["early", "late"]
         assert not any(change.before and change.before.stored for change in captured.values())
         assert not history.coverage().is_complete
-    with opened(root.parent) as history:  # it goes on after a kill
+        history.begin_call(MARK)
+        assert history.coverage().is_complete  # what can be copied at once is, before a call
+
+
+def test_the_copy_goes_on_where_it_was_cut_off(root: Path) -> None:
+    make(root, "a", "b")
+    with opened(root.parent, copies=False) as history:
+        assert not history.coverage().is_complete
+    with opened(root.parent) as history:
         assert history.coverage().is_complete
         assert history.coverage().files == 2
 
