@@ -18,6 +18,7 @@ from helix_desktop.agent.session_updates import (
     Update,
 )
 from helix_desktop.cli.rewrite_lines import rewrite_line
+from helix_desktop.domain.events.file_changes import ChangesRecorded
 from helix_desktop.domain.events.files import FilesChanged
 from helix_desktop.domain.events.instructions import InstructionsAdded
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
@@ -38,6 +39,7 @@ from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.domain.user_text import join_sentences, plain_text
 from helix_desktop.words.costs import price_text
 from helix_desktop.words.efforts import effort_refused_text
+from helix_desktop.words.file_changes import line_counts_texts, recorded_changes_text
 from helix_desktop.words.instructions import instructions_text
 from helix_desktop.words.numbers import format_size, format_usd, format_whole_percent
 from helix_desktop.words.rewrites import files_changed_text
@@ -205,8 +207,8 @@ def _print_event(event: Event) -> None:
             print_err(f"[{tr('subagent {title}: session {session}', title=title, session=session)}]")
         case SubagentStarted(session=session):
             print_err(f"[{tr('subagent: session {session}', session=session)}]")
-        case FilesChanged() as changed:
-            print_err(f"[{files_changed_text(changed)}]")
+        case FilesChanged() | ChangesRecorded() as changed:
+            print_err(f"[{_changed_text(changed)}]")
         case EffortRefused(reason=reason) as refused:
             print_err(f"[{effort_refused_text(refused)} {reason}]")
         case InstructionsAdded() as added:
@@ -215,6 +217,14 @@ def _print_event(event: Event) -> None:
             print_err(f"[{_budget_text(neared)}]")
         case _:
             pass
+
+
+def _changed_text(event: FilesChanged | ChangesRecorded) -> str:
+    if isinstance(event, FilesChanged):
+        return files_changed_text(event)
+    return " ".join(
+        (recorded_changes_text(event), *line_counts_texts(event.added_lines, event.removed_lines))
+    )
 
 
 def _answer_text(answer: ToolAnswered) -> str:

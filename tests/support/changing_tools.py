@@ -23,10 +23,10 @@ from tests.support.scripted_model import ScriptedModel, replies_in_order, text_r
 
 def writes(then: str = "", kind: str = "command", **files: str | None) -> tuple[str, dict[str, Any]]:
     """Return a call that writes `a_txt="text"` into `a.txt`, or removes it (None); then waits or fails."""
-    named = {name.replace("_", "."): text for name, text in files.items()}
-    subject = next(iter(named), "")
+    texts = {name.replace("_", "."): text for name, text in files.items()}
+    subject = next(iter(texts), "")
     name = "edit" if kind == "edit" else "ask"
-    return name, {"kind": kind, "subject": subject, "path": subject, "files": named, "then": then}
+    return name, {"kind": kind, "subject": subject, "path": subject, "files": texts, "then": then}
 
 
 def reads(path: str) -> tuple[str, dict[str, Any]]:

@@ -32,12 +32,12 @@ async def file_news(
 
     Together some 1,500 tokens of diffs; of what does not fit, how many lines changed. Never raises.
     """
-    named = [file for file in files if file.before and not file.is_gone][:_MAX_FILES]
-    if history is None or not named:
+    compared = [file for file in files if file.before and not file.is_gone][:_MAX_FILES]
+    if history is None or not compared:
         return []
     try:
         async with asyncio.timeout(_DEADLINE_S):
-            return await _fitting([(file.path, await _diff(file, history)) for file in named], counter)
+            return await _fitting([(file.path, await _diff(file, history)) for file in compared], counter)
     except Exception:  # the diff is a help, no condition; TimeoutError is one
         log.warning("what changed of files could not be compared", exc_info=True)
         return []

@@ -28,7 +28,7 @@ from helix_desktop.domain.events.session import RecordedEvent
 from helix_desktop.domain.file_history.coverage import Coverage
 from helix_desktop.domain.file_history.diff import FileDiff, apply_hunks, diff_states
 from helix_desktop.domain.file_history.patch import ChangedFile, patch_text
-from helix_desktop.domain.file_history.revert import RevertChoice, RevertPlan
+from helix_desktop.domain.file_history.revert import PlannedFile, RevertChoice, RevertPlan
 from helix_desktop.domain.file_history.session_changes import (
     RecordedChanges,
     RevertSelection,
@@ -87,8 +87,8 @@ class WorkspaceChanges:
     async def diff(self, path: str, before: FileState | None, after: FileState | None) -> FileDiff:
         """Return what differs between two states of a path; compared in a thread."""
         history = self._require_history()
-        former, later = await read_state(history, before), await read_state(history, after)
-        return await asyncio.to_thread(diff_states, before, former, after, later)
+        contents = await read_state(history, before), await read_state(history, after)
+        return await asyncio.to_thread(diff_states, before, contents[0], after, contents[1])
 
     async def content(self, digest: str) -> bytes:
         """Return a former content. Raises DigestUnknown, ContentDamaged."""
@@ -131,13 +131,12 @@ class WorkspaceChanges:
         """Return the plan with the user's own merge as what `merged` puts at a path. Stores it."""
         digest = await self._require_history().put_content(text)
 
-        def merged(present: FileState | None, former: FileState | None) -> FileState:
-            mode = next((state.mode for state in (present, former) if state is not None), 0o644)
+        def merged(file: PlannedFile) -> FileState:
+            mode = next((state.mode for state in (file.present, file.former) if state is not None), 0o644)
             return FileState("file", digest, len(text), mode)
 
         files = tuple(
-            replace(file, merged=merged(file.present, file.former)) if file.path == path else file
-            for file in plan.files
+            replace(file, merged=merged(file)) if file.path == path else file for file in plan.files
         )
         return replace(plan, files=files)
 

@@ -103,8 +103,8 @@ class FileChanges:
         return _files_in(await self._runtime.session.record_decided(decide))
 
     def _versions(self, paths: Collection[str]) -> list[FileVersion]:
-        known = self._staleness.file_versions
-        return [known[path] for path in paths if path in known]
+        versions = self._staleness.file_versions
+        return [versions[path] for path in paths if path in versions]
 
     @property
     def _staleness(self) -> Staleness:

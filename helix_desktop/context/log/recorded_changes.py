@@ -233,17 +233,17 @@ def _targets(
     """Return what a revert names, by path: captures with their changes that it turns around, in order."""
     targets: dict[str, list[tuple[str, FileChange]]] = {}
     for capture in dict.fromkeys(row.reverts):
-        named = captures.get(capture)
-        for change in named.changes if named is not None else ():
+        target = captures.get(capture)
+        for change in target.changes if target is not None else ():
             is_back = (capture, change.path) in reverted
-            if named is not None and is_back == _is_redo(row, named):
+            if target is not None and is_back == _is_redo(row, target):
                 targets.setdefault(change.path, []).append((capture, change))
     return targets
 
 
-def _is_redo(row: RecordedChanges, named: RecordedChanges) -> bool:
+def _is_redo(row: RecordedChanges, target: RecordedChanges) -> bool:
     """Return True if a capture is put in place again, not taken back; a revert is always taken back."""
-    return row.scope == "redo" and named.source != "revert"
+    return row.scope == "redo" and target.source != "revert"
 
 
 def _files(rows: Sequence[RecordedChanges], accepted: Sequence[ChangesAccepted]) -> list[FileSummary]:

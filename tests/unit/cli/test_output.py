@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from helix_desktop.agent.session_updates import SpendDecided
+from helix_desktop.agent.session_updates import EventRecorded, SpendDecided
 from helix_desktop.cli.output import TurnPrinter
 from helix_desktop.domain.cost import CostEstimate, SpendRequest
+from helix_desktop.domain.events.file_changes import ChangesRecorded
+from helix_desktop.domain.events.session import RecordedEvent
 
 
 @pytest.mark.parametrize("as_json", [False, True])
@@ -27,3 +29,10 @@ def test_background_work_within_the_budget_is_reported(capsys: pytest.CaptureFix
     spend_request = SpendRequest("observations", CostEstimate(120_000, 0.36, model="box/small"), 100_000)
     TurnPrinter(as_json=False, on_output_error=list).on_update("s", SpendDecided(spend_request, allowed=True))
     assert "120,000 tokens with box/small (≈ $0.36), within the budget" in capsys.readouterr().err
+
+
+def test_what_a_call_changed_of_files_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    event = ChangesRecorded("c1", "0" * 64, "command", created=1, changed=2, added_lines=12, removed_lines=4)
+    update = EventRecorded(RecordedEvent(9, 1, event))
+    TurnPrinter(as_json=False, on_output_error=list).on_update("s", update)
+    assert capsys.readouterr().err == "[3 files changed +12 \N{MINUS SIGN}4]\n"
