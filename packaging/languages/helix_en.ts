@@ -2573,7 +2573,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/changes/places_dialog.py" />
-            <source>Included</source>
+            <source>Include {path}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2658,11 +2658,6 @@
         <message>
             <location filename="../../helix_desktop/ui/design/diff/view.py" />
             <source>Layout</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/changes/places_dialog.py" />
-            <source>Leave out</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -3570,11 +3565,6 @@
         <message>
             <location filename="../../helix_desktop/ui/design/diff/images.py" />
             <source>{title}: {content}</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/changes/places_dialog.py" />
-            <source>{verb}: {path}</source>
             <translation type="unfinished" />
         </message>
     </context>

@@ -41,6 +41,7 @@ class Captures:
                 mark = msgspec.structs.replace(mark, paths=None)
             outside, running = self._look(mark.paths)
             captured = self._capture(outside, mark.session, "outside")
+            self._tree.store_ignored(mark.paths or ())
             others = [call for call in running if _can_meet(call.mark, mark)]
             for call in others:
                 self._put_other(call, mark.title)

@@ -225,6 +225,18 @@ class WorkspaceTree:
                     update.rows[path] = read
         self._apply(update)
 
+    def store_ignored(self, paths: Iterable[str]) -> None:
+        """Store the contents of files that are ignored: a tool is about to change them."""
+        update = _Update()
+        with OpenFolders(self.root) as folders:
+            for path in paths:
+                row, found = self.rows.get(path), _stat(folders, path)
+                if row is not None and found is not None and not row.state.stored:
+                    read = self._read(folders, path, found, is_named=True)
+                    if read is not None and read.stamp == row.stamp:
+                        update.rows[path] = read
+        self._apply(update)
+
     def _scan(self, trusts_folders: bool = True) -> ScanResult:
         try:
             return Scan(self.root, self.rules, self._stamps, trusts_folders).run()
@@ -251,17 +263,24 @@ class WorkspaceTree:
         found: os.stat_result,
         is_named: bool = False,
     ) -> None:
-        """Look at a path that is new or has another stamp."""
+        """Look at a path that is new or has another stamp.
+
+        What was covered and is ignored from now on is read once more, so that this change can be undone.
+        """
         row = self.rows.get(path)
         if row is None and self._adopt(folders, path, update, found):
             return
-        present = self._read(folders, path, found, is_named)
+        before = None if row is None else row.state
+        was_covered = before is not None and before.kind == "file" and before.stored
+        present = self._read(folders, path, found, is_named or was_covered)
         if present is None:
             if row is not None:
                 self._note_gone(path, update)
             return
         update.rows[path] = present
-        before = None if row is None else row.state
+        state = present.state
+        if was_covered and not is_named and state.kind == "file" and self.rules.file_reason(path, state.size):
+            update.rows[path] = present._replace(state=msgspec.structs.replace(state, stored=False))
         if before is None or not _is_same(before, present.state):
             update.changes.append(FileChange(path, before, present.state))
 
