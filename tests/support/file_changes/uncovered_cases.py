@@ -40,6 +40,36 @@ UNCOVERED_CASES = (
         unstored=("app.log",),
     ),
     ChangeCase(
+        "ignored from now on",
+        {"a.txt": "1\n", "lib/b.txt": "1\n", "c.py": "1\n"},
+        "printf '*.txt\\nlib/\\n' > .gitignore && echo 2 > a.txt && rm lib/b.txt && echo 2 > c.py",
+    ),
+    ChangeCase(
+        "not ignored any more",
+        {".gitignore": "out/\n", "out/a.txt": "1\n", "b.txt": "1\n"},
+        "rm .gitignore && echo 2 > out/a.txt && echo 2 > out/new.txt && echo 2 > b.txt",
+        uncovered={"out": "ignored"},
+    ),
+    ChangeCase(
+        "a large file moved, removed, made executable",
+        {"large.bin": bytes(_LARGE), "other.bin": bytes(_LARGE), "run.bin": bytes(_LARGE), "a.txt": "1\n"},
+        "mv large.bin moved.bin && rm other.bin && chmod +x run.bin && mv a.txt b.txt",
+        uncovered=dict.fromkeys(("large.bin", "other.bin", "run.bin"), "too_large"),
+        unstored=("large.bin", "other.bin", "run.bin", "moved.bin"),
+    ),
+    ChangeCase(
+        "a file that grows over the size limit",
+        {"a.bin": b"\1" * (_LARGE - 100), "b.bin": b"\2" * 100},
+        f"head -c 200 /dev/zero >> a.bin && head -c {_LARGE} /dev/zero > new.bin && echo 1 > b.bin",
+        unstored=("a.bin", "new.bin"),
+    ),
+    ChangeCase(
+        "an ignored file that a tool names",
+        {".gitignore": "*.log\n", "app.log": "1\n"},
+        "",
+        (write("app.log", "2\n"),),
+    ),
+    ChangeCase(
         "dependencies",
         {"package.json": "{}\n", "node_modules/x/index.js": "1\n"},
         "echo 2 > node_modules/x/index.js && echo '{ }' > package.json",
