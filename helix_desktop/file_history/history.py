@@ -174,7 +174,12 @@ class WorkspaceFileHistory:
     async def _copy(self) -> None:
         """Copy what is not in yet, in batches; calls go between them."""
         while not self._is_closed:
-            pause = await self._run(lambda opened: opened.copy_batch())
+            try:
+                pause = await self._run(lambda opened: opened.copy_batch())
+            except HelixError as error:  # the next call tries again
+                log.warning("the first copy of a workspace's files stopped: %s", error)
+                self._publish(msgspec.structs.replace(self._coverage, error=str(error)))
+                return
             if pause is None:
                 return
             await asyncio.sleep(_RETRY_S if pause else _PAUSE_S)

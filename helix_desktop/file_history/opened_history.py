@@ -18,6 +18,7 @@ from helix_desktop.domain.errors import (
     ContentRedacted,
     DigestUnknown,
     RevertRefused,
+    StoreError,
     StoreUnreadable,
 )
 from helix_desktop.domain.file_history.capture import CallMark, Capture, CapturedChanges
@@ -67,6 +68,7 @@ class OpenedHistory:
         self._captures = Captures(self._tree, self._database, self._lock, clock)
         self._reverts = Reverts(root, self._database, _RevertTree(self._tree, self._captures), clock)
         self._coverage, self._counted = Coverage(), (-1, 0.0)
+        self._not_ended: list[tuple[str, str]] = []
 
     def start(self) -> None:
         """Repair what a kill cut off, and look at the tree for the first time."""
@@ -82,14 +84,19 @@ class OpenedHistory:
         with self._readable():
             captured = self._captures.begin(mark)
         until = time.monotonic() + _BEFORE_CALL_S
-        while time.monotonic() < until and self.copy_batch(mark.paths) is False:
-            pass
+        with suppress(StoreError):  # the call is begun; who copies in the background will say so
+            while time.monotonic() < until and self.copy_batch(mark.paths) is False:
+                pass
         return captured
 
     def end_call(self, session: str, call_id: str) -> CapturedChanges | None:
-        """End a call."""
-        with self._readable():
-            return self._captures.end(session, call_id)
+        """End a call; if that fails, what it changed is captured later, and stays in `unrecorded`."""
+        try:
+            with self._readable():
+                return self._captures.end(session, call_id)
+        except BaseException:
+            self._not_ended.append((session, call_id))
+            raise
 
     def look(self, session: str) -> CapturedChanges | None:
         """Capture what changed outside all calls."""
@@ -170,10 +177,14 @@ class OpenedHistory:
     def _repair(self) -> None:
         """Repair the revert of a killed process, before a scan takes it for changes of the user.
 
-        If that fails, the next revert says so.
+        If that fails, the next revert says so. Then end the calls that could not be ended before.
         """
         with suppress(RevertRefused), self._may_discard():
             self._reverts.recover()
+        while self._not_ended:
+            with self._readable():
+                self._captures.end(*self._not_ended[0])
+            self._not_ended.pop(0)
 
     def _list_of(self, capture: Capture) -> ChangeList:
         """Return the changes of a capture; none if their list is lost: the capture still is recorded."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import stat
 import sys
 from collections.abc import Iterable
 from contextlib import suppress
@@ -12,24 +10,27 @@ from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.file_history.coverage import CoverageSettings, UncoveredReason
 from helix_desktop.domain.files.ignore_rules import IgnoreRules
 from helix_desktop.domain.user_text import TextContext
-from helix_desktop.file_history.tree.folder import Handle, enter, leave, open_file, stat_in
+from helix_desktop.file_history.tree.folder import Handle
+from helix_desktop.file_history.tree.ignore_files import (
+    GIT_EXCLUDE,
+    GIT_IGNORE,
+    IgnoreLevel,
+    load_above,
+    load_rules,
+    load_rules_below,
+)
 from helix_desktop.file_history.tree.place_names import (
     BUILT_FOLDERS,
     BUILT_MARKERS,
     is_secret_file,
     is_secret_folder,
 )
-from helix_desktop.file_history.tree.stamps import file_stamp
 
 text = TextContext("Changes")
 
-GIT_IGNORE, AGENT_IGNORE = ".gitignore", ".agentignore"
-GIT_EXCLUDE = (".git", "info", "exclude")
+AGENT_IGNORE = ".agentignore"
 STAGED_PREFIX = ".helix-revert-"
 """Names that begin so are of a revert under way: no part of the workspace."""
-
-_LONGEST = 64 * 1024  # bytes of an ignore file that count
-_IGNORES_CASE = sys.platform in ("win32", "darwin")
 
 Reason = UncoveredReason | None
 
@@ -47,17 +48,22 @@ class CoverageRules:
         self._git: dict[str, tuple[bytes, IgnoreRules]] = {}
         self._agent: tuple[bytes, IgnoreRules] = (b"", IgnoreRules(""))
         self._exclude: tuple[bytes, IgnoreRules] = (b"", IgnoreRules(""))
-        self._chains: dict[str, tuple[tuple[int, IgnoreRules], ...]] = {}
+        self._above: tuple[IgnoreLevel, ...] = ()
+        self._chains: dict[str, tuple[IgnoreLevel, ...]] = {}
         self._included = frozenset(path.strip("/") for path in settings.included)
 
-    def load(self, top: Handle) -> bool:
-        """Read the ignore files of the workspace as a whole; return True if they changed. Raises OSError."""
-        agent = _load(self._agent, top, AGENT_IGNORE)
+    def load(self, top: Handle, root: str) -> bool:
+        """Read the ignore files of the workspace as a whole, and those above it in a checkout.
+
+        Return True if they changed. Raises OSError.
+        """
+        agent = load_rules(self._agent, top, AGENT_IGNORE)
         exclude = self._exclude
         with suppress(OSError):
-            exclude = _load_below(exclude, top, GIT_EXCLUDE)
-        changed = (agent[0], exclude[0]) != (self._agent[0], self._exclude[0])
-        self._agent, self._exclude = agent, exclude
+            exclude = load_rules_below(exclude, top, GIT_EXCLUDE)
+        above = load_above(root, self._above)
+        changed = agent[0] != self._agent[0] or exclude[0] != self._exclude[0] or above != self._above
+        self._agent, self._exclude, self._above = agent, exclude, above
         if changed:
             self._chains.clear()
         return changed
@@ -72,7 +78,7 @@ class CoverageRules:
         else:
             if before is not None and before[0] == stamp:
                 return False
-            self._git[prefix] = _load((b"", IgnoreRules("")), folder, GIT_IGNORE)
+            self._git[prefix] = load_rules((b"", IgnoreRules("")), folder, GIT_IGNORE)
         self._chains.clear()
         return True
 
@@ -128,55 +134,24 @@ class CoverageRules:
         if self._agent[1].verdict(path, is_folder):
             return True
         prefix = path[: path.rfind("/") + 1]
-        for length, rules in self._chain(prefix):
-            verdict = rules.verdict(path[length:], is_folder)
+        for level in self._chain(prefix):
+            verdict = level.rules.verdict(level.lead + path[level.start :], is_folder)
             if verdict is not None:
                 return verdict
         if self._included and prefix:  # a folder that is entered only for a place in it
             return self._is_ignored(prefix[:-1], is_folder=True)
         return False
 
-    def _chain(self, prefix: str) -> tuple[tuple[int, IgnoreRules], ...]:
-        """Return the ignore rules that hold in a folder, the deepest first, with where their paths begin."""
+    def _chain(self, prefix: str) -> tuple[IgnoreLevel, ...]:
+        """Return the ignore rules that hold in a folder, the deepest first."""
         if prefix not in self._chains:
-            above = (
-                self._chain(prefix[: prefix.rfind("/", 0, -1) + 1]) if prefix else ((0, self._exclude[1]),)
-            )
             own = self._git.get(prefix)
-            self._chains[prefix] = ((len(prefix), own[1]), *above) if own else above
+            if prefix:
+                above = self._chain(prefix[: prefix.rfind("/", 0, -1) + 1])
+            else:
+                above = (*self._above, IgnoreLevel(*self._exclude))
+            self._chains[prefix] = (IgnoreLevel(*own, start=len(prefix)), *above) if own else above
         return self._chains[prefix]
-
-
-def _load(before: tuple[bytes, IgnoreRules], folder: Handle, name: str) -> tuple[bytes, IgnoreRules]:
-    """Return an ignore file's stamp and rules; without a file that can be read there are none."""
-    try:
-        found = stat_in(folder, name)
-        stamp = file_stamp(found)
-        if stamp == before[0]:
-            return before
-        if not stat.S_ISREG(found.st_mode):
-            return stamp, IgnoreRules("")
-        with open_file(folder, name) as file:
-            data = os.read(file, _LONGEST)
-    except OSError:
-        return b"", IgnoreRules("")
-    lines = data if len(data) < _LONGEST else data[: data.rfind(b"\n") + 1]
-    return stamp, IgnoreRules(lines.decode(errors="replace"), _IGNORES_CASE)
-
-
-def _load_below(
-    before: tuple[bytes, IgnoreRules], top: Handle, parts: tuple[str, ...]
-) -> tuple[bytes, IgnoreRules]:
-    """Return the rules of a file in folders that are no links. Raises OSError."""
-    *folders, name = parts
-    entered: list[Handle] = []
-    try:
-        for folder in folders:
-            entered.append(enter(entered[-1] if entered else top, folder))
-        return _load(before, entered[-1], name)
-    finally:
-        for handle in entered:
-            leave(handle)
 
 
 def included_place(path: str) -> str:

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 
 from helix_desktop.domain.file_history.coverage import UncoveredPlace, UncoveredReason
 from helix_desktop.file_history.tree.folder import Handle, enter, is_folder, leave, open_top
+from helix_desktop.file_history.tree.ignore_files import GIT_IGNORE
 from helix_desktop.file_history.tree.read import is_unicode
-from helix_desktop.file_history.tree.rules import GIT_IGNORE, STAGED_PREFIX, CoverageRules
+from helix_desktop.file_history.tree.rules import STAGED_PREFIX, CoverageRules
 from helix_desktop.file_history.tree.stamps import file_stamp, folder_stamp
 
 MAX_PATHS = 250_000
@@ -57,7 +58,7 @@ class Scan:
         top = open_top(self._root)
         try:
             self._device = os.stat(top).st_dev
-            self._result.rules_changed = self._rules.load(top)
+            self._result.rules_changed = self._rules.load(top, self._root)
             self._walk(top, "", 0)
         finally:
             leave(top)

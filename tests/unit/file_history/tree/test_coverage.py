@@ -208,3 +208,19 @@ def test_a_workspace_whose_folder_is_gone_has_no_deleted_files(root: Path) -> No
         root.with_name("away").rename(root)
         assert history.look("s") is None
         assert not history.coverage().error
+
+
+def test_a_folder_of_a_checkout_obeys_the_ignore_files_above_it(tmp_path: Path) -> None:
+    make(tmp_path, ".gitignore", content="lost\n")
+    make(tmp_path, "top/.git/HEAD")
+    make(tmp_path, "top/.gitignore", content="dist\n/packages/w/only\n*.log\n")
+    make(tmp_path, "top/packages/.gitignore", content="!keep.log\n")
+    root = tmp_path / "top/packages/w"
+    make(root, "dist/x", "only/y", "a.log", "keep.log", "lost", "deep/dist/z")
+    with opened(root.parent) as history:
+        assert places(history) == dict.fromkeys(("a.log", "deep/dist", "dist", "only"), "ignored")
+        make(tmp_path, "top/.gitignore", content="*.log\n")
+        assert history.look("s") is None
+        assert places(history) == dict.fromkeys(("deep/dist/z", "dist/x", "only/y"), "pending") | {
+            "a.log": "ignored"
+        }

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from helix_desktop.domain.errors import StoreUnreadable
 from helix_desktop.domain.file_history.capture import CallMark
 from tests.support.file_history_rig import kinds, opened
 
@@ -90,6 +91,19 @@ def test_a_call_that_only_touches_changes_nothing_but_a_mode_is_a_change(root: P
         history.begin_call(CallMark("s", "c"))
         (root / "a").chmod(0o755)
         assert kinds(history.end_call("s", "c")) == {"a": "mode"}
+
+
+def test_a_call_that_could_not_be_ended_is_ended_later(root: Path) -> None:
+    with opened(root.parent) as history:
+        history.begin_call(CallMark("s", "c", "sh"))
+        (root / "a").write_text("by sh")
+        root.rename(root.with_name("away"))
+        with pytest.raises(StoreUnreadable):
+            history.end_call("s", "c")
+        root.with_name("away").rename(root)
+        assert history.look("s") is None
+        (captured,) = history.unrecorded("s")
+        assert (captured.capture.call_id, kinds(captured)) == ("c", {"a": "changed"})
 
 
 def test_moved_files_say_where_they_were(root: Path) -> None:
