@@ -3267,6 +3267,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/design/diff/view.py" />
+            <source>Too many changed lines to compare side by side.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/changes/texts.py" />
             <source>Trust folder…</source>
             <translation type="unfinished" />

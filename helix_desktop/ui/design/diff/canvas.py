@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain, islice
+
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame
@@ -57,9 +59,9 @@ class DiffCanvas(Themed, QAbstractScrollArea):
         """Show a diff of texts from its beginning on; `path` gives the colors of its code."""
         self._diff, self._can_revert = diff or _EMPTY, can_revert
         self._opened, self._current = set(), 0
-        self._columns = max(
-            (width_in_columns(line.text) for hunk in self._diff.hunks for line in hunk.lines), default=0
-        )
+        lines = chain.from_iterable(hunk.lines for hunk in self._diff.hunks)
+        measured = islice(lines, _MEASURED_LINES)
+        self._columns = max((width_in_columns(line.text) for line in measured), default=0)
         self._matches, self._match = {}, None
         self.syntax.start(diff, path)
         self._build()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -35,12 +36,11 @@ class Row(NamedTuple):
         return line
 
 
-class UnchangedRows(Sequence[Row]):
-    """Lines between two hunks, made when they are looked at."""
+class _LazyRows(Sequence[Row]):
+    """Rows that are made when they are looked at."""
 
-    def __init__(self, lines: Sequence[str], old: int, new: int, count: int) -> None:
-        """`old` and `new` count the lines before the first one, `lines` are those of the later content."""
-        self._lines, self._old, self._new, self._count = lines, old, new, count
+    def __init__(self, count: int) -> None:
+        self._count = count
 
     def __len__(self) -> int:
         """Return how many there are."""
@@ -55,14 +55,47 @@ class UnchangedRows(Sequence[Row]):
     def __getitem__(self, index: int | slice) -> Row | list[Row]:
         """Return a row, or several."""
         if isinstance(index, slice):
-            return [self[at] for at in range(*index.indices(self._count))]
+            return [self._row(at) for at in range(*index.indices(self._count))]
         if not 0 <= index < self._count:
             raise IndexError(index)
-        old, new = self._old + index, self._new + index
+        return self._row(index)
+
+    @abstractmethod
+    def _row(self, at: int) -> Row:
+        """Return one of them."""
+
+
+class UnchangedRows(_LazyRows):
+    """Lines between two hunks."""
+
+    def __init__(self, lines: Sequence[str], old: int, new: int, count: int) -> None:
+        """`old` and `new` count the lines before the first one, `lines` are those of the later content."""
+        super().__init__(count)
+        self._lines, self._old, self._new = lines, old, new
+
+    def _row(self, at: int) -> Row:
+        old, new = self._old + at, self._new + at
         full_text = self._lines[new]
         text = full_text.removesuffix("\n")
         line = DiffLine("same", old + 1, new + 1, text, has_line_end=len(text) < len(full_text))
         return Row(line, line)
+
+
+class _InlineRows(_LazyRows):
+    """The lines of a hunk, one below the other."""
+
+    def __init__(self, lines: Sequence[DiffLine]) -> None:
+        super().__init__(len(lines))
+        self._lines = lines
+
+    @property
+    def changed(self) -> list[bool]:
+        """Return of each line if it is changed."""
+        return [line.kind != "same" for line in self._lines]
+
+    def _row(self, at: int) -> Row:
+        line = self._lines[at]
+        return Row(line if line.kind != "added" else None, line if line.kind != "removed" else None)
 
 
 @dataclass(slots=True, frozen=True)
@@ -114,7 +147,8 @@ class DiffRows:
             self._add_unchanged(old, new, count, number, opened)
             if has_heads and not head_first:
                 self._add("head", (), number)
-            self._add("lines", list(_rows_of(hunk.lines, side_by_side)), number)
+            rows = list(_rows_beside(hunk.lines)) if side_by_side else _InlineRows(hunk.lines)
+            self._add("lines", rows, number)
             old = hunk.old_start - 1 + hunk.old_count
             new = hunk.new_start - 1 + hunk.new_count
         if diff.hunks:
@@ -144,7 +178,10 @@ class DiffRows:
         for stretch in self.stretches:
             if not stretch.is_hunk:
                 continue
-            changed = [row.is_changed for row in stretch.rows]
+            if isinstance(stretch.rows, _InlineRows):
+                changed = stretch.rows.changed
+            else:
+                changed = [row.is_changed for row in stretch.rows]
             starts += [
                 stretch.first + at
                 for at, is_changed in enumerate(changed)
@@ -174,11 +211,7 @@ class DiffRows:
         self._lines += len(rows)
 
 
-def _rows_of(lines: Sequence[DiffLine], side_by_side: bool) -> Iterator[Row]:
-    if not side_by_side:
-        for line in lines:
-            yield Row(line if line.kind != "added" else None, line if line.kind != "removed" else None)
-        return
+def _rows_beside(lines: Sequence[DiffLine]) -> Iterator[Row]:
     removed: list[DiffLine] = []
     added: list[DiffLine] = []
     for line in lines:

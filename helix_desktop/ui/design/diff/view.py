@@ -23,6 +23,7 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Changes")
 
+_MOST_LINES_BESIDE = 20_000  # changed lines; pairing more would hold up the window
 _SIDE_BY_SIDE_PX = 720  # the least width at 100 % at which two columns can be read
 
 
@@ -174,14 +175,18 @@ class DiffView(Themed, QWidget):
 
     def _choose_layout(self) -> None:
         diff = self._diff
-        has_both = diff is not None and diff.before is not None and diff.after is not None
-        is_wide = self.width() >= scaled(_SIDE_BY_SIDE_PX)
-        on = self._wants_side_by_side and has_both and is_wide
+        obstacle = ""
+        if diff is None or diff.before is None or diff.after is None:
+            obstacle = tr("There is only one side.")
+        elif diff.added + diff.removed > _MOST_LINES_BESIDE:
+            obstacle = tr("Too many changed lines to compare side by side.")
+        elif self.width() < scaled(_SIDE_BY_SIDE_PX):
+            obstacle = tr("Widen the window to compare side by side.")
+        on = self._wants_side_by_side and not obstacle
         self.text.set_side_by_side(on)
         (self._beside if on else self._inline).setChecked(True)
-        self._beside.setEnabled(has_both and is_wide)
-        tip = "" if is_wide else tr("Widen the window to compare side by side.")
-        self._beside.setToolTip(tip if has_both else tr("There is only one side."))
+        self._beside.setEnabled(not obstacle)
+        self._beside.setToolTip(obstacle)
 
     def _show_counts(self, diff: FileDiff) -> None:
         self._counts.show_counts(diff.added, diff.removed)
