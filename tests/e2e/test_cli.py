@@ -17,6 +17,7 @@ import plyvel
 import pytest
 
 from helix_desktop import __version__
+from helix_desktop.domain.events.file_changes import ChangesRecorded
 from helix_desktop.domain.events.session import (
     ApprovalGiven,
     AssistantSpoke,
@@ -414,9 +415,11 @@ async def test_stopping_ends_the_command_that_a_tool_started(cli: Cli) -> None:
         process.terminate()
         stopped = await wait_for_exit(process)
     assert (stopped.code, stopped.err) == (143, "")
-    answer, last = stopped.lines
+    answer, changes, last = stopped.lines
     assert isinstance(answer.event, ToolAnswered)
     assert answer.event.outcome == "interrupted"
+    assert isinstance(changes.event, ChangesRecorded)
+    assert changes.event.first_path == "pid"
     assert last.event == TurnEnded("stopped")
     assert not await asyncio.to_thread(is_process_running, "sleep", UNIQUE_SLEEP_S)
 

@@ -21,14 +21,18 @@ from helix_desktop.config.data_dir_move import MARK_FILE, plan_move
 from helix_desktop.config.data_dir_pointer import POINTER_FILE
 from helix_desktop.config.paths import DataDir
 from helix_desktop.config.toml_file import TomlFiles
+from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import DataDirUnavailable, InvalidInput, StoreLocked
 from helix_desktop.domain.store.commit import Commit
+from helix_desktop.file_history.database.database import HistoryDatabase
+from helix_desktop.file_history.database.schema import FILE_NAME
 from helix_desktop.services.sample_workspaces import SAMPLES, add_sample
 from helix_desktop.store.remote.shared_store import SharedStore
 from helix_desktop.workspaces.registry import WorkspaceRegistry
 from tests.support.store.builders import TickingClock, make_content, make_summary, tool_answer_event
 
 CONTENT = make_content(b"kept" * 1000)
+FORMER = b"a former version of a file"
 
 
 class Stop(Exception):
@@ -55,6 +59,9 @@ def data(tmp_path: Path) -> DataDir:
         await store.close()
 
     asyncio.run(fill())
+    history = HistoryDatabase(registry.data_folder(record.id) / FILE_NAME, TickingClock())
+    history.contents.put(FORMER)
+    history.close()
     return new_data
 
 
@@ -74,7 +81,7 @@ def files_in(root: Path) -> dict[str, bytes]:
 
 
 def is_complete(data: DataDir) -> bool:
-    """Whether the workspace's content can be read, and the sample lies in this data directory."""
+    """Whether the workspace's contents can be read, and the sample lies in this data directory."""
     data.ensure()
     registry = WorkspaceRegistry(data.workspaces_dir, TomlFiles(), TickingClock())
     sample, ours = sorted(registry.list_workspaces(), key=lambda record: not record.demo)
@@ -86,7 +93,12 @@ def is_complete(data: DataDir) -> bool:
         finally:
             await store.close()
 
-    there = Path(sample.path).is_relative_to(data.root.resolve()) and Path(sample.path).is_dir()
+    history = HistoryDatabase(registry.data_folder(ours.id) / FILE_NAME, TickingClock())
+    has_former = history.contents.has(digest_of(FORMER))
+    history.close()
+    there = (
+        has_former and Path(sample.path).is_relative_to(data.root.resolve()) and Path(sample.path).is_dir()
+    )
     return (
         there and asyncio.run(read()) == CONTENT.data and data.settings_file.read_text() == 'theme = "dark"\n'
     )
