@@ -2124,7 +2124,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
             <location filename="../../helix_desktop/words/revert_plans.py" />
             <source>A command that may change it is running.</source>
             <translation type="unfinished" />
@@ -2135,7 +2134,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
             <location filename="../../helix_desktop/words/revert_plans.py" />
             <source>A link leads out of the workspace.</source>
             <translation type="unfinished" />
@@ -2248,7 +2246,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
             <location filename="../../helix_desktop/words/revert_plans.py" />
             <source>Can't be reverted</source>
             <translation type="unfinished" />
@@ -2284,13 +2281,11 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
             <location filename="../../helix_desktop/words/revert_plans.py" />
             <source>Changed since in other lines</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
             <location filename="../../helix_desktop/words/revert_plans.py" />
             <source>Changed since in the same lines</source>
             <translation type="unfinished" />
@@ -2582,7 +2577,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
             <location filename="../../helix_desktop/words/revert_plans.py" />
             <source>It can't be changed now.</source>
             <translation type="unfinished" />
@@ -2593,7 +2587,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
             <location filename="../../helix_desktop/words/revert_plans.py" />
             <source>It has other names (hard links) that would change too.</source>
             <translation type="unfinished" />
@@ -2624,7 +2617,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
             <location filename="../../helix_desktop/words/revert_plans.py" />
             <source>Its folder is gone.</source>
             <translation type="unfinished" />
@@ -2635,7 +2627,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
             <location filename="../../helix_desktop/words/revert_plans.py" />
             <source>Its folder is something else now.</source>
             <translation type="unfinished" />
@@ -2893,7 +2884,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
             <location filename="../../helix_desktop/words/revert_plans.py" />
             <source>Ready</source>
             <translation type="unfinished" />
@@ -3178,7 +3168,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
             <location filename="../../helix_desktop/words/revert_plans.py" />
             <source>The folder holds other files.</source>
             <translation type="unfinished" />
@@ -3199,13 +3188,11 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
             <location filename="../../helix_desktop/words/revert_plans.py" />
             <source>The previous content isn't stored.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
             <location filename="../../helix_desktop/words/revert_plans.py" />
             <source>The previous content was removed from the file history.</source>
             <translation type="unfinished" />
@@ -3231,7 +3218,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
             <location filename="../../helix_desktop/words/revert_plans.py" />
             <source>There isn't enough disk space.</source>
             <translation type="unfinished" />
@@ -3365,7 +3351,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
             <location filename="../../helix_desktop/words/revert_plans.py" />
             <source>You don't have permission to change it.</source>
             <translation type="unfinished" />
@@ -3446,19 +3431,16 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
             <location filename="../../helix_desktop/words/revert_plans.py" />
             <source>is created again</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
             <location filename="../../helix_desktop/words/revert_plans.py" />
             <source>is deleted</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
             <location filename="../../helix_desktop/words/revert_plans.py" />
             <source>is restored</source>
             <translation type="unfinished" />
@@ -9070,6 +9052,11 @@
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
             <source>Older messages are replaced by a handover: one document that sums them up.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_changes.py" />
+            <source>On the command line, {command} lists, compares, reverts and redoes changes.</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -34,11 +34,11 @@ class MergeDialog(Themed, SizedDialog):
         self.setModal(True)
         self.setWindowTitle(tr("Merge {file}", file=path_text(path)))
         self._merge = merged
-        self.former = SideView(tr("Before the change"), "theirs")
+        self.before = SideView(tr("Before the change"), "theirs")
         self.present = SideView(tr("Now"), "ours")
         self.base = SideView(tr("After the change"), "base")
         self.editor = MergeResult()
-        self._sides = (self.former, self.present, self.base)
+        self._sides = (self.before, self.present, self.base)
         self._build_buttons()
         self._lay_out(path)
         self._wire()

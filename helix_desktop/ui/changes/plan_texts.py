@@ -1,16 +1,10 @@
-"""Words for plans of reverts: what happens at each path, why it can't, what can be chosen."""
+"""Words for plans of reverts: what each is called, how it stands, what the user can choose."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from helix_desktop.domain.file_history.revert import (
-    PlannedFile,
-    RevertChoice,
-    RevertPlan,
-    RevertProblem,
-    RevertStatus,
-)
+from helix_desktop.domain.file_history.revert import PlannedFile, RevertChoice, RevertPlan
 from helix_desktop.domain.user_text import TextContext, UserText
 from helix_desktop.words.translation import Translator, translate
 
@@ -21,24 +15,6 @@ _CHOICES: dict[RevertChoice, UserText] = {
     "merged": text("Merge both"),
     "present": text("Keep current"),
     "former": text("Restore previous"),
-}
-_PROBLEMS: dict[RevertProblem, UserText] = {
-    "not_covered": text("The previous content isn't stored."),
-    "content_removed": text("The previous content was removed from the file history."),
-    "folder_gone": text("Its folder is gone."),
-    "not_a_folder": text("Its folder is something else now."),
-    "not_empty": text("The folder holds other files."),
-    "no_permission": text("You don't have permission to change it."),
-    "disk_full": text("There isn't enough disk space."),
-    "hard_links": text("It has other names (hard links) that would change too."),
-    "outside": text("A link leads out of the workspace."),
-    "busy": text("A command that may change it is running."),
-}
-_SECTIONS: dict[RevertStatus, UserText] = {
-    "conflict": text("Changed since in the same lines"),
-    "merge": text("Changed since in other lines"),
-    "blocked": text("Can't be reverted"),
-    "ready": text("Ready"),
 }
 
 
@@ -55,25 +31,6 @@ def choices_of(file: PlannedFile) -> tuple[RevertChoice, ...]:
 def choice_text(choice: RevertChoice) -> str:
     """Return a choice as a menu says it."""
     return translate(_CHOICES[choice])
-
-
-def problem_text(problem: RevertProblem) -> str:
-    """Return why a path can't be reverted."""
-    return translate(_PROBLEMS[problem]) if problem in _PROBLEMS else tr("It can't be changed now.")
-
-
-def section_text(status: RevertStatus) -> str:
-    """Return the heading of the files with a status."""
-    return translate(_SECTIONS[status])
-
-
-def effect_text(file: PlannedFile) -> str:
-    """Return what a revert does to a file."""
-    if file.former is None:
-        return tr("is deleted")
-    if file.present is None:
-        return tr("is created again")
-    return tr("is restored")
 
 
 def plan_title(plan: RevertPlan) -> str:

@@ -8,13 +8,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from helix_desktop.domain.file_history.revert import PlannedFile, RevertChoice, RevertPlan, RevertStatus
-from helix_desktop.ui.changes.plan_texts import (
-    choice_text,
-    choices_of,
-    effect_text,
-    problem_text,
-    section_text,
-)
+from helix_desktop.ui.changes.plan_texts import choice_text, choices_of
 from helix_desktop.ui.changes.rows import LineCounts
 from helix_desktop.ui.changes.texts import KIND_ICONS, counts_texts, files_text, path_text
 from helix_desktop.ui.design.buttons import PushButton
@@ -24,6 +18,7 @@ from helix_desktop.ui.design.layout.beside import BesideOrBelow
 from helix_desktop.ui.design.layout.boxes import clear_layout, column, row
 from helix_desktop.ui.design.layout.scrolling import VerticalScrollArea
 from helix_desktop.ui.design.themed import Themed, retint
+from helix_desktop.words.revert_plans import effect_text, plan_status_text, problem_text
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Changes")
@@ -62,17 +57,17 @@ class PlanView(Themed, QWidget):
     @property
     def choices(self) -> dict[str, RevertChoice]:
         """What was chosen, by path; only where there is a choice."""
-        chosen: dict[str, RevertChoice] = {}
+        choices: dict[str, RevertChoice] = {}
         for file in self._plan.files:
             options = choices_of(file)
             if options:
                 combo = self._combos.get(file.path)
-                chosen[file.path] = options[0] if combo is None else combo.currentData()
-        return chosen
+                choices[file.path] = options[0] if combo is None else combo.currentData()
+        return choices
 
-    def show_plan(self, plan: RevertPlan, chosen: Mapping[str, RevertChoice] | None = None) -> None:
+    def show_plan(self, plan: RevertPlan, choices: Mapping[str, RevertChoice] | None = None) -> None:
         """Show a plan; what was chosen before stays where it still can be."""
-        previous = {**self.choices, **(chosen or {})}
+        previous = {**self.choices, **(choices or {})}
         self._plan = plan
         self._combos, self._lines, self._merges = {}, {}, {}
         clear_layout(self._column)
@@ -100,7 +95,7 @@ class PlanView(Themed, QWidget):
     def _add_section(
         self, status: RevertStatus, files: Sequence[PlannedFile], previous: Mapping[str, RevertChoice]
     ) -> None:
-        heading = label(f"{section_text(status)} · {files_text(len(files))}", "strong", wrap=True)
+        heading = label(f"{plan_status_text(status)} · {files_text(len(files))}", "strong", wrap=True)
         heading.setContentsMargins(0, 8 if self._column.count() else 0, 0, 2)
         self._column.addWidget(heading)
         for file in files[:MAX_ROWS]:
@@ -111,7 +106,7 @@ class PlanView(Themed, QWidget):
             choice = tr("{files}: {choice}", files=more, choice=choice_text(options[0])) if options else more
             self._column.addWidget(label(choice, "muted", wrap=True))
 
-    def _row(self, file: PlannedFile, chosen: RevertChoice | None) -> QWidget:
+    def _row(self, file: PlannedFile, choice: RevertChoice | None) -> QWidget:
         icon, color = _icon(file)
         path = TextLine(path_text(file.path), 13, mono=True)
         path.elide = Qt.TextElideMode.ElideMiddle
@@ -130,17 +125,17 @@ class PlanView(Themed, QWidget):
         options = choices_of(file)
         if not options:
             return BesideOrBelow(name, [words], _PATH_PX)
-        return BesideOrBelow(name, [*self._choice(file, options, chosen)], _PATH_PX)
+        return BesideOrBelow(name, [*self._choice(file, options, choice)], _PATH_PX)
 
     def _choice(
-        self, file: PlannedFile, options: Sequence[RevertChoice], chosen: RevertChoice | None
+        self, file: PlannedFile, options: Sequence[RevertChoice], choice: RevertChoice | None
     ) -> Sequence[QWidget]:
         combo = Combo()
         combo.setObjectName(f"choice:{file.path}")
         combo.setAccessibleName(tr("What {file} becomes", file=path_text(file.path)))
         for option in options:
             combo.addItem(choice_text(option), option)
-        combo.setCurrentIndex(options.index(chosen) if chosen in options else 0)
+        combo.setCurrentIndex(options.index(choice) if choice in options else 0)
         combo.currentIndexChanged.connect(lambda _: self.changed.emit())
         self._combos[file.path] = combo
         if not _is_text_merge(file):

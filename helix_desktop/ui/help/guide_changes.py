@@ -35,6 +35,10 @@ def changes_sections() -> tuple[Section, ...]:
                     "it, to take the previous one, or to merge both."
                 ),
                 tr("A revert is a change like any other. You can undo it."),
+                tr(
+                    "On the command line, {command} lists, compares, reverts and redoes changes.",
+                    command="helix-desktop changes",
+                ),
             ),
         ),
         Section(
