@@ -23,11 +23,14 @@ from helix_desktop.agent.session_updates import (
     TurnChanged,
     Update,
 )
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.domain.events.file_changes import ChangesRecorded
 from helix_desktop.domain.events.session import (
     ApprovalGiven,
     AssistantSpoke,
     RecordedEvent,
     SideQuestionAnswered,
+    SubagentStarted,
     ToolAnswered,
     UserSpoke,
 )
@@ -36,7 +39,7 @@ from helix_desktop.domain.tools import ApprovalRequest
 from helix_desktop.ui.chat.actions import ApplyRemedy, ControlTurn
 from helix_desktop.ui.chat.countdown import Countdown
 from helix_desktop.ui.chat.questions.ask_rows import AskRows
-from helix_desktop.ui.chat.row_key import RowKey
+from helix_desktop.ui.chat.row_key import RowKey, row_key_of_event
 from helix_desktop.ui.chat.rows.changed_files import ChangedFilesContent
 from helix_desktop.ui.chat.rows.from_events import ChatRows, rows_from_log
 from helix_desktop.ui.chat.rows.model import ChatModel
@@ -134,6 +137,12 @@ class ChatPresenter:
     def show_changed_files(self, key: RowKey, content: ChangedFilesContent) -> None:
         """Let a card show the lines that its call changed."""
         self._put_row(self._rows.tools.with_changed_files(key, content))
+
+    def key_of_event(self, recorded: RecordedEvent, transcript: Transcript) -> RowKey:
+        """Return the key of the row that shows an event: what a call changed is shown by its card."""
+        event = recorded.event
+        call_id = event.call_id if isinstance(event, ChangesRecorded | SubagentStarted) else ""
+        return self._rows.tools.key_of_call(call_id) or row_key_of_event(transcript, recorded.seq)
 
     def show_versions(self, versions: Mapping[RowKey, Versions]) -> None:
         """Let messages and answers show which other versions they have."""

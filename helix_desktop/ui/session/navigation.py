@@ -29,7 +29,6 @@ from helix_desktop.ui.chat.actions import (
     ShowInChat,
     ShowInTimeline,
 )
-from helix_desktop.ui.chat.row_key import row_key_of_event
 from helix_desktop.ui.design.dialogs import pick_save_file
 from helix_desktop.ui.inspector.from_cache_uses import cache_uses_text
 from helix_desktop.ui.inspector.from_window import request_text, row_text
@@ -198,7 +197,8 @@ class SessionNavigation(QObject):
             self._session_controller.reveal(seq)
             return
         self._window.show_page("chat")
-        self._views.chat.view.jump_to(row_key_of_event(transcript, seq))
+        recorded = conversation.session.log[seq - 1]
+        self._views.chat.view.jump_to(self._session_controller.chat.key_of_event(recorded, transcript))
 
     def _show_message(self, seq: int) -> None:
         """Show where an event stands in the chat; 0: the message field."""

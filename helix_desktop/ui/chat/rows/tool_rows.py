@@ -161,6 +161,10 @@ class ToolRows:
             return None
         return self._put(replace(row, size_bytes=answer.size, digest=answer.digest, is_choosing_form=True))
 
+    def key_of_call(self, call_id: str) -> RowKey | None:
+        """Return the key of a call's card; None if no such call is known."""
+        return self._key_by_call.get(call_id)
+
     def with_state(self, call_id: str, state: ToolState) -> ToolRow | None:
         """Return the row of a call that began to wait or to run; None when no such call is known."""
         row = self._row_of(call_id)
