@@ -111,7 +111,7 @@ class ChangeRecorder:
     async def _catch_up(self, history: FileHistory) -> None:
         with suppress(HelixError):  # such as another process that has the session open, and records it
             await record_unrecorded(self._session, history)
-            for entry in tuple(self._session.log):
+            for entry in self._session.log[self._session.transcript.branched_at :]:  # not its parent's
                 if isinstance(entry.event, SubagentStarted):
                     await self._adopt(history, entry.event.session)
 

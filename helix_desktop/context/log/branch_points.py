@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.events.file_changes import ChangesRecorded
 from helix_desktop.domain.events.rewrite import SweepMade
 from helix_desktop.domain.events.rewrite_kinds import ATTACHED_SWEEP_REASONS
 from helix_desktop.domain.events.session import (
@@ -101,9 +102,16 @@ def _step_end(log: Log, seq: int) -> int:
 
 
 def _is_attached(log: Log, seq: int) -> bool:
-    """Return True if event `seq` is a sweep that holds and falls with the rewrite before it."""
-    event = _event(log, seq) if seq <= len(log) else None
-    return isinstance(event, SweepMade) and event.reason in ATTACHED_SWEEP_REASONS
+    """Return True if event `seq` belongs to the one before it.
+
+    So does a sweep that holds and falls with the rewrite before it, and what a call changed of files.
+    """
+    match _event(log, seq) if seq <= len(log) else None:
+        case SweepMade(reason=reason):
+            return reason in ATTACHED_SWEEP_REASONS
+        case ChangesRecorded(call_id=call_id):
+            return bool(call_id)
+    return False
 
 
 def _turn_end(log: Log, seq: int) -> int:

@@ -10,6 +10,7 @@ import pytest
 from helix_desktop.agent.changes.workspace_changes import WorkspaceChanges
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.events.session import ToolAnswered
 from helix_desktop.domain.file_history.session_changes import RevertSelection, SessionChanges
 from tests.support.agent_rig import AgentRig
 from tests.support.changing_tools import ChangesRig, writes
@@ -175,6 +176,15 @@ async def test_a_branch_has_the_changes_of_its_parent_up_to_its_point() -> None:
     assert statuses(in_branch) == {"a.txt": "open"}
     plan = await changes_of(rig).plan(branch.session.id, RevertSelection((first.capture,)))
     assert [file.status for file in plan.files] == ["same"]
+
+
+async def test_a_branch_at_the_answer_of_a_call_has_what_that_call_changed() -> None:
+    rig = await started([writes(a_txt="1\n"), writes(b_txt="2\n")])
+    session = rig.conversation.session
+    answered = next(entry.seq for entry in session.log if isinstance(entry.event, ToolAnswered))
+    branch = await rig.workspace.branch_session(session.id, answered)
+    rows = (await changes_of(rig).of_session(branch.session.id)).captures
+    assert [change.path for row in rows for change in row.changes] == ["a.txt"]
 
 
 async def test_what_another_process_reverted_is_listed_before_the_log_has_it() -> None:
