@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QDialog, QWidget
 from helix_desktop.app.window_context import WindowContext
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.user_text import TextContext
+from helix_desktop.ui.changes.rewind_dialog import RewindDialog
 from helix_desktop.ui.design.style.stylesheet import ThemeMode
 from helix_desktop.ui.settings.dialog import SettingsPage
 from helix_desktop.ui.workspaces.window_controllers import WindowControllers
@@ -83,6 +84,21 @@ class ScreenTour:
             await self._screenshots.capture(name)
         window.resize(original_size)
         await self._capture_missing_folder(Path(workspace_folder))
+
+    async def capture_changes(self) -> None:
+        """Capture what the session on screen did to the files, and the preview of going back."""
+        window, page = self._window_context.window, self._controllers.session_controller.views.changes
+        window.show_page("changes")
+        await self._screenshots.capture("changes")
+        page.filter_bar.group_by("file")
+        await self._screenshots.capture("changes-by-file", ("dark",))
+        page.filter_bar.group_by("turn")
+        window.commands.rewind.trigger()
+        dialog = await self._opened_dialog("rewind")
+        if isinstance(dialog, RewindDialog):
+            dialog.message_box.setCurrentIndex(dialog.message_box.count() - 1)
+        await self._screenshots.capture("dialog-rewind", widget=dialog)
+        dialog.close()
 
     async def _capture_settings(self) -> None:
         settings = self._controllers.settings

@@ -226,6 +226,8 @@ class Tour:
                 break
             await asyncio.sleep(_POLL_S)
         await self._screenshots.capture("timeline-folds")
+        if self._every_screen:
+            await ScreenTour(self._window_context, self._controllers, self._screenshots).capture_changes()
         window.show_page("chat")
 
     async def _other_workspace(

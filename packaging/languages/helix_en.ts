@@ -2568,7 +2568,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/changes/places_dialog.py" />
-            <source>Include {path}</source>
+            <source>Included</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2649,6 +2649,11 @@
         <message>
             <location filename="../../helix_desktop/ui/design/diff/view.py" />
             <source>Layout</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/places_dialog.py" />
+            <source>Leave out</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -3552,6 +3557,11 @@
         <message>
             <location filename="../../helix_desktop/ui/design/diff/images.py" />
             <source>{title}: {content}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/places_dialog.py" />
+            <source>{verb}: {path}</source>
             <translation type="unfinished" />
         </message>
     </context>

@@ -6,7 +6,7 @@ from PySide6.QtCore import QObject, Signal
 
 from helix_desktop.domain.file_history.session_changes import SessionChanges
 from helix_desktop.ui.changes.change_list import ChangeList
-from helix_desktop.ui.changes.rows import Entry, FileRow, file_of
+from helix_desktop.ui.changes.rows import ChangeGroup, Entry, FileRow, agent_captures, file_of
 
 
 class ChangeActions(QObject):
@@ -42,8 +42,7 @@ class ChangeActions(QObject):
         """Ask to accept what is selected."""
         entry = self.entry
         if entry is not None:
-            file = file_of(entry)
-            paths = [file.path] if file is not None else [row.path for row in _rows(entry)]
+            paths = [path for row in _rows(entry) for path in row.paths]
             self.accept_requested.emit(tuple(dict.fromkeys(paths)))
 
     def revert(self) -> None:
@@ -54,8 +53,22 @@ class ChangeActions(QObject):
             return
         if entry.status != "reverted":
             self.revert_requested.emit(entry.selection)
-        elif file is not None:
-            self.redo_requested.emit(file.last.capture)
+        else:
+            self._redo(entry)
+
+    def _redo(self, entry: Entry) -> None:
+        """Ask to do again what was taken back: of a turn what the last revert of it took back."""
+        file = file_of(entry)
+        captures = agent_captures(entry.steps)
+        reverts = [
+            step.capture
+            for step in (self.changes.captures if self.changes is not None else ())
+            if step.source == "revert" and not step.is_reverted and not set(captures).isdisjoint(step.reverts)
+        ]
+        if file is not None and len(captures) == 1:
+            self.redo_requested.emit(captures[0])
+        elif reverts:
+            self.redo_requested.emit(reverts[-1])
 
     def revert_hunk(self, hunk: int) -> None:
         """Ask to take back a hunk of the selected file, by its number (from 0)."""
@@ -76,5 +89,8 @@ class ChangeActions(QObject):
 
 
 def _rows(entry: Entry) -> tuple[FileRow, ...]:
-    """Return the files of a group, or a file."""
-    return (entry,) if isinstance(entry, FileRow) else entry.rows
+    """Return the files of a turn, or a file."""
+    file = file_of(entry)
+    if file is not None:
+        return (file,)
+    return entry.rows if isinstance(entry, ChangeGroup) else ()

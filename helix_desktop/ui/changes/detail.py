@@ -244,9 +244,9 @@ class ChangeDetail(Themed, QWidget):
     def _show_revert(self, entry: Entry) -> None:
         """Offer to take a change back, or to do again what was taken back."""
         file = file_of(entry)
-        self._is_redo = file is not None and entry.status == "reverted"
+        self._is_redo = entry.status == "reverted"
         can_change = file is None or file.is_covered
-        self.revert.setEnabled(can_change and (self._is_redo or entry.status != "reverted"))
+        self.revert.setEnabled(can_change)
         self._fit()
 
     def _fit(self) -> None:

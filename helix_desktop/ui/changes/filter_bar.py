@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QButtonGroup, QWidget
 
 from helix_desktop.domain.file_history.capture import ChangeSource
 from helix_desktop.domain.file_history.session_changes import SessionChanges
-from helix_desktop.ui.changes.rows import SOURCES, ChangeFilter, Grouping
+from helix_desktop.ui.changes.rows import SOURCES, ChangeFilter, Grouping, visible_changes
 from helix_desktop.ui.changes.texts import counts_texts, files_text, source_text
 from helix_desktop.ui.design.buttons import IconButton, PushButton, TabButton, TabList
 from helix_desktop.ui.design.fields import SearchField
@@ -82,11 +82,12 @@ class ChangesFilterBar(QWidget):
 
     def show_changes(self, changes: SessionChanges) -> None:
         """Say how much changed, and offer those who made it where there are several."""
+        files = len({change.path for step in changes.captures for change in visible_changes(step)})
         lines = (
             sum(step.added_lines for step in changes.captures),
             sum(step.removed_lines for step in changes.captures),
         )
-        self.counter.set_text(" ".join(filter(None, (files_text(len(changes.files)), *counts_texts(lines)))))
+        self.counter.set_text(" ".join(filter(None, (files_text(files), *counts_texts(lines)))))
         present = {step.source for step in changes.captures}
         for source, chip in self._sources.items():
             number = sum(step.source == source for step in changes.captures)

@@ -31,7 +31,7 @@ def entry_menu(actions: ChangeActions, entry: Entry) -> QMenu:
     file = file_of(entry)
     is_reverted = entry.status == "reverted"
     _add(menu, "accept", tr("Accept"), actions.accept, entry.status == "open", "A")
-    if is_reverted and file is not None:
+    if is_reverted:
         _add(menu, "redo", tr("Redo"), actions.revert, True, "R")
     else:
         _add(menu, "revert", tr("Revert"), actions.revert, file is None or file.is_covered, "R")

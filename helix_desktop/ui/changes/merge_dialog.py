@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QAction, QKeySequence, QShowEvent
 from PySide6.QtWidgets import QSplitter, QWidget
 
 from helix_desktop.domain.file_history.merge import ChunkChoice, Merge
@@ -48,6 +48,11 @@ class MergeDialog(Themed, SizedDialog):
             side.show_chunks(self._merge.chunks, encoding)
         self.editor.show_merge(self._merge, encoding)
         self.go_to(self.editor.first_place)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Bring the first conflict into sight, once there is a size."""
+        super().showEvent(event)
+        QTimer.singleShot(0, self, lambda: self.go_to(self.editor.current))
 
     def result_data(self) -> bytes:
         """Return the merged content, byte for byte where nobody edited it."""

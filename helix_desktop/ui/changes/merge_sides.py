@@ -37,6 +37,7 @@ class CodeEdit(Themed, QPlainTextEdit):
             f"QPlainTextEdit {{ background: {theme.code_surface}; color: {theme.text}; border: 1px solid"
             f" {theme.border}; border-radius: 8px; font-family: '{fonts.MONO_FAMILY}';"
             f" font-size: {scaled(12)}px; selection-background-color: {theme.text_selection}; }}"
+            f" QPlainTextEdit:focus {{ border: 2px solid {theme.accent}; }}"
         )
 
     def show_grounds(self, grounds: Sequence[tuple[int, int, str]]) -> None:

@@ -12,7 +12,7 @@ from helix_desktop.ui.design.labels import IconLabel, TextLine, label
 from helix_desktop.ui.design.layout.beside import BesideOrBelow
 from helix_desktop.ui.design.layout.boxes import clear_layout, column, row
 from helix_desktop.ui.design.layout.flow import FlowBox
-from helix_desktop.ui.design.layout.scrolling import VerticalScrollArea
+from helix_desktop.ui.design.layout.scrolling import ListScrollArea
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.words.translation import Translator
@@ -36,6 +36,7 @@ class PlacesDialog(Themed, SizedDialog):
         super().__init__(parent, _SIZE, _MIN_SIZE)
         self.setModal(True)
         self.setWindowTitle(tr("What can't be undone"))
+        self._included: dict[str, UncoveredPlace] = {}  # since it is open
         self._summary = label("", "strong", wrap=True)
         lead = tr(
             "Changes of these places aren't stored, so they can't be undone. What you include is copied now, "
@@ -45,8 +46,7 @@ class PlacesDialog(Themed, SizedDialog):
         self._page.setObjectName("page")
         self._column = column(margins=(2, 2, 10, 2), gap=6)
         self._page.setLayout(self._column)
-        scroll = VerticalScrollArea(self._page)
-        scroll.setAccessibleName(tr("Places"))
+        scroll = ListScrollArea(self._page, tr("Places"))
         close = PushButton(tr("Close"), name="close")
         close.clicked.connect(self.reject)
         words = column(
@@ -61,6 +61,9 @@ class PlacesDialog(Themed, SizedDialog):
         """Show what is covered and what is not."""
         self._summary.setText(coverage_text(coverage))
         clear_layout(self._column)
+        missing = {place.path for place in coverage.places}
+        for place in (place for path, place in self._included.items() if path not in missing):
+            self._column.addWidget(self._row(place, is_included=True))
         for place in coverage.places:
             self._column.addWidget(self._row(place))
         more = coverage.uncovered - len(coverage.places)
@@ -71,10 +74,18 @@ class PlacesDialog(Themed, SizedDialog):
         self._column.addStretch(1)
         retint(self._page, self._theme)
 
-    def _row(self, place: UncoveredPlace) -> QWidget:
+    def _include(self, place: UncoveredPlace, is_included: bool) -> None:
+        if is_included:
+            self._included[place.path] = place
+        else:
+            self._included.pop(place.path, None)
+        self.include_requested.emit(place.path, is_included)
+
+    def _row(self, place: UncoveredPlace, *, is_included: bool = False) -> QWidget:
         path = TextLine(path_text(place.path), 13, mono=True)
         path.elide = Qt.TextElideMode.ElideMiddle
-        note = label(place_note(place.reason, place.files, place.size), "muted", wrap=True)
+        words_below = tr("Included") if is_included else place_note(place.reason, place.files, place.size)
+        note = label(words_below, "ok" if is_included else "muted", wrap=True)
         words = QWidget()
         icon = IconLabel("folder" if place.is_folder else "file", px=16, color_token="muted")
         line = row(icon, column(path, note, gap=1), gap=10)
@@ -82,7 +93,8 @@ class PlacesDialog(Themed, SizedDialog):
         words.setLayout(line)
         if place.reason not in _INCLUDABLE:
             return words
-        include = PushButton(tr("Include"), name=f"include:{place.path}")
-        include.setAccessibleName(tr("Include {path}", path=path_text(place.path)))
-        include.clicked.connect(lambda: self.include_requested.emit(place.path, True))
+        verb, name = (tr("Leave out"), "leave-out") if is_included else (tr("Include"), "include")
+        include = PushButton(verb, name=f"{name}:{place.path}")
+        include.setAccessibleName(tr("{verb}: {path}", verb=verb, path=path_text(place.path)))
+        include.clicked.connect(lambda: self._include(place, not is_included))
         return BesideOrBelow(words, [include], _PATH_PX)

@@ -42,7 +42,7 @@ def plan_title(plan: RevertPlan) -> str:
 
 def plan_lead(plan: RevertPlan) -> str:
     """Return what is special about a plan, and what is to be done."""
-    ready = sum(file.status == "ready" for file in plan.files)
+    ready = sum(file.status == "ready" and not _is_folder(file) for file in plan.files)
     blocked = sum(file.status == "blocked" for file in plan.files)
     open_files = sum(file.status in ("merge", "conflict") for file in plan.files)
     parts = (

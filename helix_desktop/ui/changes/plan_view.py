@@ -9,14 +9,14 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from helix_desktop.domain.file_history.revert import PlannedFile, RevertChoice, RevertPlan, RevertStatus
 from helix_desktop.ui.changes.plan_texts import choice_text, choices_of
-from helix_desktop.ui.changes.rows import LineCounts
+from helix_desktop.ui.changes.rows import LineCounts, folders_of
 from helix_desktop.ui.changes.texts import KIND_ICONS, counts_texts, files_text, path_text
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import Combo
 from helix_desktop.ui.design.labels import IconLabel, TextLine, label
 from helix_desktop.ui.design.layout.beside import BesideOrBelow
 from helix_desktop.ui.design.layout.boxes import clear_layout, column, row
-from helix_desktop.ui.design.layout.scrolling import VerticalScrollArea
+from helix_desktop.ui.design.layout.scrolling import ListScrollArea
 from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.words.revert_plans import effect_text, plan_status_text, problem_text
 from helix_desktop.words.translation import Translator
@@ -45,9 +45,7 @@ class PlanView(Themed, QWidget):
         self._page.setObjectName("page")
         self._column = column(margins=(2, 2, 10, 2), gap=4)
         self._page.setLayout(self._column)
-        scroll = VerticalScrollArea(self._page)
-        scroll.setAccessibleName(tr("Files"))
-        self.setLayout(column(scroll))
+        self.setLayout(column(ListScrollArea(self._page, tr("Files"))))
 
     @property
     def plan(self) -> RevertPlan:
@@ -71,8 +69,9 @@ class PlanView(Themed, QWidget):
         self._plan = plan
         self._combos, self._lines, self._merges = {}, {}, {}
         clear_layout(self._column)
+        implied = folders_of(file.path for file in plan.files if file.status == "ready")
         for status in _ORDER:
-            files = [file for file in plan.files if file.status == status]
+            files = [file for file in plan.files if file.status == status and file.path not in implied]
             if files:
                 self._add_section(status, files, previous)
         self._column.addStretch(1)

@@ -22,6 +22,7 @@ class ChangesPresenter:
         self._view, self._async_actions = view, async_actions
         self._workspace: OpenWorkspace | None = None
         self._conversation: Conversation | None = None
+        self._pending_reveal: tuple[str, str] | None = None
         self._unlisten: Callable[[], None] = lambda: None
         self._diff_task: asyncio.Task[None] | None = None
         self._count_task: asyncio.Task[None] | None = None
@@ -45,6 +46,12 @@ class ChangesPresenter:
         changes = await workspace.changes.of_session(conversation.session.id)
         if conversation is self._conversation:
             self._view.set_state(ChangesState(changes, workspace.changes.coverage, _obstacle(workspace)))
+            if self._pending_reveal is not None and self._view.reveal(*self._pending_reveal):
+                self._pending_reveal = None
+
+    def reveal(self, capture: str, path: str) -> None:
+        """Select what a capture did to a path (empty: any) at the next `refresh` that has it."""
+        self._pending_reveal = capture, path
 
     def _show_coverage(self) -> None:
         if self._workspace is not None:

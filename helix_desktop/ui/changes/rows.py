@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
+from msgspec.structs import replace
+
 from helix_desktop.domain.file_history.capture import ChangeSource, RevertScope
 from helix_desktop.domain.file_history.coverage import Coverage
 from helix_desktop.domain.file_history.session_changes import (
@@ -74,7 +76,12 @@ class FileRow:
     def selection(self) -> RevertSelection:
         """Return what takes this change back."""
         scope: RevertScope = "redo" if self.last.source == "revert" and len(self.steps) == 1 else "file"
-        return RevertSelection(self.captures, (self.path,), scope=scope)
+        return RevertSelection(agent_captures(self.steps), self.paths, scope=scope)
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The paths that it is about: of a file that was moved both."""
+        return (self.path, self.moved_from) if self.moved_from and not self.is_step else (self.path,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,17 +105,16 @@ class ChangeGroup:
 
     @property
     def status(self) -> ChangedFileStatus:
-        """What became of all of it."""
-        states = {row.status for row in self.rows}
+        """What became of all of it; reverts in a turn only say so of others."""
+        states = {row.status for row in self.rows if row.last.source != "revert" or self.head is not None}
         return states.pop() if len(states) == 1 else "open"
 
     @property
     def selection(self) -> RevertSelection:
         """Return what takes all of it back."""
-        captures = tuple(step.capture for step in self.steps)
         if self.head is not None:
-            return RevertSelection(captures, (self.head.path,), scope="file")
-        return RevertSelection(captures, scope="turn")
+            return self.head.selection
+        return RevertSelection(agent_captures(self.steps), scope="turn")
 
 
 Entry: TypeAlias = ChangeGroup | FileRow
@@ -119,6 +125,16 @@ def file_of(entry: Entry | None) -> FileRow | None:
     return entry.head if isinstance(entry, ChangeGroup) else entry
 
 
+def agent_captures(steps: Iterable[RecordedChanges]) -> tuple[str, ...]:
+    """Return the captures that a revert of steps takes back: the agent's; all where none is the agent's.
+
+    What the user or another program changed meanwhile stays, and what is reverted already is left out anyway.
+    """
+    steps = tuple(steps)
+    own = tuple(step.capture for step in steps if step.source in ("tool", "command"))
+    return own or tuple(step.capture for step in steps)
+
+
 def step_selection(step: RecordedChanges) -> RevertSelection:
     """Return what takes back all that one step changed."""
     return RevertSelection((step.capture,), scope="redo" if step.source == "revert" else "step")
@@ -126,17 +142,13 @@ def step_selection(step: RecordedChanges) -> RevertSelection:
 
 def turn_selection(changes: SessionChanges, turn: int) -> RevertSelection:
     """Return what takes back all that was changed in a turn."""
-    return RevertSelection(
-        tuple(step.capture for step in changes.captures if step.turn == turn), scope="turn"
-    )
+    steps = (step for step in changes.captures if step.turn == turn)
+    return RevertSelection(agent_captures(steps), scope="turn")
 
 
 def session_selection(changes: SessionChanges) -> RevertSelection:
     """Return what takes back all that the agent changed in a session; what others changed stays."""
-    return RevertSelection(
-        tuple(step.capture for step in changes.captures if step.source in ("tool", "command")),
-        scope="session",
-    )
+    return RevertSelection(agent_captures(changes.captures), scope="session")
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,12 +184,24 @@ def build_groups(changes: SessionChanges, grouping: Grouping, sought: ChangeFilt
 
 
 def visible_changes(step: RecordedChanges) -> list[FileChange]:
-    """Return what a step changed, without the folders that only came or went with their files."""
-    implied = _folders_of(change.path for change in step.changes)
-    return [change for change in step.changes if change.path not in implied]
+    """Return what a step changed: what was moved once, no folders that came or went with their files."""
+    folders = folders_of(change.path for change in step.changes)
+    moved = {change.moved_from for change in step.changes}
+    sources = {change.path: change.before for change in step.changes}
+
+    def is_implied(change: FileChange) -> bool:
+        if change.after is None and change.path in moved:
+            return True
+        return change.path in folders and (change.before is None or change.after is None)
+
+    return [
+        replace(change, before=sources.get(change.moved_from)) if change.moved_from else change
+        for change in step.changes
+        if not is_implied(change)
+    ]
 
 
-def _folders_of(paths: Iterable[str]) -> set[str]:
+def folders_of(paths: Iterable[str]) -> set[str]:
     """Return all folders that paths are in."""
     folders: set[str] = set()
     for path in paths:
@@ -207,7 +231,7 @@ def _by_turn(changes: SessionChanges) -> list[ChangeGroup]:
 def _by_file(changes: SessionChanges) -> list[ChangeGroup]:
     steps = {step.capture: step for step in changes.captures}
     groups = []
-    implied = _folders_of(file.path for file in changes.files)
+    implied = folders_of(file.path for file in changes.files)
     for file in sorted(changes.files, key=lambda file: file.path):
         if file.path in implied:
             continue
@@ -245,7 +269,7 @@ def _step_row(
         change.path,
         change.before,
         change.after,
-        row_kind(change.kind, change.before, change.after),
+        "moved" if change.moved_from else row_kind(change.kind, change.before, change.after),
         (step,),
         "reverted" if change.path in step.reverted else "accepted" if file_status == "accepted" else "open",
         change.moved_from,

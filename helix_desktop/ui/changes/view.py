@@ -27,6 +27,7 @@ from helix_desktop.ui.changes.rows import (
     LineCounts,
     build_groups,
     file_of,
+    visible_changes,
 )
 from helix_desktop.ui.changes.shortcuts import add_shortcuts
 from helix_desktop.ui.changes.texts import empty_button_text, empty_text
@@ -123,6 +124,17 @@ class ChangesPage(Themed, QWidget):
         """Go to the next change (1) of the file, or of the next one; -1: to the previous."""
         if not self.detail.go_to_change(by):
             self.list.step(by)
+
+    def reveal(self, capture: str, path: str) -> bool:
+        """Select what a capture did to a path (empty: any), by turn; False if it is not listed."""
+        changes = self._state.changes
+        steps = changes.captures if changes is not None else ()
+        paths = [change.path for step in steps if step.capture == capture for change in visible_changes(step)]
+        if not paths:
+            return False
+        self.filter_bar.group_by("turn")
+        self.select(f"step:{capture}:{path if path in paths else paths[0]}")
+        return True
 
     def select(self, key: str) -> None:
         """Bring a row into sight and select it, whatever is filtered."""

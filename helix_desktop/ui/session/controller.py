@@ -217,6 +217,12 @@ class SessionController(QObject):
         self._stale_pages.add("timeline")
         self._window.show_page("timeline")
 
+    def reveal_changes(self, capture: str, path: str) -> None:
+        """Show the changes with what a capture did (to one path, or empty: any) selected."""
+        self.changes.reveal(capture, path)
+        self._stale_pages.add("changes")
+        self._window.show_page("changes")
+
     def _refresh_page(self, page: str) -> None:
         """Rebuild table, timeline and changes only while they are visible."""
         if page not in self._stale_pages:

@@ -128,8 +128,8 @@ class SessionNavigation(QObject):
                 self._session_controller.reveal(seq)
             case ShowInChat(seq=seq):
                 self.show_event(seq)
-            case OpenChanges():
-                self._window.show_page("changes")
+            case OpenChanges(capture=capture, path=path):
+                self._session_controller.reveal_changes(capture, path)
             case ShowGuide(topic=topic):
                 self._window.help_windows.show_topic(topic)
             case ControlTurn(how="try_now"):

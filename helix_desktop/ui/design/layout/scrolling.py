@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QEvent, QObject, QSize, Qt
 from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
 
+from helix_desktop.ui.design.focus import FocusableScrollArea
+
 if TYPE_CHECKING:
     _ScrollArea = QScrollArea
 else:
@@ -41,3 +43,15 @@ class VerticalScrollArea(KeepsPageWidth, QScrollArea):
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+
+
+class ListScrollArea(KeepsPageWidth, FocusableScrollArea):
+    """Scrolls a list of rows up and down, by keyboard too."""
+
+    def __init__(self, page: QWidget, name: str) -> None:
+        """Take a page, which follows the width; `name` is what screen readers call it."""
+        super().__init__()
+        self.setWidget(page)
+        self.setWidgetResizable(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setAccessibleName(name)
