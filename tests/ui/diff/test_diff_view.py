@@ -87,6 +87,20 @@ def test_what_is_selected_is_copied_without_signs_and_numbers(view: DiffView) ->
     assert QGuiApplication.clipboard().text() == "line 20\nline twenty\n"
 
 
+def test_a_selection_is_dragged_over_lines_and_scrolls_on_outside(view: DiffView) -> None:
+    viewport, text = view.text.viewport(), view.text
+    QTest.keyClick(text, Qt.Key.Key_F7)
+    start, end = text.point_of(text.current_row, 5), text.point_of(text.current_row + 1, 4)
+    QTest.mousePress(viewport, Qt.MouseButton.LeftButton, pos=start)
+    QTest.mouseMove(viewport, end)
+    assert text.selected_text == "20\nline"
+    scrolled = text.verticalScrollBar().value()
+    QTest.mouseMove(viewport, QPoint(end.x(), viewport.height() + 30))
+    assert text.verticalScrollBar().value() > scrolled
+    QTest.mouseRelease(viewport, Qt.MouseButton.LeftButton, pos=end)
+    assert text.selected_text.count("\n") > 1
+
+
 def test_a_double_click_selects_a_word(view: DiffView) -> None:
     QTest.keyClick(view.text, Qt.Key.Key_F7)
     point = view.text.point_of(view.text.current_row + 1, 7)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtCore import QPoint, QPointF, Qt, QTimer
 from PySide6.QtGui import (
     QContextMenuEvent,
     QFocusEvent,
@@ -28,6 +28,7 @@ tr = Translator("Changes")
 
 _ROWS_AROUND = 4  # rows above a change that is gone to
 _SPOKEN_CHARACTERS = 300
+_DRAG_MS = 40  # between two steps of scrolling while text is selected
 _CHANGE_STEPS = {Qt.Key.Key_N: 1, Qt.Key.Key_P: -1}
 
 
@@ -38,6 +39,10 @@ class DiffText(DiffCanvas):
         super().__init__()
         self.setObjectName("diff-text")
         self.viewport().setCursor(Qt.CursorShape.IBeamCursor)
+        self._drag_point = QPointF()
+        self._drag_timer = QTimer(self)
+        self._drag_timer.setInterval(_DRAG_MS)
+        self._drag_timer.timeout.connect(self._drag_on)
 
     @property
     def selected_text(self) -> str:
@@ -210,12 +215,26 @@ class DiffText(DiffCanvas):
         if not event.buttons() & Qt.MouseButton.LeftButton or not len(self._rows):
             super().mouseMoveEvent(event)
             return
-        y, bar = event.position().y(), self.verticalScrollBar()
+        self._drag_point = event.position()
+        self._drag_on()
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """Leave the selection as it is."""
+        self._drag_timer.stop()
+        super().mouseReleaseEvent(event)
+
+    def _drag_on(self) -> None:
+        """Move the end of the selection to the pointer; outside, go on scrolling while it stays there."""
+        y, bar = self._drag_point.y(), self.verticalScrollBar()
         outside = min(0.0, y) + max(0.0, y - self.viewport().height())
         bar.setValue(bar.value() + int(outside))
-        row, _, column = self._place_at(event.position(), self._selection.side)
+        row, _, column = self._place_at(self._drag_point, self._selection.side)
         self._selection = self._selection.moved_to(row, column)
         self.viewport().update()
+        if outside:
+            self._drag_timer.start()
+        else:
+            self._drag_timer.stop()
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         """Select a word."""
