@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from dataclasses import dataclass, field
 from typing import Any
 
 from tests.support.file_changes.tree import Sketch
 
 SIZE_LIMIT = 100_000  # bytes of a covered file, in the tests
+
+
+def _may_read_all() -> bool:
+    """Return True if permissions do not hold here."""
+    with tempfile.NamedTemporaryFile() as file:
+        os.chmod(file.name, 0)
+        return os.access(file.name, os.R_OK)
+
+
+MAY_READ_ALL = _may_read_all()
 HOLD_MTIME = "touch -r {file} stamp && {command} && touch -r stamp {file} && rm stamp"
 """Changes a file and gives it back the time that it had."""
 

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from tests.support.file_changes.cases import HOLD_MTIME, ChangeCase, edit, edits, numbered_lines, write
+from tests.support.file_changes.cases import (
+    HOLD_MTIME,
+    MAY_READ_ALL,
+    ChangeCase,
+    edit,
+    edits,
+    numbered_lines,
+    write,
+)
 from tests.support.file_changes.tree import File, Folder
 
 _TEXT = numbered_lines(40)
@@ -125,5 +133,8 @@ FILE_CASES = (
         "a file of no rights changed",
         {"a.txt": File(b"locked\n", 0)},
         "chmod 600 a.txt && echo more >> a.txt && chmod 0 a.txt",
+        uncovered={} if MAY_READ_ALL else {"a.txt": "unreadable"},
+        unstored=() if MAY_READ_ALL else ("a.txt",),
+        refused={} if MAY_READ_ALL else {"a.txt": "no_permission"},
     ),
 )

@@ -134,4 +134,6 @@ def prepare_workspace(root: Path, case: ChangeCase) -> None:
     root.mkdir()
     make_tree(root, case.before)
     if case.prepare:
-        subprocess.run(["/bin/sh", "-c", case.prepare], cwd=root, check=True)
+        line = ["/bin/sh", "-c", case.prepare]
+        run = subprocess.run(line, cwd=root, capture_output=True, text=True, check=False)
+        assert run.returncode == 0, run.stderr

@@ -109,6 +109,10 @@ def _false_reason(root: Path, file: PlannedFile, changes: Sequence[FileChange], 
         "not_a_folder": any(os.path.lexists(parent) and not parent.is_dir() for parent in parents),
         "outside": any(parent.is_symlink() for parent in parents),
         "not_empty": present.startswith("folder") and bool(os.listdir(place)),
+        "no_permission": not all(
+            os.access(parent, os.W_OK | os.X_OK) for parent in parents if os.path.lexists(parent)
+        )
+        or (os.path.lexists(place) and not os.access(place, os.R_OK)),
         "hard_links": present.startswith("file") and os.lstat(place).st_nlink > 1,
     }
     reason = file.problem if file.status == "blocked" else file.status

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from tests.support.file_changes.cases import ChangeCase, numbered_lines
+from tests.support.file_changes.cases import MAY_READ_ALL, ChangeCase, numbered_lines
 from tests.support.file_changes.tree import File, Folder, Link
 
 _TEXT = numbered_lines(40)
-_GIT = "git -c user.name=a -c user.email=a@b -c init.defaultBranch=main -c core.hooksPath=/dev/null"
+_GIT = (
+    "GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1 git -c user.name=a -c user.email=a@b"
+    " -c init.defaultBranch=main -c core.hooksPath=/dev/null"
+)
 _REPO = (
     f"{_GIT} init -q . && {_GIT} add -A && {_GIT} commit -qm one && {_GIT} checkout -q -b other"
     " && echo other > a.txt && rm gone.txt && mkdir new && echo x > new/x.txt && chmod +x run.sh"
@@ -26,6 +29,7 @@ TREE_CASES = (
         "a read-only folder emptied",
         {"lib/a.txt": "a\n", "lib": Folder(0o555)},
         "chmod 755 lib && rm lib/a.txt && chmod 555 lib",
+        refused={} if MAY_READ_ALL else {"lib/a.txt": "no_permission"},
     ),
     ChangeCase("rmdir", {"empty": Folder(0o711), "a.txt": ""}, "rmdir empty"),
     ChangeCase(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import stat
 
-from tests.support.file_changes.cases import SIZE_LIMIT, ChangeCase, write
+from tests.support.file_changes.cases import MAY_READ_ALL, SIZE_LIMIT, ChangeCase, write
 from tests.support.file_changes.tree import Folder, Special
 
 _LARGE = SIZE_LIMIT + 1
+
 
 UNCOVERED_CASES = (
     ChangeCase(
@@ -95,7 +95,7 @@ UNCOVERED_CASES = (
     ),
     *(
         ()
-        if os.name == "nt" or os.geteuid() == 0  # who may read everything
+        if MAY_READ_ALL
         else (
             ChangeCase(
                 "a folder of no rights",
