@@ -51,8 +51,10 @@ class Reverts:
     def plan(self, changes: Sequence[FileChange], captures: Sequence[str] = ()) -> RevertPlan:
         """Return what taking back changes would do; they are in the order in which they were made.
 
-        Raises StoreError.
+        Raises StoreError, and RevertRefused if the workspace cannot be read, or a revert that was cut off
+        cannot be repaired.
         """
+        self.recover()
         folders = Folders(self._root)
         try:
             with self._database.write():

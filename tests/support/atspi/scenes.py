@@ -32,12 +32,14 @@ from helix_desktop.ui.chat.rows.row_types import (
 )
 from helix_desktop.ui.chat.rows.turn_ends import TurnEnds
 from helix_desktop.ui.design import dialogs
+from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.design.window_state import Banner, BannerAction, JobRow
 from helix_desktop.ui.session.banners import spend_banner
 from helix_desktop.ui.settings.dialog import SettingsPage
 from helix_desktop.ui.shell.crash_notice import CrashNotice, LogDialog, RecoverySummary
 from helix_desktop.ui.shell.main_window import CenterPage
 from helix_desktop.ui.shell.tray import Tray
+from tests.support.galleries import changes_gallery, changes_samples
 from tests.support.galleries.chat_gallery import rows_of_all_kinds, rows_of_subagents
 from tests.support.galleries.panes_samples import long_timeline_state
 from tests.support.model_servers.chat_server import ChatServer, api_error
@@ -255,6 +257,18 @@ async def _timeline(rig: WindowRig) -> AsyncIterator[QWidget]:
 
 
 @asynccontextmanager
+async def _changes(rig: WindowRig) -> AsyncIterator[QWidget]:
+    """Every kind of change, with a diff."""
+    page = rig.views.changes
+    async with _page(rig, "changes") as window:
+        await rig.wiring.session_controller.changes.refresh()
+        page.file_selected.connect(lambda row: page.show_diff(row, changes_samples.sample_diff(row)))
+        page.set_state(changes_samples.changes_state())
+        page.list.setCurrentIndex(page.list.list_model.index(1))
+        yield window
+
+
+@asynccontextmanager
 async def _new_server(rig: WindowRig) -> AsyncIterator[QWidget]:
     async with _settings(rig, "mcp") as dialog:
         rig.wiring.settings.dialog.mcp.open_add()
@@ -382,6 +396,17 @@ def _ask_removal(rig: WindowRig) -> Coroutine[Any, Any, str]:
     return dialogs.ask(rig.window, rig.window.theme, "Remove it?", "It cannot be brought back.", choices)
 
 
+def _of(make: Callable[[QWidget], QDialog]) -> Callable[[WindowRig], Coroutine[Any, Any, object]]:
+    """Return what opens a dialog of the samples over the window."""
+
+    def opened(rig: WindowRig) -> Coroutine[Any, Any, object]:
+        dialog = make(rig.window)
+        retint(dialog, rig.window.theme)
+        return dialogs.exec_async(dialog)
+
+    return opened
+
+
 SCENES: dict[str, Scene] = {
     "chat": partial(_page, page="chat"),
     "rows-first": partial(_rows, above=0.0),
@@ -389,6 +414,11 @@ SCENES: dict[str, Scene] = {
     "rows-last": partial(_rows, above=0.8),
     "cache": partial(_page, page="cache"),
     "timeline": _timeline,
+    "changes": _changes,
+    "revert-plan": partial(_dialog, question=_of(changes_gallery.make_plan_dialog)),
+    "merge": partial(_dialog, question=_of(changes_gallery.make_merge_dialog)),
+    "rewind": partial(_dialog, question=_of(changes_gallery.make_rewind_dialog)),
+    "uncovered-places": partial(_dialog, question=_of(changes_gallery.make_places_dialog)),
     "completions": _completions,
     "find-in-chat": partial(_find, page="chat"),
     "find-in-cache": partial(_find, page="cache"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,9 +14,12 @@ from PySide6.QtWidgets import QApplication, QLabel, QMenu
 from helix_desktop.agent.ports import StoreRetention
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.session import ToolAnswered, UserSpoke
+from helix_desktop.domain.file_history.capture import Capture
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import Content
 from helix_desktop.domain.store.retention import DAY_MS, RetentionRule
+from helix_desktop.file_history.database.database import HistoryDatabase
+from helix_desktop.file_history.database.schema import FILE_NAME
 from helix_desktop.store.retention.leveldb_retention import LevelDbRetention
 from helix_desktop.ui.cache.filter_options import state_option
 from helix_desktop.ui.redaction.dialog import RedactDialog, confirmation_word
@@ -207,12 +211,22 @@ async def old(rig: WindowRig, contents: list[Content]) -> None:
     assert len(plan.to_trash) == len(contents)
 
 
+def history_of_a_deleted_session(rig: WindowRig) -> HistoryDatabase:
+    """Return the file history of the workspace, with a capture of a session that is not there."""
+    folder = rig.wiring.services.registry.data_folder(rig.workspace.id)
+    database = HistoryDatabase(folder / FILE_NAME, lambda: 1)
+    database.captures.add(Capture("1", "deleted", "tool", database.contents.put(b"a list"), 1))
+    return database
+
+
 async def test_a_cleanup_is_previewed_done_and_undone(
     qapp: QApplication, tmp_path: Path, loose: list[Content]
 ) -> None:
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
         await old(rig, loose)
+        await until(lambda: "tidy" not in {task.get_name() for task in asyncio.all_tasks()}, "housekeeping")
+        former = history_of_a_deleted_session(rig)
         keep, tidying = rig.workspace.store.retention, rig.wiring.cleanup
         advance_clock(keep, 2 * DAY_MS)
         rig.window.commands.clean_up.trigger()
@@ -222,6 +236,10 @@ async def test_a_cleanup_is_previewed_done_and_undone(
         await until(dialog.collect_button.isEnabled, "the plan")
         assert dialog.summary.text().startswith("3 entries can be removed")
         assert dialog.entry_list.count() == 3
+        await until(lambda: dialog.history_button.isVisibleTo(dialog), "the file history")
+        press(dialog, "clean_history")
+        await until(lambda: not dialog.history_button.isVisibleTo(dialog), "its clean-up")
+        assert former.captures.all() == []
         dialog.age.setCurrentIndex(2)
         await until(lambda: dialog.summary.text() == "Nothing to clean up", "another plan")
         dialog.age.setCurrentIndex(0)

@@ -78,14 +78,18 @@ def test_neighboring_edits_are_a_conflict_that_choices_resolve() -> None:
     assert result.build({1: "theirs_ours"}) == b"a\nb\nC\nB\nc\n"
 
 
-@pytest.mark.parametrize(("encoding", "middle"), [("utf-8-sig", "Ċ"), ("utf-16", "Ċ"), ("latin-1", "é")])
+@pytest.mark.parametrize(
+    ("encoding", "middle"), [("utf-8-sig", "Ċ"), ("utf-16", "\u0a41\u0100"), ("latin-1", "é")]
+)
 def test_encodings_stay(encoding: str, middle: str) -> None:
-    """In UTF-16 a line feed's byte is part of other characters, too."""
+    """In UTF-16 the bytes of a line feed are in other characters, and between two of them, too."""
     base, ours, theirs, both = (
         text.replace("m", middle).encode(encoding)
         for text in ("ä\nm\nc\n", "Ä\nm\nc\n", "ä\nm\nC\n", "Ä\nm\nC\n")
     )
-    assert merged(base, ours, theirs).build() == both
+    result = merged(base, ours, theirs)
+    assert result.build() == both
+    assert [len(chunk.base) for chunk in result.chunks] == [1, 1, 1]
 
 
 def test_what_is_no_text_is_not_merged() -> None:

@@ -76,6 +76,7 @@ def assert_whole(rig: RevertRig, prepared: Prepared) -> States:
     captures = rig.database.captures.unrecorded("session")
     assert states == (prepared.before if captures else prepared.after)
     assert len(captures) <= 1
+    assert captures or rig.database.tree.load() == {}  # nothing was left to anybody else
     assert rig.database.journal.all() == []
     return states
 
@@ -104,6 +105,14 @@ def test_killed_at_any_step(prepared: Prepared) -> None:
         rig.database.close()
     assert outcomes == sorted(outcomes)
     assert set(outcomes) == {True, False}
+
+
+def test_a_revert_after_a_killed_one_repairs_it_first(prepared: Prepared) -> None:
+    folder = prepared.copy()
+    assert die(partial(revert, folder, prepared.changes, at_step("commit", kill)))
+    rig = RevertRig(folder)
+    assert rig.revert(prepared.changes) is not None
+    assert assert_whole(rig, prepared) == prepared.before
 
 
 @pytest.mark.parametrize("died_at", ["mode", "clean"])

@@ -92,9 +92,11 @@ def test_a_program_that_holds_the_file_open_is_noticed(tmp_path: Path) -> None:
 def test_a_user_who_goes_on_after_a_kill_loses_nothing(tmp_path: Path) -> None:
     """What stood there before the revert stays in the history, as the state that they changed."""
     rig = RevertRig(tmp_path)
-    rig.write({"a": "1", "b": "1", "c": "1"})
+    rig.write({"a": "1", "b": "1", "c": "1", "d": "1", "e": "1"})
     with rig.call() as changes:
         rig.write({"a": "2", "b": "2", "c": "2"})
+        (rig.root / "d").unlink()
+        (rig.root / "e").unlink()
     states = rig.states()
     plan = rig.plan(changes)
 
@@ -112,8 +114,10 @@ def test_a_user_who_goes_on_after_a_kill_loses_nothing(tmp_path: Path) -> None:
     assert (rig.root / "a").read_text() == "1"
     (rig.root / "a").write_text("theirs")
     (rig.root / "b").unlink()
+    (rig.root / "d").write_text("theirs")
     rig.reverts.recover()
-    assert {name: (rig.root / name).read_text() for name in os.listdir(rig.root)} == {"a": "theirs", "c": "2"}
+    files = {name: (rig.root / name).read_text() for name in os.listdir(rig.root)}
+    assert files == {"a": "theirs", "c": "2", "d": "theirs"}
     rows = rig.database.tree.load()
     assert {path: row.state for path, row in rows.items()} == {"a": states["a"], "b": states["b"]}
     assert all(row.is_fresh for row in rows.values())

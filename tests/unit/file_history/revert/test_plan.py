@@ -225,6 +225,19 @@ def test_a_folder_in_which_something_else_is_stays(rig: RevertRig) -> None:
     assert sorted(rig.states()) == ["new", "new/deep", "new/deep/mine"]
 
 
+def test_a_folder_into_which_something_comes_back_stays(rig: RevertRig) -> None:
+    rig.write({"in/a": "1"})
+    states = rig.states()
+    (rig.root / "in/a").unlink()
+    changes = [FileChange("in", None, states["in"]), FileChange("in/a", states["in/a"], None)]
+    assert {path: file.problem for path, file in rig.planned(changes).items()} == {
+        "in": "not_empty",
+        "in/a": "",
+    }
+    rig.revert(changes)
+    assert rig.states() == states
+
+
 def test_a_folder_that_vanished_is_made_again(rig: RevertRig) -> None:
     rig.write({"in/deep/a": "1"})
     with rig.call() as changes:
@@ -256,6 +269,7 @@ def test_a_refused_plan_changes_nothing_when_a_file_changed_after_it(rig: Revert
     with pytest.raises(RevertRefused, match="b changed") as refused:
         rig.reverts.apply("session", plan, {})
     assert refused.value.paths == ("b",)
+    assert rig.steps == []
     assert (rig.root / "a").read_text() == "2"
 
 
