@@ -177,12 +177,13 @@ class ExternalChange(msgspec.Struct, frozen=True):
 
 
 class ErrorRaised(msgspec.Struct, frozen=True):
-    """An error that could not be recorded as an event."""
+    """An error that could not be recorded as an event; `is_warning`: the work goes on all the same."""
 
     what: str
     why: str = ""
     fix: str = ""
     remedies: tuple[str, ...] = ()
+    is_warning: bool = False
 
 
 Update = (

@@ -116,7 +116,7 @@ class TurnPrinter:
     def on_update(self, session_id: str, update: Update) -> None:
         """Print an update."""
         if isinstance(update, ErrorRaised):
-            self.had_error = True
+            self.had_error |= not update.is_warning
             print_notice(translate(join_sentences(update.what, update.why, update.fix)))
         if isinstance(update, ResponseReset):
             print_err(

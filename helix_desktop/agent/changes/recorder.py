@@ -145,4 +145,5 @@ class ChangeRecorder:
         if why not in self._causes:
             self._causes.add(why)
             what = _text("What the agent changes now can't be undone.")
-            self._session.publish(ErrorRaised(what, why, fix or _text("The agent works on as before.")))
+            fix = fix or _text("The agent works on as before.")
+            self._session.publish(ErrorRaised(what, why, fix, is_warning=True))

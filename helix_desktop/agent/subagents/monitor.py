@@ -98,12 +98,18 @@ class SubagentMonitor:
                 self.report(self._activity())
             case EventRecorded():
                 self.report(self._activity())
-            case ErrorRaised():
-                self.error = update
+            case ErrorRaised() as error:
+                self._on_error(error)
             case TurnChanged(running=False):
                 self.ended.set()
             case _:
                 pass
+
+    def _on_error(self, error: ErrorRaised) -> None:
+        if error.is_warning:
+            self._parent.publish(error)
+        else:
+            self.error = error
 
     def close(self) -> None:
         """Unsubscribe; report the end even if it could not be recorded."""

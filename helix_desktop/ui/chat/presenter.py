@@ -47,6 +47,7 @@ from helix_desktop.ui.chat.rows.row_types import (
     AssistantRow,
     DividerRow,
     ExcerptContent,
+    NoticeLevel,
     NoticeRow,
     OriginalOutput,
     Row,
@@ -195,7 +196,8 @@ class ChatPresenter:
                 key = RowKey(self._error_count, part="error")
                 actions = tuple(map(ApplyRemedy, supported_remedies(trouble.remedies)))
                 what, why, fix = map(translate, (trouble.what, trouble.why, trouble.fix))
-                self._put_row(NoticeRow(key, "error", what, why, fix, actions))
+                level: NoticeLevel = "warning" if trouble.is_warning else "error"
+                self._put_row(NoticeRow(key, level, what, why, fix, actions))
             case _:
                 pass
 

@@ -87,7 +87,7 @@ async def test_a_history_that_fails_breaks_no_call_and_is_reported_once() -> Non
     rig.history.error = StoreWriteFailed(verbatim("The disk is full."), fix=verbatim("Make room."))
     await rig.run()
     (notice,) = rig.updates_of(ErrorRaised)
-    assert (notice.why, notice.fix) == ("The disk is full.", "Make room.")
+    assert (notice.why, notice.fix, notice.is_warning) == ("The disk is full.", "Make room.", True)
     assert all(answer.ok for answer in rig.events(ToolAnswered))
     assert not rig.recorded
     rig.history.error = None
