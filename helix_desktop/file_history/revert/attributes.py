@@ -25,12 +25,13 @@ def give_attributes(staging: Folder, name: str, mode: int, place: Folder | None,
             if found.st_mode & stat.S_ISGID:
                 with suppress(OSError):
                     os.fchown(descriptor, -1, found.st_gid)
-        if hasattr(os, "fchmod"):
+        needs_mode = stat.S_IMODE(os.fstat(descriptor).st_mode) != mode  # some disks know none
+        if needs_mode and hasattr(os, "fchmod"):
             os.fchmod(descriptor, mode)
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-    if not hasattr(os, "fchmod"):
+    if needs_mode and not hasattr(os, "fchmod"):
         staging.set_mode(name, mode)
 
 

@@ -283,6 +283,18 @@ def test_a_moved_file_is_moved_back(rig: RevertRig) -> None:
 
 
 @POSIX
+def test_a_folder_comes_back_in_one_that_gives_its_group_on(rig: RevertRig) -> None:
+    """There a new folder has a bit that nobody set."""
+    rig.root.chmod(0o2775)
+    rig.write({"in/deep/a": "1"})
+    before = rig.states()
+    with rig.call() as changes:
+        shutil.rmtree(rig.root / "in")
+    rig.revert(changes)
+    assert rig.states() == before
+
+
+@POSIX
 def test_attributes_of_a_replaced_file_stay(rig: RevertRig) -> None:
     rig.write({"a": "1"})
     changes = change(rig, a="2")
