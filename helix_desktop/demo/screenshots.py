@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QDialog, QWidget
 from helix_desktop.app.window_context import WindowContext
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.user_text import TextContext
-from helix_desktop.ui.changes.rewind_dialog import RewindDialog
+from helix_desktop.ui.changes.reverts.rewind_dialog import RewindDialog
 from helix_desktop.ui.design.style.stylesheet import ThemeMode
 from helix_desktop.ui.settings.dialog import SettingsPage
 from helix_desktop.ui.workspaces.window_controllers import WindowControllers

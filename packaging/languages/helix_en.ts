@@ -1924,7 +1924,7 @@
     <context>
         <name>Changes</name>
         <message numerus="yes">
-            <location filename="../../helix_desktop/ui/changes/merge_dialog.py" />
+            <location filename="../../helix_desktop/ui/changes/reverts/merge_dialog.py" />
             <source>%n conflicts left</source>
             <translation>
                 <numerusform>%n conflict left</numerusform>
@@ -1932,7 +1932,7 @@
             </translation>
         </message>
         <message numerus="yes">
-            <location filename="../../helix_desktop/ui/changes/merge_dialog.py" />
+            <location filename="../../helix_desktop/ui/changes/reverts/merge_dialog.py" />
             <source>%n differences, no conflict left</source>
             <translation>
                 <numerusform>%n difference, no conflict left</numerusform>
@@ -1949,7 +1949,7 @@
             </translation>
         </message>
         <message numerus="yes">
-            <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
+            <location filename="../../helix_desktop/ui/changes/reverts/plan_texts.py" />
             <source>%n files are ready.</source>
             <translation>
                 <numerusform>%n file is ready.</numerusform>
@@ -1957,7 +1957,7 @@
             </translation>
         </message>
         <message numerus="yes">
-            <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
+            <location filename="../../helix_desktop/ui/changes/reverts/plan_texts.py" />
             <source>%n files can't be reverted.</source>
             <translation>
                 <numerusform>%n file can't be reverted.</numerusform>
@@ -2005,7 +2005,7 @@
             </translation>
         </message>
         <message numerus="yes">
-            <location filename="../../helix_desktop/ui/changes/rewind_dialog.py" />
+            <location filename="../../helix_desktop/ui/changes/reverts/rewind_dialog.py" />
             <source>%n files go back.</source>
             <translation>
                 <numerusform>%n file goes back.</numerusform>
@@ -2013,7 +2013,7 @@
             </translation>
         </message>
         <message numerus="yes">
-            <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
+            <location filename="../../helix_desktop/ui/changes/reverts/plan_texts.py" />
             <source>%n files redone.</source>
             <translation>
                 <numerusform>%n file redone.</numerusform>
@@ -2021,7 +2021,7 @@
             </translation>
         </message>
         <message numerus="yes">
-            <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
+            <location filename="../../helix_desktop/ui/changes/reverts/plan_texts.py" />
             <source>%n files reverted.</source>
             <translation>
                 <numerusform>%n file reverted.</numerusform>
@@ -2029,7 +2029,7 @@
             </translation>
         </message>
         <message numerus="yes">
-            <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
+            <location filename="../../helix_desktop/ui/changes/reverts/plan_texts.py" />
             <source>%n files rewound.</source>
             <translation>
                 <numerusform>%n file rewound.</numerusform>
@@ -2037,7 +2037,7 @@
             </translation>
         </message>
         <message numerus="yes">
-            <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
+            <location filename="../../helix_desktop/ui/changes/reverts/plan_texts.py" />
             <source>%n files were changed since: choose what each becomes.</source>
             <translation>
                 <numerusform>%n file was changed since: choose what it becomes.</numerusform>
@@ -2094,7 +2094,7 @@
             </translation>
         </message>
         <message numerus="yes">
-            <location filename="../../helix_desktop/ui/changes/rewind_dialog.py" />
+            <location filename="../../helix_desktop/ui/changes/reverts/rewind_dialog.py" />
             <source>%n turns leave the conversation. The message returns to the message field.</source>
             <translation>
                 <numerusform>%n turn leaves the conversation. The message returns to the message field.</numerusform>
@@ -2160,7 +2160,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/merge_dialog.py" />
+            <location filename="../../helix_desktop/ui/changes/reverts/merge_dialog.py" />
             <source>After the change</source>
             <translation type="unfinished" />
         </message>
@@ -2195,13 +2195,13 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/rewind_dialog.py" />
+            <location filename="../../helix_desktop/ui/changes/reverts/rewind_dialog.py" />
             <location filename="../../helix_desktop/ui/design/diff/images.py" />
             <source>Before</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/merge_dialog.py" />
+            <location filename="../../helix_desktop/ui/changes/reverts/merge_dialog.py" />
             <source>Before the change</source>
             <translation type="unfinished" />
         </message>
@@ -2274,9 +2274,9 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/merge_dialog.py" />
-            <location filename="../../helix_desktop/ui/changes/plan_dialog.py" />
-            <location filename="../../helix_desktop/ui/changes/rewind_dialog.py" />
+            <location filename="../../helix_desktop/ui/changes/reverts/merge_dialog.py" />
+            <location filename="../../helix_desktop/ui/changes/reverts/plan_dialog.py" />
+            <location filename="../../helix_desktop/ui/changes/reverts/rewind_dialog.py" />
             <source>Cancel</source>
             <translation type="unfinished" />
         </message>
@@ -2362,7 +2362,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/plan_view.py" />
+            <location filename="../../helix_desktop/ui/changes/reverts/plan_view.py" />
             <source>Compare…</source>
             <translation type="unfinished" />
         </message>
@@ -2372,7 +2372,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/rewind_dialog.py" />
+            <location filename="../../helix_desktop/ui/changes/reverts/rewind_dialog.py" />
             <source>Conversation only</source>
             <translation type="unfinished" />
         </message>
@@ -2491,17 +2491,17 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/plan_view.py" />
+            <location filename="../../helix_desktop/ui/changes/reverts/plan_view.py" />
             <source>Files</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/rewind_dialog.py" />
+            <location filename="../../helix_desktop/ui/changes/reverts/rewind_dialog.py" />
             <source>Files and conversation</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/rewind_dialog.py" />
+            <location filename="../../helix_desktop/ui/changes/reverts/rewind_dialog.py" />
             <source>Files only</source>
             <translation type="unfinished" />
         </message>
@@ -2537,7 +2537,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/rewind_dialog.py" />
+            <location filename="../../helix_desktop/ui/changes/reverts/rewind_dialog.py" />
             <source>Go back to just before a message. Nothing is lost: the conversation continues as a branch, and the files can be put back.</source>
             <translation type="unfinished" />
         </message>
@@ -2642,7 +2642,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
+            <location filename="../../helix_desktop/ui/changes/reverts/plan_texts.py" />
             <source>Keep current</source>
             <translation type="unfinished" />
         </message>
@@ -2692,7 +2692,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/rewind_dialog.py" />
+            <location filename="../../helix_desktop/ui/changes/reverts/rewind_dialog.py" />
             <source>Looking at the files…</source>
             <translation type="unfinished" />
         </message>
@@ -2707,17 +2707,17 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
+            <location filename="../../helix_desktop/ui/changes/reverts/plan_texts.py" />
             <source>Merge both</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/merge_dialog.py" />
+            <location filename="../../helix_desktop/ui/changes/reverts/merge_dialog.py" />
             <source>Merge {file}</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/rewind_dialog.py" />
+            <location filename="../../helix_desktop/ui/changes/reverts/rewind_dialog.py" />
             <source>Message without text</source>
             <translation type="unfinished" />
         </message>
@@ -2738,7 +2738,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/merge_dialog.py" />
+            <location filename="../../helix_desktop/ui/changes/reverts/merge_dialog.py" />
             <source>Next difference (F7)</source>
             <translation type="unfinished" />
         </message>
@@ -2753,12 +2753,12 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/rewind_dialog.py" />
+            <location filename="../../helix_desktop/ui/changes/reverts/rewind_dialog.py" />
             <source>No file goes back.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/rewind_dialog.py" />
+            <location filename="../../helix_desktop/ui/changes/reverts/rewind_dialog.py" />
             <source>No files changed since then.</source>
             <translation type="unfinished" />
         </message>
@@ -2793,7 +2793,12 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
+            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <source>Nothing differs from the last commit.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/reverts/plan_texts.py" />
             <source>Nothing is lost: you can undo this.</source>
             <translation type="unfinished" />
         </message>
@@ -2808,7 +2813,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/merge_dialog.py" />
+            <location filename="../../helix_desktop/ui/changes/reverts/merge_dialog.py" />
             <source>Now</source>
             <translation type="unfinished" />
         </message>
@@ -2818,7 +2823,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/plan_view.py" />
+            <location filename="../../helix_desktop/ui/changes/reverts/plan_view.py" />
             <source>Only text can be merged.</source>
             <translation type="unfinished" />
         </message>
@@ -2854,7 +2859,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
+            <location filename="../../helix_desktop/ui/changes/reverts/plan_texts.py" />
             <source>Part of a file reverted.</source>
             <translation type="unfinished" />
         </message>
@@ -2879,7 +2884,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/merge_dialog.py" />
+            <location filename="../../helix_desktop/ui/changes/reverts/merge_dialog.py" />
             <source>Previous difference (Shift+F7)</source>
             <translation type="unfinished" />
         </message>
@@ -2906,7 +2911,7 @@
             <translation type="unfinished" />
         </message>
         <message numerus="yes">
-            <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
+            <location filename="../../helix_desktop/ui/changes/reverts/plan_texts.py" />
             <source>Redo %n files</source>
             <translation>
                 <numerusform>Redo %n file</numerusform>
@@ -2914,7 +2919,7 @@
             </translation>
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
+            <location filename="../../helix_desktop/ui/changes/reverts/plan_texts.py" />
             <source>Redo changes</source>
             <translation type="unfinished" />
         </message>
@@ -2934,7 +2939,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
+            <location filename="../../helix_desktop/ui/changes/reverts/plan_texts.py" />
             <source>Restore previous</source>
             <translation type="unfinished" />
         </message>
@@ -2944,7 +2949,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/merge_result.py" />
+            <location filename="../../helix_desktop/ui/changes/reverts/merge_result.py" />
             <source>Result</source>
             <translation type="unfinished" />
         </message>
@@ -2957,7 +2962,7 @@
             <translation type="unfinished" />
         </message>
         <message numerus="yes">
-            <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
+            <location filename="../../helix_desktop/ui/changes/reverts/plan_texts.py" />
             <source>Revert %n files</source>
             <translation>
                 <numerusform>Revert %n file</numerusform>
@@ -2970,7 +2975,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/plan_texts.py" />
+            <location filename="../../helix_desktop/ui/changes/reverts/plan_texts.py" />
             <source>Revert changes</source>
             <translation type="unfinished" />
         </message>
@@ -3026,7 +3031,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/rewind_dialog.py" />
+            <location filename="../../helix_desktop/ui/changes/reverts/rewind_dialog.py" />
             <location filename="../../helix_desktop/ui/changes/texts.py" />
             <source>Rewind</source>
             <translation type="unfinished" />
@@ -3047,7 +3052,12 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/plan_view.py" />
+            <location filename="../../helix_desktop/ui/changes/filter_bar.py" />
+            <source>Session</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/reverts/plan_view.py" />
             <source>Show all versions side by side and merge them yourself</source>
             <translation type="unfinished" />
         </message>
@@ -3064,6 +3074,16 @@
         <message>
             <location filename="../../helix_desktop/ui/design/diff/view.py" />
             <source>Side by side</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/filter_bar.py" />
+            <source>Since last commit</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <source>Since the last commit</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -3153,7 +3173,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/merge_dialog.py" />
+            <location filename="../../helix_desktop/ui/changes/reverts/merge_dialog.py" />
             <source>The file was changed since. Choose for each difference, or edit the result below. Nothing is written until you revert.</source>
             <translation type="unfinished" />
         </message>
@@ -3295,27 +3315,27 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/merge_dialog.py" />
+            <location filename="../../helix_desktop/ui/changes/reverts/merge_dialog.py" />
             <source>Use after</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/merge_dialog.py" />
+            <location filename="../../helix_desktop/ui/changes/reverts/merge_dialog.py" />
             <source>Use before</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/merge_dialog.py" />
+            <location filename="../../helix_desktop/ui/changes/reverts/merge_dialog.py" />
             <source>Use both</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/merge_dialog.py" />
+            <location filename="../../helix_desktop/ui/changes/reverts/merge_dialog.py" />
             <source>Use now</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/merge_dialog.py" />
+            <location filename="../../helix_desktop/ui/changes/reverts/merge_dialog.py" />
             <source>Use this result</source>
             <translation type="unfinished" />
         </message>
@@ -3335,12 +3355,17 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/changes/filter_bar.py" />
+            <source>What is listed</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/agent/changes/recorder.py" />
             <source>What the agent changes now can't be undone.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/plan_view.py" />
+            <location filename="../../helix_desktop/ui/changes/reverts/plan_view.py" />
             <source>What {file} becomes</source>
             <translation type="unfinished" />
         </message>
@@ -3371,7 +3396,7 @@
             <translation type="unfinished" />
         </message>
         <message numerus="yes">
-            <location filename="../../helix_desktop/ui/changes/plan_view.py" />
+            <location filename="../../helix_desktop/ui/changes/reverts/plan_view.py" />
             <source>and %n more files</source>
             <translation>
                 <numerusform>and %n more file</numerusform>
@@ -3487,7 +3512,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/plan_view.py" />
+            <location filename="../../helix_desktop/ui/changes/reverts/plan_view.py" />
             <source>{files}: {choice}</source>
             <translation type="unfinished" />
         </message>

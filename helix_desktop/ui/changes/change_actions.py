@@ -6,7 +6,7 @@ from PySide6.QtCore import QObject, Signal
 
 from helix_desktop.domain.file_history.session_changes import SessionChanges
 from helix_desktop.ui.changes.change_list import ChangeList
-from helix_desktop.ui.changes.rows import ChangeGroup, Entry, FileRow, agent_captures, file_of
+from helix_desktop.ui.changes.rows import ChangeGroup, Entry, FileRow, agent_captures, can_change, file_of
 
 
 class ChangeActions(QObject):
@@ -41,15 +41,17 @@ class ChangeActions(QObject):
     def accept(self) -> None:
         """Ask to accept what is selected."""
         entry = self.entry
-        if entry is not None:
+        if entry is not None and can_change(entry):
             paths = [path for row in _rows(entry) for path in row.paths]
             self.accept_requested.emit(tuple(dict.fromkeys(paths)))
 
     def revert(self) -> None:
         """Ask to take back what is selected; what was taken back already, to do it again."""
         entry = self.entry
+        if entry is None or not can_change(entry):
+            return
         file = file_of(entry)
-        if entry is None or (file is not None and not file.is_covered):
+        if file is not None and not file.is_covered:
             return
         if entry.status != "reverted":
             self.revert_requested.emit(entry.selection)

@@ -111,14 +111,14 @@ class ChangeDelegate(QStyledItemDelegate):
             rest = QRectF(end + _GAP, top.y(), right - end - _GAP, half)
             self._text(painter, rest, folder, 12, "faint", elide=Qt.TextElideMode.ElideMiddle)
         low = QRectF(left, box.y() + 5 + half, top.width(), half)
-        when = format_relative_time(row.last.at_ms, self._now())
+        when = self._when(row)
         right = self._text(painter, low, when, 11, "faint", at_right=True)
         right = self._paint_marks(painter, low, right, row)
         self._text(painter, QRectF(left, low.y(), right - left, half), makers_text(row.steps), 12, "muted")
 
     def _paint_step(self, painter: QPainter, box: QRectF, row: FileRow) -> None:
         inside = self._inside(box)
-        when = format_relative_time(row.last.at_ms, self._now())
+        when = self._when(row)
         right = self._text(painter, inside, when, 11, "faint", at_right=True)
         right = self._paint_counts(
             painter, QRectF(inside.x(), box.y(), right - inside.x(), box.height()), row
@@ -157,6 +157,9 @@ class ChangeDelegate(QStyledItemDelegate):
         place = QRectF(right - width, box.center().y() - height / 2, width, height)
         paint_pill(painter, place, text, tone_colors(self.theme, tone), font, 7)
         return place.x() - _GAP
+
+    def _when(self, row: FileRow) -> str:
+        return format_relative_time(row.last.at_ms, self._now()) if row.last.at_ms else ""
 
     def _inside(self, box: QRectF) -> QRectF:
         return box.adjusted(FOLD_PX, 0, -_EDGE, 0)

@@ -15,6 +15,7 @@ from helix_desktop.ui.changes.rows import (
     Entry,
     FileRow,
     LineCounts,
+    can_change,
     file_of,
     visible_changes,
 )
@@ -108,7 +109,7 @@ class ChangeDetail(Themed, QWidget):
     def show_diff(self, row: FileRow, diff: FileDiff) -> None:
         """Show the diff of the selected file."""
         self.has_diff = True
-        can_revert = len(row.steps) == 1 and row.is_covered and row.status != "reverted"
+        can_revert = can_change(row) and len(row.steps) == 1 and row.is_covered and row.status != "reverted"
         self.diff.show_diff(diff, row.path, can_revert_hunks=can_revert)
         self.body.setCurrentWidget(self.diff)
 
@@ -200,13 +201,14 @@ class ChangeDetail(Themed, QWidget):
         self._show_note(
             moved or kind_text(file.kind),
             who_text(file.last) if file.is_step else makers_text(file.steps),
-            format_relative_time(file.last.at_ms, self._now(), with_time=True),
+            format_relative_time(file.last.at_ms, self._now(), with_time=True) if file.last.at_ms else "",
             "" if file.is_covered else tr("can't be undone"),
         )
         self._show_counts(None)  # the diff has its own
         self._show_status(file)
         self._show_revert(file)
         self.open.setVisible(file.after is not None and file.after.kind == "file")
+        self._fit()
 
     def _show_turn(self, group: ChangeGroup) -> None:
         self._icon.show_icon("message-square", "muted")
@@ -222,6 +224,7 @@ class ChangeDetail(Themed, QWidget):
         )
         self._show_revert(group)
         self.open.setVisible(False)
+        self._fit()
         lines = [_step_text(step) for step in group.steps[:_STEPS_LISTED]]
         if len(group.steps) > _STEPS_LISTED:
             lines.append("…")
@@ -245,19 +248,20 @@ class ChangeDetail(Themed, QWidget):
         """Offer to take a change back, or to do again what was taken back."""
         file = file_of(entry)
         self._is_redo = entry.status == "reverted"
-        can_change = file is None or file.is_covered
-        self.revert.setEnabled(can_change)
-        self._fit()
+        self.revert.setEnabled(file is None or file.is_covered)
+        for button in (self.accept, self.revert):
+            button.setVisible(can_change(entry))
 
     def _fit(self) -> None:
         """Show the buttons' words, the least needed gone first, until all stand on one line."""
         room = self.width() - 40
-        for worded in (4, 2, 0):
-            for number, (button, words, _) in enumerate(self._words):
+        offered = [(button, words) for button, words, _ in self._words if not button.isHidden()]
+        for worded in (len(offered), 2, 0):
+            for number, (button, words) in enumerate(offered):
                 verb = tr("Redo") if button is self.revert and self._is_redo else words
                 button.setAccessibleName(verb)
                 button.setText(f" {verb}" if number < worded else "")
-            if sum(button.sizeHint().width() + 6 for button, _, _ in self._words) + 36 <= room:
+            if sum(button.sizeHint().width() + 6 for button, _ in offered) + 36 <= room:
                 return
 
 

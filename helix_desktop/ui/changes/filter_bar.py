@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QButtonGroup, QWidget
+from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QWidget
 
 from helix_desktop.domain.file_history.capture import ChangeSource
-from helix_desktop.domain.file_history.session_changes import SessionChanges
-from helix_desktop.ui.changes.rows import SOURCES, ChangeFilter, Grouping, visible_changes
+from helix_desktop.ui.changes.rows import SOURCES, ChangeFilter, GroupedChanges, Grouping, ListSource
 from helix_desktop.ui.changes.texts import counts_texts, files_text, source_text
 from helix_desktop.ui.design.buttons import IconButton, PushButton, TabButton, TabList
 from helix_desktop.ui.design.fields import SearchField
@@ -20,6 +19,7 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Changes")
 
 _DEBOUNCE_MS = 150  # after the last key, before the list is filtered
+_FIELD_PX = 210
 _COUNTER_PX = 640  # width of the bar below which the counter goes
 
 
@@ -27,15 +27,17 @@ class ChangesFilterBar(QWidget):
     """Makes the filter and the grouping; says how much there is."""
 
     changed = Signal()
+    source_changed = Signal(str)
+    """Something else is to be listed: a ListSource."""
     menu_requested = Signal(QWidget)
 
     def __init__(self) -> None:
         super().__init__()
         self.grouping: Grouping = "turn"
+        self.source: ListSource = "session"
         self.field = SearchField(tr("Filter by path"))
         self.field.setObjectName("change_filter")
-        self.field.setMinimumWidth(96)
-        self.field.setMaximumWidth(300)
+        self.field.setFixedWidth(_FIELD_PX)
         self.counter = TextLine("", 12, role="muted")
         self.more = IconButton("ellipsis", tr("More actions"))
         self.more.setObjectName("changes_more")
@@ -53,9 +55,12 @@ class ChangesFilterBar(QWidget):
             chip.hide()
             self._sources[source] = chip
         self._chips = FlowBox(list(self._sources.values()))
-        line = row(self._make_switch(), self.field, None, self.counter, self.more)
-        line.setStretch(1, 10)
-        self.setLayout(column(line, self._chips, margins=(18, 11, 12, 10), gap=8))
+        self._grouping_switch = self._make_grouping_switch()
+        self._source_switch = self._make_source_switch()
+        self._controls = FlowBox(
+            [self._source_switch, self._grouping_switch, self.field, self.counter, self.more], right_from=3
+        )
+        self.setLayout(column(self._controls, self._chips, margins=(18, 11, 12, 10), gap=8))
 
     @property
     def sought(self) -> ChangeFilter:
@@ -80,9 +85,9 @@ class ChangesFilterBar(QWidget):
             chip.blockSignals(False)
         self.changed.emit()
 
-    def show_changes(self, changes: SessionChanges) -> None:
+    def show_changes(self, grouped: GroupedChanges) -> None:
         """Say how much changed, and offer those who made it where there are several."""
-        files = len({change.path for step in changes.captures for change in visible_changes(step)})
+        changes, files = grouped.changes, grouped.files
         lines = (
             sum(step.added_lines for step in changes.captures),
             sum(step.removed_lines for step in changes.captures),
@@ -95,6 +100,7 @@ class ChangesFilterBar(QWidget):
             chip.setVisible(source in present and len(present) > 1)
         self._chips.setVisible(len(present) > 1)
         self._chips.rearrange()
+        self._controls.rearrange()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Let the counter go where room is short."""
@@ -104,20 +110,57 @@ class ChangesFilterBar(QWidget):
     def _is_on(self, chip: PushButton) -> bool:
         return chip.isChecked() and not chip.isHidden()
 
-    def _make_switch(self) -> TabList:
-        switch, group = TabList(), QButtonGroup(self)
+    def show_source(self, source: ListSource, *, has_git: bool) -> None:
+        """Show what is listed, and let the user choose where there are two."""
+        self.source = source
+        self._sources_of_list[source].setChecked(True)
+        self._source_switch.setVisible(has_git or source == "commit")
+        self._grouping_switch.setVisible(source == "session")
+        self._controls.rearrange()
+
+    def _choose_source(self, source: ListSource) -> None:
+        if source != self.source:
+            self.source = source
+            self.source_changed.emit(source)
+
+    def _make_source_switch(self) -> TabList:
+        self._sources_of_list: dict[ListSource, TabButton] = {}
+        switch, group, line = self._switch(tr("What is listed"))
+        labels: tuple[tuple[ListSource, str], ...] = (
+            ("session", tr("Session")),
+            ("commit", tr("Since last commit")),
+        )
+        for source, words in labels:
+            button = self._segment(words, f"changes-of-{source}", group, line)
+            button.clicked.connect(lambda _=False, of=source: self._choose_source(of))
+            self._sources_of_list[source] = button
+        self._sources_of_list[self.source].setChecked(True)
+        switch.hide()
+        return switch
+
+    def _switch(self, name: str) -> tuple[TabList, QButtonGroup, QHBoxLayout]:
+        switch = TabList()
         switch.setProperty("role", "segments")
-        switch.setAccessibleName(tr("Group by"))
+        switch.setAccessibleName(name)
         line = row(margins=(3, 3, 3, 3), gap=2)
+        switch.setLayout(line)
+        return switch, QButtonGroup(switch), line
+
+    @staticmethod
+    def _segment(words: str, name: str, group: QButtonGroup, line: QHBoxLayout) -> TabButton:
+        button = TabButton(words, "segment")
+        button.setObjectName(name)
+        button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        group.addButton(button)
+        line.addWidget(button)
+        return button
+
+    def _make_grouping_switch(self) -> TabList:
+        switch, group, line = self._switch(tr("Group by"))
         labels: tuple[tuple[Grouping, str], ...] = (("turn", tr("By turn")), ("file", tr("By file")))
         for grouping, words in labels:
-            button = TabButton(words, "segment")
-            button.setObjectName(f"group-by-{grouping}")
-            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+            button = self._segment(words, f"group-by-{grouping}", group, line)
             button.clicked.connect(lambda _=False, by=grouping: self.group_by(by))
-            group.addButton(button)
             self._groupings[grouping] = button
-            line.addWidget(button)
         self._groupings[self.grouping].setChecked(True)
-        switch.setLayout(line)
         return switch

@@ -14,6 +14,7 @@ from helix_desktop.ui.changes.change_actions import ChangeActions
 from helix_desktop.ui.changes.rows import (
     Entry,
     FileRow,
+    can_change,
     file_of,
     session_selection,
     step_selection,
@@ -29,14 +30,15 @@ def entry_menu(actions: ChangeActions, entry: Entry) -> QMenu:
     """Return the menu of a turn, a file or a step."""
     menu = _menu(actions.list)
     file = file_of(entry)
-    is_reverted = entry.status == "reverted"
-    _add(menu, "accept", tr("Accept"), actions.accept, entry.status == "open", "A")
+    is_reverted, is_own = entry.status == "reverted", can_change(entry)
+    _add(menu, "accept", tr("Accept"), actions.accept, is_own and entry.status == "open", "A")
     if is_reverted:
         _add(menu, "redo", tr("Redo"), actions.revert, True, "R")
     else:
-        _add(menu, "revert", tr("Revert"), actions.revert, file is None or file.is_covered, "R")
+        can_revert = is_own and (file is None or file.is_covered)
+        _add(menu, "revert", tr("Revert"), actions.revert, can_revert, "R")
     changes = actions.changes
-    if changes is not None and file is not None:
+    if changes is not None and file is not None and is_own:
         _add_reverts(menu, actions, file, changes)
     menu.addSeparator()
     if file is not None:

@@ -8,7 +8,20 @@ from collections.abc import Callable, Sequence
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.ui.changes.rows import ChangesState, Contents, FileRow, LineCounts, Obstacle
+from helix_desktop.domain.file_history.diff import FileDiff
+from helix_desktop.services.git.checkouts import GitCheckouts
+from helix_desktop.ui.changes.rows import (
+    ChangesState,
+    Contents,
+    FileRow,
+    GroupedChanges,
+    LineCounts,
+    ListSource,
+    Obstacle,
+    can_change,
+    commit_changes,
+    group_changes,
+)
 from helix_desktop.ui.changes.view import ChangesPage
 from helix_desktop.ui.design.async_actions import AsyncActions
 
@@ -18,8 +31,11 @@ _COUNTED_AT_ONCE = 8  # files whose lines are shown together
 class ChangesPresenter:
     """Binds the page of changes to one conversation at a time; it is filled when `refresh` is called."""
 
-    def __init__(self, view: ChangesPage, async_actions: AsyncActions) -> None:
-        self._view, self._async_actions = view, async_actions
+    def __init__(self, view: ChangesPage, async_actions: AsyncActions, git: GitCheckouts) -> None:
+        """`git` lists what differs from the last commit."""
+        self._view, self._async_actions, self._git = view, async_actions, git
+        self._source: ListSource = "session"
+        self._grouped: GroupedChanges | None = None
         self._workspace: OpenWorkspace | None = None
         self._conversation: Conversation | None = None
         self._pending_reveal: tuple[str, str] | None = None
@@ -28,6 +44,7 @@ class ChangesPresenter:
         self._count_task: asyncio.Task[None] | None = None
         view.file_selected.connect(self._start_diff)
         view.counts_requested.connect(self._start_counting)
+        view.filter_bar.source_changed.connect(self._choose_source)
 
     def show(self, workspace: OpenWorkspace | None, conversation: Conversation | None) -> None:
         """Show another conversation of a workspace, or none, from the next `refresh` on."""
@@ -36,6 +53,7 @@ class ChangesPresenter:
             self._unlisten = workspace.changes.listen(self._show_coverage) if workspace else lambda: None
         if conversation is not self._conversation:
             self._view.set_state(ChangesState())
+            self._source, self._grouped = "session", None
         self._workspace, self._conversation = workspace, conversation
 
     async def refresh(self) -> None:
@@ -43,15 +61,36 @@ class ChangesPresenter:
         workspace, conversation = self._workspace, self._conversation
         if workspace is None or conversation is None:
             return
-        changes = await workspace.changes.of_session(conversation.session.id)
-        if conversation is self._conversation:
-            self._view.set_state(ChangesState(changes, workspace.changes.coverage, _obstacle(workspace)))
+        source = self._source
+        if source == "commit":
+            changes = commit_changes(await self._git.changes(workspace.id).list())
+        else:
+            changes = await workspace.changes.of_session(conversation.session.id)
+        grouped = self._grouped
+        if grouped is None or grouped.changes != changes:
+            grouped = await asyncio.to_thread(group_changes, changes)
+        if conversation is self._conversation and source == self._source:
+            self._grouped = grouped
+            has_git = self._git.status(workspace.id) is not None
+            coverage = workspace.changes.coverage
+            self._view.set_state(ChangesState(grouped, coverage, _obstacle(workspace), has_git, source))
             if self._pending_reveal is not None and self._view.reveal(*self._pending_reveal):
                 self._pending_reveal = None
 
+    def _choose_source(self, source: ListSource) -> None:
+        self._source = source
+        self._async_actions.start(self.refresh(), "changes")
+
+    async def _diff(self, row: FileRow) -> FileDiff:
+        """Return the diff of a file. Raises HelixError."""
+        assert self._workspace is not None  # rows are those of a workspace
+        if can_change(row):
+            return await self._workspace.changes.diff(row.path, row.before, row.after)
+        return await self._git.changes(self._workspace.id).diff(row.path, row.before, row.after)
+
     def reveal(self, capture: str, path: str) -> None:
         """Select what a capture did to a path (empty: any) at the next `refresh` that has it."""
-        self._pending_reveal = capture, path
+        self._pending_reveal, self._source = (capture, path), "session"
 
     def _show_coverage(self) -> None:
         if self._workspace is not None:
@@ -67,7 +106,7 @@ class ChangesPresenter:
         if workspace is None:
             return
         try:
-            diff = await workspace.changes.diff(row.path, row.before, row.after)
+            diff = await self._diff(row)
         except HelixError as error:
             self._view.show_diff_error(row, error)
             return
@@ -81,13 +120,12 @@ class ChangesPresenter:
         self._count_task = self._async_actions.start(self._count(rows), "count lines")
 
     async def _count(self, rows: Sequence[FileRow]) -> None:
-        workspace = self._workspace
-        if workspace is None:
+        if self._workspace is None:
             return
         counts: dict[Contents, LineCounts] = {}
         for row in rows:
             try:
-                diff = await workspace.changes.diff(row.path, row.before, row.after)
+                diff = await self._diff(row)
                 counts[row.contents] = diff.added, diff.removed
             except HelixError:  # its diff says why, where the user opens it
                 counts[row.contents] = 0, 0

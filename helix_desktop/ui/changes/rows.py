@@ -23,6 +23,8 @@ RowKind: TypeAlias = Literal["created", "changed", "deleted", "moved", "mode", "
 """What is drawn of a change; `same`: several changes that together left a file as it was."""
 Grouping: TypeAlias = Literal["turn", "file"]
 GROUPINGS: tuple[Grouping, ...] = get_args(Grouping)
+ListSource: TypeAlias = Literal["session", "commit"]
+"""What the page lists: what the session did, or what differs from git's last commit."""
 Obstacle: TypeAlias = Literal["", "untrusted", "missing"]
 """Why files cannot be captured or reverted: the folder is not trusted, or not there."""
 SOURCES: tuple[ChangeSource, ...] = get_args(ChangeSource)
@@ -30,15 +32,6 @@ Contents: TypeAlias = tuple[str, str]
 NO_COVERAGE = Coverage()
 LineCounts: TypeAlias = tuple[int, int]
 """Lines added and removed."""
-
-
-@dataclass(frozen=True, slots=True)
-class ChangesState:
-    """All that the page shows: the changes of a session (None: no session), and what is covered."""
-
-    changes: SessionChanges | None = None
-    coverage: Coverage = NO_COVERAGE
-    obstacle: Obstacle = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +128,11 @@ def agent_captures(steps: Iterable[RecordedChanges]) -> tuple[str, ...]:
     return own or tuple(step.capture for step in steps)
 
 
+def can_change(entry: Entry) -> bool:
+    """Return True if captures are of an entry, so that it can be accepted and taken back."""
+    return bool(entry.steps) and bool(entry.steps[0].capture)
+
+
 def step_selection(step: RecordedChanges) -> RevertSelection:
     """Return what takes back all that one step changed."""
     return RevertSelection((step.capture,), scope="redo" if step.source == "revert" else "step")
@@ -149,6 +147,35 @@ def turn_selection(changes: SessionChanges, turn: int) -> RevertSelection:
 def session_selection(changes: SessionChanges) -> RevertSelection:
     """Return what takes back all that the agent changed in a session; what others changed stays."""
     return RevertSelection(agent_captures(changes.captures), scope="session")
+
+
+@dataclass(frozen=True, slots=True)
+class GroupedChanges:
+    """Changes as they are listed, by turn and by file; `files` is how many different ones there are."""
+
+    changes: SessionChanges
+    by_turn: tuple[ChangeGroup, ...] = ()
+    by_file: tuple[ChangeGroup, ...] = ()
+    files: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ChangesState:
+    """All that the page shows: changes (None: no session), what is covered, and where they are from.
+
+    `has_git`: the workspace is in a git checkout, so that what differs from its last commit can be listed.
+    """
+
+    grouped: GroupedChanges | None = None
+    coverage: Coverage = NO_COVERAGE
+    obstacle: Obstacle = ""
+    has_git: bool = False
+    source: ListSource = "session"
+
+    @property
+    def changes(self) -> SessionChanges | None:
+        """The changes as they are, oldest first."""
+        return self.grouped.changes if self.grouped is not None else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +194,9 @@ class ChangeFilter:
         )
 
 
+NO_FILTER = ChangeFilter()
+
+
 def row_kind(change: ChangeKind, before: FileState | None, after: FileState | None) -> RowKind:
     """Return what a row is drawn as."""
     if before == after:
@@ -177,9 +207,28 @@ def row_kind(change: ChangeKind, before: FileState | None, after: FileState | No
     return change
 
 
-def build_groups(changes: SessionChanges, grouping: Grouping, sought: ChangeFilter) -> list[ChangeGroup]:
-    """Return the changes that pass a filter: the newest turn first, or files by path."""
-    groups = _by_turn(changes) if grouping == "turn" else _by_file(changes)
+def group_changes(changes: SessionChanges) -> GroupedChanges:
+    """Return changes as they are listed; for a thread, where there are many."""
+    by_file = tuple(_by_file(changes))
+    return GroupedChanges(changes, tuple(_by_turn(changes)), by_file, len(by_file))
+
+
+def commit_changes(changes: Sequence[FileChange]) -> SessionChanges:
+    """Return what differs from the last commit as changes of one step, which no capture is of."""
+    step = RecordedChanges("", "", 0, 0, 0, 0, "", "outside", changes=tuple(changes))
+    files = tuple(FileSummary(change.path, change.before, change.after, ("",)) for change in changes)
+    return SessionChanges("", (step,) if changes else (), files)
+
+
+def narrow_groups(
+    grouped: GroupedChanges | None, grouping: Grouping, sought: ChangeFilter
+) -> Sequence[ChangeGroup]:
+    """Return the groups with what passes a filter: the newest turn first, or files by path."""
+    if grouped is None:
+        return ()
+    groups = grouped.by_turn if grouping == "turn" else grouped.by_file
+    if sought == NO_FILTER:
+        return groups
     return [group for group in (_narrow(group, sought) for group in groups) if group is not None]
 
 
@@ -229,20 +278,21 @@ def _by_turn(changes: SessionChanges) -> list[ChangeGroup]:
 
 
 def _by_file(changes: SessionChanges) -> list[ChangeGroup]:
-    steps = {step.capture: step for step in changes.captures}
-    groups = []
-    implied = folders_of(file.path for file in changes.files)
-    for file in sorted(changes.files, key=lambda file: file.path):
-        if file.path in implied:
-            continue
-        own = [steps[capture] for capture in file.captures if capture in steps]
-        if own:
-            groups.append(_file_group(file, own))
-    return groups
+    by_path: dict[str, list[tuple[RecordedChanges, FileChange]]] = {}
+    for step in changes.captures:
+        for change in step.changes:
+            by_path.setdefault(change.path, []).append((step, change))
+    implied = folders_of(by_path)
+    files = sorted(changes.files, key=lambda file: file.path)
+    return [
+        _file_group(file, by_path[file.path])
+        for file in files
+        if file.path in by_path and file.path not in implied
+    ]
 
 
-def _file_group(file: FileSummary, steps: Sequence[RecordedChanges]) -> ChangeGroup:
-    changes = [(step, change) for step in steps for change in step.changes if change.path == file.path]
+def _file_group(file: FileSummary, changes: Sequence[tuple[RecordedChanges, FileChange]]) -> ChangeGroup:
+    steps = tuple(step for step, _ in changes)
     moved = next((change.moved_from for _, change in changes if change.moved_from), "")
     net_change = FileChange(file.path, file.before, file.after, moved)
     head = FileRow(
@@ -251,14 +301,14 @@ def _file_group(file: FileSummary, steps: Sequence[RecordedChanges]) -> ChangeGr
         file.before,
         file.after,
         row_kind(net_change.kind, file.before, file.after),
-        tuple(steps),
+        steps,
         file.status,
         moved,
         file.is_covered,
         any(change.shared for _, change in changes),
     )
     rows = [_step_row(step, change, file.status, is_step=True) for step, change in changes]
-    return ChangeGroup(head.key, tuple(rows), tuple(steps), head)
+    return ChangeGroup(head.key, tuple(rows), steps, head)
 
 
 def _step_row(

@@ -10,7 +10,7 @@ from helix_desktop.domain.file_history.session_changes import ChangedFileStatus,
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.domain.user_text import TextContext, UserText
-from helix_desktop.ui.changes.rows import ChangeGroup, FileRow, LineCounts, Obstacle, RowKind
+from helix_desktop.ui.changes.rows import ChangeGroup, ChangesState, FileRow, LineCounts, Obstacle, RowKind
 from helix_desktop.ui.design.pill import Tone
 from helix_desktop.words.file_coverage import reason_text
 from helix_desktop.words.numbers import format_integer, format_size, format_whole_percent
@@ -89,7 +89,9 @@ def split_path(path: str) -> tuple[str, str]:
 
 
 def who_text(step: RecordedChanges) -> str:
-    """Return who made a change."""
+    """Return who made a change; of what differs from the last commit nobody knows."""
+    if not step.capture:
+        return tr("Since the last commit")
     match step.source:
         case "outside":
             return tr("You or another program")
@@ -165,14 +167,16 @@ def accessible_row_text(row: FileRow, counts: LineCounts | None) -> str:
     return ", ".join(filter(None, parts))
 
 
-def empty_text(obstacle: Obstacle, coverage: Coverage) -> str:
+def empty_text(state: ChangesState) -> str:
     """Return why there is nothing to list, and what will appear."""
-    match obstacle:
+    match state.obstacle:
         case "untrusted":
             return tr("This folder isn't trusted, so the agent can't change files here.")
         case "missing":
             return tr("The folder of this workspace is missing. Its changes can't be read or undone.")
-    if not coverage.is_complete and not coverage.error:
+    if state.source == "commit":
+        return tr("Nothing differs from the last commit.")
+    if not state.coverage.is_complete and not state.coverage.error:
         return tr(
             "Your files are being copied, so that every change can be undone. Changes appear here as the "
             "agent works."

@@ -25,8 +25,8 @@ from helix_desktop.ui.changes.rows import (
     Entry,
     FileRow,
     LineCounts,
-    build_groups,
     file_of,
+    narrow_groups,
     visible_changes,
 )
 from helix_desktop.ui.changes.shortcuts import add_shortcuts
@@ -80,9 +80,13 @@ class ChangesPage(Themed, QWidget):
 
     def set_state(self, state: ChangesState) -> None:
         """Show another state; selection and place on screen stay where they can."""
+        is_same = state == self._state and state.grouped is not None
         self._state, self.change_actions.changes = state, state.changes
-        if state.changes is not None:
-            self.filter_bar.show_changes(state.changes)
+        if is_same:
+            return
+        if state.grouped is not None:
+            self.filter_bar.show_changes(state.grouped)
+        self.filter_bar.show_source(state.source, has_git=state.has_git)
         self.coverage.show_coverage(state.coverage, state.obstacle)
         self._show_groups()
 
@@ -100,7 +104,7 @@ class ChangesPage(Themed, QWidget):
     def show_counts(self, counts: Mapping[Contents, LineCounts]) -> None:
         """Show how many lines were added and removed between contents."""
         self._line_counts.update(counts)
-        self.list.list_model.refresh_texts()
+        self.list.viewport().update()
 
     def show_coverage(self, coverage: Coverage) -> None:
         """Show what is covered now."""
@@ -199,16 +203,17 @@ class ChangesPage(Themed, QWidget):
         self.coverage.places_requested.connect(self.change_actions.places_requested)
 
     def _show_groups(self) -> None:
-        changes, sought = self._state.changes, self.filter_bar.sought
+        changes, sought, source = self._state.changes, self.filter_bar.sought, self._state.source
         bare = changes is None or not changes.captures
-        groups = [] if changes is None else build_groups(changes, self.filter_bar.grouping, sought)
+        grouping = self.filter_bar.grouping if source == "session" else "file"
+        groups = narrow_groups(self._state.grouped, grouping, sought)
         self.list.show_groups(groups)
         self.empty.set_content(
-            empty_text(self._state.obstacle, self._state.coverage),
+            empty_text(self._state),
             empty_button_text(self._state.obstacle),
         )
         self.empty.setVisible(bare)
-        self.filter_bar.setVisible(not bare)
+        self.filter_bar.setVisible(not bare or self._state.has_git or source == "commit")
         self.splitter.setVisible(not bare)
         self.setFocusProxy(self.empty.button if bare else self.list)
         self._lists.setCurrentWidget(self.list if groups else self.no_match)

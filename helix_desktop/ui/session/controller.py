@@ -80,7 +80,7 @@ class SessionController(QObject):
         )
         self.cache = CachePresenter(views.cache, async_actions, window.banners.show_banner)
         self.timeline = TimelinePresenter(views.timeline)
-        self.changes = ChangesPresenter(views.changes, async_actions)
+        self.changes = ChangesPresenter(views.changes, async_actions, context.services.git)
         self.composer = ComposerController(context)
         self.completions = ComposerCompletions(
             context, self.composer, lambda: self.workspace, lambda: self.conversation

@@ -17,10 +17,10 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.domain.file_history.merge import merge
-from helix_desktop.ui.changes.merge_dialog import MergeDialog
 from helix_desktop.ui.changes.places_dialog import PlacesDialog
-from helix_desktop.ui.changes.plan_dialog import PlanDialog
-from helix_desktop.ui.changes.rewind_dialog import RewindDialog, RewindPoint
+from helix_desktop.ui.changes.reverts.merge_dialog import MergeDialog
+from helix_desktop.ui.changes.reverts.plan_dialog import PlanDialog
+from helix_desktop.ui.changes.reverts.rewind_dialog import RewindDialog, RewindPoint
 from helix_desktop.ui.changes.rows import ChangesState
 from helix_desktop.ui.changes.view import ChangesPage
 from helix_desktop.ui.design.style import fonts, stylesheet
@@ -103,6 +103,7 @@ SHOTS: dict[str, Shot] = {
     "turns-wide": lambda theme: make_page(theme, samples.changes_state(), 1300, 860),
     "turns-narrow": lambda theme: make_page(theme, samples.changes_state(), 480, 760),
     "files": _by_file,
+    "commit": partial(_page, samples.commit_state()),
     "dialog-plan": partial(_on_screen, make_plan_dialog),
     "dialog-merge": partial(_on_screen, make_merge_dialog),
     "dialog-rewind": partial(_on_screen, make_rewind_dialog),
@@ -111,7 +112,7 @@ SHOTS: dict[str, Shot] = {
     **{
         name.partition(", ")[2]: partial(_page, state)
         for name, state in samples.STATES.items()
-        if name not in ("changes", "changes, many")
+        if name.startswith("changes, ") and name != "changes, many"
     },
 }
 

@@ -19,7 +19,14 @@ from helix_desktop.domain.file_history.session_changes import (
     SessionChanges,
 )
 from helix_desktop.domain.file_history.state import FileChange, FileState
-from helix_desktop.ui.changes.rows import ChangeFilter, ChangesState, Contents, FileRow, build_groups
+from helix_desktop.ui.changes.rows import (
+    ChangesState,
+    Contents,
+    FileRow,
+    GroupedChanges,
+    commit_changes,
+    group_changes,
+)
 from tests.support.galleries.panes_samples import NOW_MS
 
 _MINUTE_MS = 60_000
@@ -184,7 +191,7 @@ def _status(path: str) -> ChangedFileStatus:
 
 def changes_state() -> ChangesState:
     """Two turns with every kind of change."""
-    return ChangesState(session_changes(), COVERAGE)
+    return ChangesState(group_changes(session_changes()), COVERAGE)
 
 
 def many_changes(count: int = 500) -> ChangesState:
@@ -198,7 +205,7 @@ def many_changes(count: int = 500) -> ChangesState:
     step = msgspec.structs.replace(
         STEPS[2], others=(), changes=changes, added_lines=4 * count, removed_lines=3 * count
     )
-    return ChangesState(session_changes([step]), replace_coverage())
+    return ChangesState(group_changes(session_changes([step])), replace_coverage())
 
 
 def replace_coverage() -> Coverage:
@@ -209,7 +216,7 @@ def replace_coverage() -> Coverage:
 def line_counts(state: ChangesState) -> dict[Contents, tuple[int, int]]:
     """Lines that each file gained and lost, as they are counted."""
     counts = {}
-    for group in build_groups(state.changes or SessionChanges(""), "turn", ChangeFilter()):
+    for group in state.grouped.by_turn if state.grouped is not None else ():
         for row in group.rows:
             diff = sample_diff(row)
             counts[row.contents] = diff.added, diff.removed
@@ -222,8 +229,18 @@ def sample_diff(row: FileRow) -> FileDiff:
     return diff_states(row.before, before, row.after, after)
 
 
-EMPTY = ChangesState(SessionChanges("s0"), replace_coverage())
+EMPTY = ChangesState(GroupedChanges(SessionChanges("s0")), replace_coverage())
+
+
+def commit_state() -> ChangesState:
+    """What differs from the last commit."""
+    changes = (change("README.md"), change("src/new.py", None), change("src/old.py", BEFORE, None))
+    return ChangesState(group_changes(commit_changes(changes)), COVERAGE, has_git=True, source="commit")
+
+
 STATES = {
+    "changes since the last commit": commit_state(),
+    "changes in git": replace(changes_state(), has_git=True),
     "changes": changes_state(),
     "changes, many": many_changes(),
     "changes, none": EMPTY,

@@ -11,7 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.ui.changes.rows import ChangesState, FileRow
+from helix_desktop.ui.changes.rows import FileRow, group_changes
 from helix_desktop.ui.changes.view import ChangesPage
 from tests.support.galleries import changes_samples as samples
 from tests.support.galleries.panes_samples import NOW_MS
@@ -91,10 +91,25 @@ def test_what_is_selected_stays_so_when_more_is_recorded(page: ChangesPage) -> N
     page.set_state(samples.changes_state())
     later = msgspec.structs.replace(samples.STEPS[0], capture="c9", turn=3)
     more = samples.session_changes([*samples.STEPS, later])
-    page.set_state(replace(samples.changes_state(), changes=more))
+    page.set_state(replace(samples.changes_state(), grouped=group_changes(more)))
     entry = page.entry
     assert isinstance(entry, FileRow)
     assert entry.path == "src/legacy/render.py"
+
+
+def test_what_differs_from_the_last_commit_can_be_read_but_not_reverted(
+    page: ChangesPage, qtbot: QtBot
+) -> None:
+    page.set_state(samples.commit_state())
+    assert listed(page) == ["README.md", "src/new.py", "src/old.py"]
+    with qtbot.assertNotEmitted(page.change_actions.revert_requested):
+        page.change_actions.revert()
+    with qtbot.waitSignal(page.change_actions.patch_requested) as asked:
+        page.change_actions.copy_patch()
+    assert asked.args[0].paths == ("README.md",)
+    with qtbot.waitSignal(page.filter_bar.source_changed) as chosen:
+        press(page, "changes-of-session")
+    assert chosen.args == ["session"]
 
 
 @pytest.mark.parametrize(
@@ -116,6 +131,6 @@ def test_an_empty_page_says_why(page: ChangesPage, state: str, words: str) -> No
 def test_the_strip_names_what_is_covered_and_what_is_not(page: ChangesPage) -> None:
     assert page.coverage.text.text == "12,345 files covered"
     assert page.coverage.places.text() == "4 places can't be undone"
-    page.set_state(ChangesState(samples.EMPTY.changes, samples.COPYING))
+    page.set_state(replace(samples.EMPTY, coverage=samples.COPYING))
     assert page.coverage.text.text == "Copying files: 40 %"
     assert page.coverage.places.isHidden()

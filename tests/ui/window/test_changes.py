@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -10,9 +12,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialog, QLabel
 
-from helix_desktop.ui.changes.merge_dialog import MergeDialog
-from helix_desktop.ui.changes.plan_dialog import PlanDialog
-from helix_desktop.ui.changes.rewind_dialog import RewindDialog
+from helix_desktop.ui.changes.reverts.merge_dialog import MergeDialog
+from helix_desktop.ui.changes.reverts.plan_dialog import PlanDialog
+from helix_desktop.ui.changes.reverts.rewind_dialog import RewindDialog
 from helix_desktop.ui.changes.view import ChangesPage
 from helix_desktop.ui.chat.rows.row_types import UserRow
 from helix_desktop.ui.design.fields import Combo
@@ -45,9 +47,16 @@ def edits_and_runs() -> ChatServer:
     )
 
 
+def commit_all(folder: Path) -> None:
+    """Make a folder a git checkout in which everything is committed."""
+    for command in ("init -q", "add .", "-c user.name=A -c user.email=a@b commit -q -m First"):
+        subprocess.run(("git", *command.split()), cwd=folder, check=True)
+
+
 async def work(rig: WindowRig, server: ChatServer) -> Path:
     """Let the model work in a folder of three files; return the folder."""
     await rig.open_folder("project", {"notes.txt": NOTES, "old.txt": "old\n"})
+    await asyncio.to_thread(commit_all, rig.folder / "project")
     await rig.use_server(server)
     await until(lambda: rig.workspace.changes.coverage.is_complete, "the first copy")
     rig.type_message("Change things")
@@ -72,7 +81,8 @@ def listed(rig: WindowRig) -> list[str]:
 
 def contents(folder: Path) -> dict[str, str]:
     """All files of a folder."""
-    return {str(path.relative_to(folder)): path.read_text() for path in folder.rglob("*") if path.is_file()}
+    files = (path for path in folder.rglob("*") if path.is_file() and ".git" not in path.parts)
+    return {str(path.relative_to(folder)): path.read_text() for path in files}
 
 
 async def dialog_of(rig: WindowRig, kind: type[QDialog]) -> QDialog:
@@ -135,6 +145,12 @@ async def test_rewind_takes_files_and_conversation_back_and_the_files_return(
     async with edits_and_runs() as server, open_window(qapp, tmp_path) as rig:
         folder = await work(rig, server)
         after, original = contents(folder), rig.conversation.session.id
+        press(page(rig), "changes-of-commit")
+        await until(lambda: listed(rig) == ["notes.txt", "old.txt", "out/new.txt"], "what git lists")
+        await until(lambda: page(rig).detail.has_diff, "its diff")
+        diff = page(rig).detail.diff.diff
+        assert diff is not None
+        assert (diff.added, diff.removed) == (1, 1)
         rig.window.show_page("chat")
         click_area(rig.chat.view, rig.rows(UserRow)[0].key, "rewind")
         dialog = await dialog_of(rig, RewindDialog)

@@ -91,7 +91,11 @@ class ChangesController(QObject):
         where = self._on_screen()
         if where is not None:
             workspace, session = where
-            QGuiApplication.clipboard().setText(await workspace.changes.patch(session, selection))
+            if any(selection.captures):
+                patch = await workspace.changes.patch(session, selection)
+            else:  # of no capture: what differs from the last commit
+                patch = await self._services.git.changes(workspace.id).patch(selection.paths)
+            QGuiApplication.clipboard().setText(patch)
             self._detail.show_copied()
 
     async def _open(self, path: str) -> None:

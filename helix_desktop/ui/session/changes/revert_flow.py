@@ -12,10 +12,10 @@ from helix_desktop.domain.events.file_changes import ChangesRecorded
 from helix_desktop.domain.file_history.merge import merge
 from helix_desktop.domain.file_history.revert import RevertChoice, RevertPlan
 from helix_desktop.domain.file_history.state import FileState
-from helix_desktop.ui.changes.merge_dialog import MergeDialog
-from helix_desktop.ui.changes.plan_dialog import PlanDialog
-from helix_desktop.ui.changes.plan_texts import done_text, files_changed
-from helix_desktop.ui.changes.plan_view import PlanView
+from helix_desktop.ui.changes.reverts.merge_dialog import MergeDialog
+from helix_desktop.ui.changes.reverts.plan_dialog import PlanDialog
+from helix_desktop.ui.changes.reverts.plan_texts import done_text, files_changed
+from helix_desktop.ui.changes.reverts.plan_view import PlanView
 from helix_desktop.ui.design.dialogs import exec_async
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.design.window_state import Banner, BannerAction

@@ -6,8 +6,13 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
 from helix_desktop.domain.file_history.revert import RevertPlan
-from helix_desktop.ui.changes.plan_texts import files_changed, plan_lead, plan_title, revert_button_text
-from helix_desktop.ui.changes.plan_view import PlanView
+from helix_desktop.ui.changes.reverts.plan_texts import (
+    files_changed,
+    plan_lead,
+    plan_title,
+    revert_button_text,
+)
+from helix_desktop.ui.changes.reverts.plan_view import PlanView
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import column

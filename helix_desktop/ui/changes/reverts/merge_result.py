@@ -6,7 +6,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QTextCursor
 
 from helix_desktop.domain.file_history.merge import Chunk, ChunkChoice, Merge
-from helix_desktop.ui.changes.merge_sides import CodeEdit
+from helix_desktop.ui.changes.reverts.merge_sides import CodeEdit
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.words.translation import Translator
 
