@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.file_history.capture import CapturedChanges
 from helix_desktop.domain.file_history.revert import PlannedFile, RevertChoice, RevertPlan
@@ -19,6 +21,7 @@ from helix_desktop.file_history.tree.rules import STAGED_PREFIX
 
 States = dict[str, FileState]
 
+_NOBODY = 65534
 NOW_MS = 1_790_000_000_000
 LIMIT = 1 << 20
 """Bytes of the largest file that the rig's tree covers."""
@@ -174,3 +177,22 @@ class AtStep:
         if self.number == -1:
             self.name = name
             self._act()
+
+
+def run_as_user(folder: Path, work: Callable[[], None]) -> None:
+    """Run something as a user who is not root; an assertion that fails in it fails here."""
+
+    def become_user() -> None:
+        if os.geteuid() == 0:
+            os.setgroups([])
+            os.setgid(_NOBODY)
+            os.setuid(_NOBODY)
+        folder.stat()
+
+    def run() -> None:
+        become_user()
+        work()
+
+    if run_in_child(become_user):
+        pytest.skip("no other user can reach a folder for temporary files here")
+    assert run_in_child(run) == 0

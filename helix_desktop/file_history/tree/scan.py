@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import stat
 from collections.abc import Mapping
@@ -17,6 +18,9 @@ from helix_desktop.file_history.tree.stamps import file_stamp, folder_stamp
 MAX_PATHS = 250_000
 _Entry = tuple[str, str, os.stat_result]  # name, path, what a stat said
 _DEEPEST = 100  # folders in each other: each takes a descriptor, of 256 on macOS
+
+
+log = logging.getLogger(__name__)
 
 
 class TooManyPaths(Exception):
@@ -145,25 +149,22 @@ class Scan:
 
     def _enter(self, folder: Handle, prefix: str, name: str, depth: int) -> None:
         path = prefix + name
-        if depth == _DEEPEST:
-            self._not_read(path)
-            return
         try:
+            if depth == _DEEPEST:
+                raise PermissionError
             handle = enter(folder, name)
+            try:
+                self._walk(handle, path + "/", depth + 1)
+            finally:
+                leave(handle)
         except FileNotFoundError:
+            pass  # the next scan finds what became of it, as of one that is something else now
+        except PermissionError:
+            self._skip(path, "unreadable", is_folder_=True)
+        except OSError as error:
+            log.debug("a folder was not scanned: %s", error)
+        else:
             return
-        except OSError:
-            self._not_read(path)
-            return
-        try:
-            self._walk(handle, path + "/", depth + 1)
-        except PermissionError:  # it can be listed, but what is in it cannot be looked at
-            self._not_read(path)
-        finally:
-            leave(handle)
-
-    def _not_read(self, path: str) -> None:
-        self._skip(path, "unreadable", is_folder_=True)
         self._result.unreadable.append(path + "/")
 
     def _skip(self, path: str, reason: UncoveredReason, is_folder_: bool = False) -> None:

@@ -55,6 +55,7 @@ class WorkspaceTree:
         self.edition = 0
         """Another number after every change of the tree."""
         self._stamps: dict[str, bytes] = {}
+        self._read_before: set[str] = set()
         self._has_manifest = self._is_loaded = False
         self._must_sort_anew = True  # the rules are not those that the tree was sorted by
         self._is_full = self._has_too_many = False
@@ -249,6 +250,7 @@ class WorkspaceTree:
         self._stamps = {path: _certain_stamp(row) for path, row in self.rows.items()}
         places = msgspec.json.decode(self._database.meta.get(_SKIPPED) or b"[]", type=list[UncoveredPlace])
         self.skipped = {place.path: place for place in places}
+        self._find_read_before()
         self._has_manifest = self._database.meta.get(_MANIFEST) is not None
         self._version, self._is_loaded = self._database.version, True
         self._used, self._too_large = -1, sys.maxsize
@@ -300,7 +302,7 @@ class WorkspaceTree:
             return False
         *above, _ = _with_folders(path)
         place = self.skipped.get(path)
-        return any(folder in self.skipped for folder in above) or (
+        return any(folder in self.skipped and folder not in self._read_before for folder in above) or (
             place is not None and place.is_folder == is_folder(found)
         )
 
@@ -403,7 +405,15 @@ class WorkspaceTree:
         if skipped != self.skipped:
             self.skipped = skipped
             self._database.meta.put(_SKIPPED, msgspec.json.encode(list(skipped.values())))
+            self._find_read_before()
             self.edition += 1
+
+    def _find_read_before(self) -> None:
+        """Find the folders that cannot be read now, but could be: what is new in them later is new."""
+        unreadable = [f"{path}/" for path, place in self.skipped.items() if place.reason == "unreadable"]
+        self._read_before = {
+            prefix[:-1] for prefix in unreadable if any(path.startswith(prefix) for path in self.rows)
+        }
 
     def _note_manifest(self) -> None:
         if not self._has_manifest:

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from helix_desktop.domain.errors import RevertRefused
 from helix_desktop.domain.file_history.state import FileChange, FileState
-from tests.support.revert_rig import RevertRig, at_step, run_in_child
+from tests.support.revert_rig import RevertRig, at_step, run_as_user
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="has no such permissions")
-
-_NOBODY = 65534
 
 
 @pytest.fixture
@@ -25,25 +22,6 @@ def folder() -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as place:
         Path(place).chmod(0o777)
         yield Path(place)
-
-
-def run_as_user(folder: Path, work: Callable[[], None]) -> None:
-    """Run something as a user who is not root; an assertion that fails in it fails here."""
-
-    def become_user() -> None:
-        if os.geteuid() == 0:
-            os.setgroups([])
-            os.setgid(_NOBODY)
-            os.setuid(_NOBODY)
-        folder.stat()
-
-    def run() -> None:
-        become_user()
-        work()
-
-    if run_in_child(become_user):
-        pytest.skip("no other user can reach a folder for temporary files here")
-    assert run_in_child(run) == 0
 
 
 def test_a_folder_that_may_not_be_written_is_named(folder: Path) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from helix_desktop.domain.file_history.capture import CallMark
 from helix_desktop.domain.file_history.coverage import CoverageSettings
 from helix_desktop.file_history.opened_history import OpenedHistory
 from tests.support.file_history_rig import kinds, listed, opened
+from tests.support.revert_rig import run_as_user
 
 MARK = CallMark("s", "c")
 
@@ -173,18 +176,29 @@ def test_the_quota_stops_the_copy_and_says_so(root: Path) -> None:
         assert not change.after.stored
 
 
-@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="permissions do not hold here")
-def test_a_folder_that_cannot_be_read_is_named_and_nothing_in_it_counts_as_deleted(root: Path) -> None:
-    make(root, "a/in", "b")
-    with opened(root.parent) as history:
-        (root / "a").chmod(0)
-        (root / "b").chmod(0)
-        try:
+@pytest.mark.skipif(sys.platform == "win32", reason="has no such permissions")
+def test_what_cannot_be_read_is_named_and_nothing_in_it_counts_as_deleted() -> None:
+    def work() -> None:
+        root = folder / "w"
+        make(root, "a/in", "b", "a/gone")
+        with opened(folder) as history:
+            (root / "a").chmod(0)
+            (root / "b").chmod(0)
             assert kinds(history.look("s")) == {"a": "mode", "b": "mode"}
             assert places(history) == {"a": "unreadable"}
-        finally:
             (root / "a").chmod(0o700)
-        assert kinds(history.look("s")) == {"a": "mode"}
+            make(root, "a/made", content="other")
+            (root / "a/gone").unlink()
+            assert kinds(history.look("s")) == {"a": "mode", "a/made": "created", "a/gone": "deleted"}
+            make(root, "c")
+            (root / "c").chmod(0)
+            assert kinds(history.look("s")) == {"c": "created"}
+            assert places(history) == {"c": "unreadable"}
+
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        folder.chmod(0o777)
+        run_as_user(folder, work)
 
 
 def test_times_that_no_clock_has_are_stored_as_far_as_they_can_be(root: Path) -> None:
