@@ -16,7 +16,7 @@ from tests.support.file_changes.cases import HUNK_LINES, Calls, ChangeCase
 from tests.support.file_changes.file_cases import FILE_CASES
 from tests.support.file_changes.rig import HistoryRig, open_rig, prepare_workspace
 from tests.support.file_changes.states import false_reasons, join_changes, wrong_changes
-from tests.support.file_changes.tree import File, Tree, differing, outside_of
+from tests.support.file_changes.tree import File, Tree, differing, make_tree, outside_of
 from tests.support.file_changes.tree_cases import TREE_CASES
 from tests.support.file_changes.uncovered_cases import UNCOVERED_CASES
 
@@ -50,6 +50,26 @@ async def test_a_change_comes_back_whole_and_in_parts(case: ChangeCase, calls: C
         await check_parts(rig, case, captures, before, after)
         if case.hunks:
             await check_hunks(rig, case.hunks, captures, before, after)
+
+
+async def test_what_is_not_copied_yet_is_named_or_comes_back(tmp_path: Path) -> None:
+    """A command that runs while the first copy is made."""
+    (tmp_path / "work").mkdir()
+    make_tree(tmp_path / "work", {f"{number % 9}/{number}.txt": f"{number}\n" * 99 for number in range(400)})
+    async with open_rig(tmp_path, is_copied=False) as rig:
+        before = rig.walk()
+        pending: set[str] = set()
+        unlisten = rig.history.listen(
+            lambda: pending.update(place.path for place in rig.history.coverage.places)
+        )
+        pending.update(place.path for place in rig.history.coverage.places)
+        captured = await rig.run_command("rm -r 0 1 2 3; for i in 4/*; do echo > $i; done")
+        unlisten()
+        assert captured is not None
+        unstored = {change.path for change in captured.list.changes if not change.is_covered}
+        assert unstored <= pending
+        await rig.revert(await rig.plan([captured]))
+        assert differing(before, rig.walk()) == unstored
 
 
 def check_named(rig: HistoryRig, case: ChangeCase) -> None:

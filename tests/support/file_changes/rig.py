@@ -107,13 +107,14 @@ def open_history(folder: Path, quota: int = 0) -> WorkspaceFileHistory:
 
 
 @asynccontextmanager
-async def open_rig(folder: Path, quota: int = 0) -> AsyncIterator[HistoryRig]:
-    """A rig on the workspace `work` in a folder, once all that is covered is copied."""
+async def open_rig(folder: Path, quota: int = 0, is_copied: bool = True) -> AsyncIterator[HistoryRig]:
+    """A rig on the workspace `work` in a folder, once all that is covered is copied, or at once."""
     (folder / "data").mkdir(exist_ok=True)
     history = open_history(folder, quota)
     try:
         await history.start()
-        await wait_until_copied(history)
+        if is_copied:
+            await wait_until_copied(history)
         yield HistoryRig(folder / "work", history)
     finally:
         await history.close()

@@ -1,0 +1,116 @@
+"""Parts of a session taken back and redone in any order: files and list agree, whatever came before."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from helix_desktop.agent.changes.capture_events import record_captures, record_unrecorded
+from helix_desktop.agent.changes.workspace_changes import WorkspaceChanges
+from helix_desktop.agent.session import Session
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.domain.events.file_changes import ChangesRecorded
+from helix_desktop.domain.events.session import UserSpoke
+from helix_desktop.domain.file_history.session_changes import RevertSelection
+from helix_desktop.store.leveldb_store import LevelDbStore
+from helix_desktop.system.clock import wall_clock_ms
+from helix_desktop.system.task_scope import TaskScope
+from tests.support.file_changes.random_edits import START, RandomEdits
+from tests.support.file_changes.rig import SESSION, HistoryRig, open_rig
+from tests.support.file_changes.states import describe_recorded, describe_state
+from tests.support.file_changes.tree import make_tree
+from tests.support.store.builders import WORKSPACE
+
+SEEDS = range(int(os.environ.get("HELIX_FUZZ_SEEDS", "1")))
+_TURNS, _CALLS, _REVERTS = 5, 4, 12
+
+
+@asynccontextmanager
+async def open_changes(folder: Path) -> AsyncIterator[tuple[HistoryRig, Session, WorkspaceChanges]]:
+    """A workspace with its history, and a session in a real store."""
+    (folder / "work").mkdir()
+    make_tree(folder / "work", START)
+    store = await LevelDbStore.open(folder / "store", WORKSPACE)
+    scope = TaskScope()
+    session = Session(SESSION, store, wall_clock_ms, scope, [], Transcript([]))
+
+    async def open_session(_: str) -> Session:
+        return session
+
+    async with open_rig(folder) as rig:
+        yield (
+            rig,
+            session,
+            WorkspaceChanges(rig.history, store, lambda _: session, open_session, lambda: True),
+        )
+    await scope.close()
+    await store.close()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+async def test_what_is_taken_back_can_be_redone(seed: int, tmp_path: Path) -> None:
+    """A redo right after a revert brings the files of before; the list says of each what stands there."""
+    async with open_changes(tmp_path) as (rig, session, changes):
+        edits = RandomEdits(rig.root, seed)
+        for turn in range(_TURNS):
+            await session.record(UserSpoke(f"turn {turn}", 2))
+            for _ in range(_CALLS):
+                rig.log.clear()
+                await rig.run((("run_command", {"command": edits.command()}),), may_fail=True)
+                await record_captures(session, rig.history, rig.log)
+        for _ in range(_REVERTS):
+            await check_list(rig, changes)
+            before = rig.walk()
+            plan = await changes.plan(SESSION, await select_part(changes, edits.random))
+            reverted = await changes.revert(SESSION, plan, {})
+            if reverted is None:
+                assert rig.walk() == before
+            elif edits.random.random() < 0.6:
+                await check_list(rig, changes)
+                assert isinstance(reverted.event, ChangesRecorded)
+                redo = await changes.plan_redo(SESSION, reverted.event.capture)
+                await changes.revert(SESSION, redo, {})
+                assert rig.walk() == before
+            elif edits.random.random() < 0.3:
+                edits.user_edit()
+                await rig.history.look(SESSION)
+                await record_unrecorded(session, rig.history)
+
+
+async def select_part(changes: WorkspaceChanges, choose: random.Random) -> RevertSelection:
+    """Return a turn, a step, a file of one of them, a hunk, or all."""
+    rows = [row for row in (await changes.of_session(SESSION)).captures if row.source == "command"]
+    row = choose.choice(rows)
+    turn = tuple(other.capture for other in rows if other.turn == row.turn)
+    match choose.randrange(6):
+        case 0:
+            return RevertSelection(turn, scope="turn")
+        case 1:
+            return RevertSelection((row.capture,), scope="step")
+        case 2:
+            return RevertSelection(tuple(other.capture for other in rows), scope="session")
+        case 3:
+            for change in row.changes:
+                diff = await changes.diff(change.path, change.before, change.after)
+                if diff.kind == "text" and len(diff.hunks) > 1:
+                    hunk = choose.randrange(len(diff.hunks))
+                    return RevertSelection((row.capture,), (change.path,), (hunk,), "hunk")
+    return RevertSelection((row.capture,), (choose.choice(row.changes).path,), scope="file")
+
+
+async def check_list(rig: HistoryRig, changes: WorkspaceChanges) -> None:
+    """Assert that the list leaves each file as it is, and calls reverted only what was taken back."""
+    listed = await changes.of_session(SESSION)
+    tree = rig.walk()
+    for file in listed.files:
+        present = describe_state(tree.get(file.path))
+        assert describe_recorded(file.after) == present, file.path
+        if file.status == "reverted" and not file.by_user:
+            assert describe_recorded(file.before) == present, file.path
+    taken_back = {id_ for row in listed.captures for id_ in row.reverts}
+    assert {row.capture for row in listed.captures if row.is_reverted} <= taken_back
