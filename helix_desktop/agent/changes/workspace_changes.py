@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 
 from msgspec.structs import replace
 
@@ -38,7 +39,7 @@ from helix_desktop.domain.file_history.state import ChangeList, FileChange, File
 from helix_desktop.domain.user_text import TextContext
 
 _text = TextContext("Changes")
-_MAX_LISTS = 2000  # lists of changes in memory: one of a formatter's 2,000 files takes some 2 MB
+_MAX_CHANGES = 50_000  # changes whose lists stay in memory: some 50 MB
 
 
 class WorkspaceChanges:
@@ -103,7 +104,7 @@ class WorkspaceChanges:
         if selection.hunks is not None:
             changes = [await self._without_hunks(rows, selection, selection.hunks)]
             return await self._plan(changes, selection.captures, replace(selection, scope="hunk"))
-        changes, captures = selected_changes(rows, selection)
+        changes, captures = await asyncio.to_thread(selected_changes, rows, selection)
         return await self._plan(changes, captures, selection)
 
     async def plan_rewind(self, session: str, seq: int) -> RevertPlan:
@@ -170,11 +171,11 @@ class WorkspaceChanges:
         Of several captures it has what is not taken back, and what they changed together in one piece.
         """
         rows = (await self.of_session(session)).captures
-        with_reverted = len(selection.captures) == 1
-        changes, _ = selected_changes(rows, selection, with_reverted=with_reverted)
+        select = partial(selected_changes, with_reverted=len(selection.captures) == 1)
+        changes, _ = await asyncio.to_thread(select, rows, selection)
         files = [
             ChangedFile(change, await self.diff(change.path, change.before, change.after))
-            for change in joined_changes(changes)
+            for change in await asyncio.to_thread(joined_changes, changes)
         ]
         return await asyncio.to_thread(patch_text, files)
 
@@ -199,14 +200,13 @@ class WorkspaceChanges:
         return await asyncio.to_thread(logged_changes, session, log)
 
     async def _logged_subagent(self, session: str) -> LoggedChanges:
-        """Return what a subagent's log says; read once after its end, which nothing follows."""
-        if session in self._ended_subagents:
-            return self._ended_subagents[session]
-        runs = self._find_open(session) is not None
-        logged = await self._logged(session)
-        if not runs:
-            self._ended_subagents[session] = logged
-        return logged
+        """Return what a subagent's log says; read once after its end, while it is not opened again."""
+        if self._find_open(session) is not None:
+            self._ended_subagents.pop(session, None)
+            return await self._logged(session)
+        if session not in self._ended_subagents:
+            self._ended_subagents[session] = await self._logged(session)
+        return self._ended_subagents[session]
 
     async def _load_lists(self, captures: Sequence[LoggedCapture]) -> dict[str, ChangeList]:
         found: dict[str, ChangeList] = {}
@@ -214,8 +214,9 @@ class WorkspaceChanges:
             changes = self._lists.get(digest) or await self._read_list(digest)
             if changes is not None:
                 found[digest] = self._lists[digest] = changes
-        while len(self._lists) > _MAX_LISTS:
-            del self._lists[next(iter(self._lists))]
+        size = sum(len(changes.changes) for changes in self._lists.values())
+        while size > _MAX_CHANGES:
+            size -= len(self._lists.pop(next(iter(self._lists))).changes)
         return found
 
     async def _read_list(self, digest: str) -> ChangeList | None:
