@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QRectF, QSize, Qt
-from PySide6.QtGui import QAccessible, QColor, QFontMetricsF, QPainter, QPaintEvent
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtCore import QEvent, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QEnterEvent, QFontMetricsF, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QAbstractButton, QSizePolicy
 
+from helix_desktop.ui.design.buttons import EnterActivates
 from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.icons import pixmap
@@ -35,16 +36,16 @@ def fit_git_text(text: GitText, metrics: QFontMetricsF, room: float) -> str:
     return metrics.elidedText(text.head, _MIDDLE, left) + tail
 
 
-class GitLabel(Themed, QWidget):
-    """An icon, a branch and its state, hidden outside a checkout; the tooltip says all of it in words."""
-
-    accessible_role = QAccessible.Role.StaticText
+class GitLabel(EnterActivates, Themed, QAbstractButton):
+    """A button with branch and state, hidden outside a checkout; the tooltip says all of it in words."""
 
     def __init__(self) -> None:
         super().__init__()
         self.setObjectName("git_state")
         self._text = NO_GIT
         self._font = ui_font(_FONT_PX)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self.show_text(NO_GIT)
 
@@ -57,7 +58,8 @@ class GitLabel(Themed, QWidget):
         """Show another state; an empty one hides the label."""
         self._text = text
         self.setAccessibleName(tr("Git: {state}", state=text.on_one_line) if text.on_one_line else "")
-        self.setToolTip(plain_tooltip("\n".join(text.details)))
+        action = tr("Click to see what changed since the last commit")
+        self.setToolTip(plain_tooltip("\n".join((*text.details, action))))
         self.setAccessibleDescription(", ".join(text.details))
         self.setVisible(self.has_text)
         self.updateGeometry()
@@ -79,10 +81,23 @@ class GitLabel(Themed, QWidget):
         """Return the size of the icon and a few letters."""
         return QSize(min(self.sizeHint().width(), 48), self.sizeHint().height())
 
+    def enterEvent(self, event: QEnterEvent) -> None:
+        """Repaint as hovered."""
+        super().enterEvent(event)
+        self.update()
+
+    def leaveEvent(self, event: QEvent) -> None:
+        """Repaint as left."""
+        super().leaveEvent(event)
+        self.update()
+
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw icon and text."""
         painter = QPainter(self)
-        color = self._theme.muted
+        color = self._theme.text if self.underMouse() else self._theme.muted
+        if self.hasFocus():
+            painter.setPen(QPen(QColor(self._theme.accent), 2))
+            painter.drawLine(0, self.height() - 1, self.width(), self.height() - 1)
         top = (self.height() - _ICON_PX) // 2
         painter.drawPixmap(0, top, pixmap("git-branch", color, _ICON_PX, self.devicePixelRatioF()))
         left = _ICON_PX + _GAP_PX

@@ -46,6 +46,7 @@ SPECS: dict[str, ActionSpec] = {
     "show_cache": ActionSpec(text("Cache"), ("Ctrl+2",)),
     "show_timeline": ActionSpec(text("Timeline"), ("Ctrl+3",)),
     "show_changes": ActionSpec(text("Changes"), ("Ctrl+4",)),
+    "commit_changes": ActionSpec(text("Changes since last commit…")),
     "close_page": ActionSpec(text("Close page"), ("Ctrl+W",)),
     "toggle_sidebar": ActionSpec(text("Sidebar"), ("Ctrl+B",), checkable=True),
     "toggle_inspector": ActionSpec(text("Context inspector"), ("Ctrl+I",), checkable=True),
@@ -105,6 +106,7 @@ class WindowActions(NamedTuple):
     show_cache: QAction
     show_timeline: QAction
     show_changes: QAction
+    commit_changes: QAction
     close_page: QAction
     toggle_sidebar: QAction
     toggle_inspector: QAction

@@ -217,6 +217,7 @@ class TopBar(QWidget):
         self._badge.setToolTip(tr("Answers come from a built-in script. No model or network is used."))
         self._status = ElidedLabel(role="note")
         self._git = GitLabel()
+        self._git.clicked.connect(actions.commit_changes.trigger)
         self.pages = PageSwitch()
         self.pages.page_selected.connect(self.page_selected)
         self.gauge = ContextGauge()

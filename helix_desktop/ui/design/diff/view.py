@@ -85,7 +85,8 @@ class DiffView(Themed, QWidget):
         `can_revert_hunks` gives each hunk a head with a Revert button.
         """
         self._diff = diff
-        self.find_bar.close_bar()
+        if self.find_bar.isVisibleTo(self):
+            self.find_bar.close_bar()  # which gives the keyboard to the diff
         is_text = diff is not None and diff.kind == "text" and bool(diff.hunks)
         self.text.show_diff(diff if is_text else None, path, can_revert=can_revert_hunks)
         for part in (self._bar, self._line):

@@ -69,6 +69,7 @@ class Sidebar(QFrame):
         self._name = _NameButton()
         self._name.clicked.connect(actions.switch_workspace.trigger)
         self._git = GitLabel()
+        self._git.clicked.connect(actions.commit_changes.trigger)
         self._folder = IconButton("folder-open", tr("Open folder (Ctrl+O)"))
         self._folder.clicked.connect(actions.open_folder.trigger)
         self._new = IconButton("plus", tr("New session (Ctrl+N)"), px=18)
