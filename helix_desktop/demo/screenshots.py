@@ -11,6 +11,7 @@ from helix_desktop.app.window_context import WindowContext
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.user_text import TextContext
 from helix_desktop.ui.changes.reverts.rewind_dialog import RewindDialog
+from helix_desktop.ui.chat.rows.row_types import ToolRow
 from helix_desktop.ui.design.style.stylesheet import ThemeMode
 from helix_desktop.ui.settings.dialog import SettingsPage
 from helix_desktop.ui.workspaces.window_controllers import WindowControllers
@@ -87,6 +88,7 @@ class ScreenTour:
 
     async def capture_changes(self) -> None:
         """Capture what the session on screen did to the files, and the preview of going back."""
+        await self._capture_changed_files()
         window, page = self._window_context.window, self._controllers.session_controller.views.changes
         window.show_page("changes")
         await self._screenshots.capture("changes")
@@ -99,6 +101,19 @@ class ScreenTour:
             dialog.message_box.setCurrentIndex(dialog.message_box.count() - 1)
         await self._screenshots.capture("dialog-rewind", widget=dialog)
         dialog.close()
+
+    async def _capture_changed_files(self) -> None:
+        """Capture the newest card of a call that changed several lines, with its diff."""
+        chat = self._controllers.session_controller.views.chat.view
+        model = chat.chat_viewport.model
+        rows = [row for row in map(model.row, range(len(model))) if isinstance(row, ToolRow)]
+        changed = [row for row in rows if row.changes is not None and row.changes.removed]
+        if not changed:
+            return
+        self._window_context.window.show_page("chat")
+        chat.toggle(changed[-1].key, "changes")
+        chat.jump_to(changed[-1].key)
+        await self._screenshots.capture("chat-changes")
 
     async def _capture_settings(self) -> None:
         settings = self._controllers.settings

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QPainter, QTextCharFormat, QTextLayout
+from PySide6.QtGui import QPainter, QTextCharFormat, QTextLayout, QTextOption
 
 from helix_desktop.ui.chat.actions import OpenChanges, ToggleFold
 from helix_desktop.ui.chat.items.item import ItemTools
@@ -40,6 +40,9 @@ class FileBlock:
         if self._lines:
             words = "\n".join(line.text for line in self._lines)
             self.text = tools.writer.write_plain(words, mono=True, size=SMALL)
+            option = self.text.document.defaultTextOption()
+            option.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)  # prose is changed, too
+            self.text.document.setDefaultTextOption(option)
             self._color_lines(self.text)
         self._frame = QRectF()
 

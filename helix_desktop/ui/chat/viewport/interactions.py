@@ -82,6 +82,12 @@ class RowInteractions(QObject):
         paint.marks = self._marks(index, item)
         return paint
 
+    def toggle(self, key: RowKey, fold: Fold) -> None:
+        """Open or close a fold of a row, if there is such a row."""
+        index = self._chat_viewport.model.index_of(key)
+        if index is not None:
+            self._toggle(index, fold)
+
     def _activate(self, index: int, area: HitArea) -> None:
         """Do what a place of a row does."""
         key = self._chat_viewport.model.raw_row(index).key

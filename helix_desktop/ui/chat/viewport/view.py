@@ -18,6 +18,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QMenu, QWidget
 
+from helix_desktop.ui.chat.actions import Fold
 from helix_desktop.ui.chat.items.tool_card import has_menu
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.model import ChatModel
@@ -119,6 +120,10 @@ class ChatView(Themed, QAbstractScrollArea):
     def follow_end(self) -> None:
         """Go to the end and stay there."""
         self.chat_viewport.go_to_end()
+
+    def toggle(self, key: RowKey, fold: Fold) -> None:
+        """Open or close a fold of a row, if there is such a row."""
+        self._interactions.toggle(key, fold)
 
     def jump_to(self, key: RowKey) -> bool:
         """Bring the row of a key to the top; False when there is no such row."""
