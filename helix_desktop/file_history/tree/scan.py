@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from helix_desktop.domain.file_history.coverage import UncoveredPlace, UncoveredReason
-from helix_desktop.file_history.tree.folder import Handle, enter, is_folder, leave, open_top
+from helix_desktop.file_history.tree.folder import Handle, enter, is_folder, leave, link_in, open_top
 from helix_desktop.file_history.tree.ignore_files import GIT_IGNORE
 from helix_desktop.file_history.tree.read import is_unicode
 from helix_desktop.file_history.tree.rules import STAGED_PREFIX, CoverageRules
@@ -78,7 +78,7 @@ class Scan:
             self._skip(prefix[:-1], "ignored", is_folder_=True)
             result.found.pop(prefix[:-1], None)
             return
-        folders += [name for name, path, found in others if self._look(name, path, found)]
+        folders += [name for name, path, found in others if self._look(folder, name, path, found)]
         if len(result.same) + len(result.found) > MAX_PATHS:
             raise TooManyPaths
         for name in folders:
@@ -121,12 +121,12 @@ class Scan:
         folder = prefix[:-1]
         return folder not in self._stamps and self._rules.is_built(folder, (name for name, *_ in others))
 
-    def _look(self, name: str, path: str, found: os.stat_result) -> bool:
+    def _look(self, folder: Handle, name: str, path: str, found: os.stat_result) -> bool:
         """Sort in what is new or has changed; return True for a folder that is to be entered."""
         if name.startswith(STAGED_PREFIX):
             return False
         is_dir = stat.S_ISDIR(found.st_mode)
-        reason = self._reason(name, path, found)
+        reason = self._reason(folder, name, path, found)
         if reason is not None:
             self._skip(path, reason, is_dir)
         elif is_dir and self._stamps.get(path) == folder_stamp(found.st_mode):
@@ -135,9 +135,9 @@ class Scan:
             self._result.found[path] = found
         return is_dir and reason is None
 
-    def _reason(self, name: str, path: str, found: os.stat_result) -> UncoveredReason | None:
+    def _reason(self, folder: Handle, name: str, path: str, found: os.stat_result) -> UncoveredReason | None:
         """Return why nothing of a path is covered; None: at least its hash is, or a folder is entered."""
-        if not is_unicode(name):
+        if not is_unicode(name) or (stat.S_ISLNK(found.st_mode) and not _leads_to_text(folder, name)):
             return "name"
         if not stat.S_ISDIR(found.st_mode):
             if name == ".git":
@@ -171,3 +171,11 @@ class Scan:
         if not is_unicode(path):
             path = path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
         self._result.skipped[path] = UncoveredPlace(path, reason, is_folder_)
+
+
+def _leads_to_text(folder: Handle, name: str) -> bool:
+    """Return True if the target of a link can be stored; also of one that is gone: then nothing is."""
+    try:
+        return is_unicode(link_in(folder, name))
+    except OSError:
+        return True

@@ -303,7 +303,7 @@ class WorkspaceTree:
         *above, _ = _with_folders(path)
         place = self.skipped.get(path)
         return any(folder in self.skipped and folder not in self._read_before for folder in above) or (
-            place is not None and place.is_folder == is_folder(found)
+            place is not None and place.is_folder and is_folder(found)
         )
 
     def _read(

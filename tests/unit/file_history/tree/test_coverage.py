@@ -39,6 +39,18 @@ def root(tmp_path: Path) -> Path:
     return tmp_path / "w"
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="has other rules for names")
+def test_what_has_no_name_and_no_content_is_named(root: Path) -> None:
+    os.mkfifo(root / "pipe")
+    os.close(os.open(os.fsencode(root) + b"/\xff", os.O_CREAT))
+    os.symlink(b"\xfe", os.fsencode(root) + b"/link")
+    with opened(root.parent) as history:
+        assert places(history) == {"pipe": "special", "\\xff": "name", "link": "name"}
+        (root / "link").unlink()
+        (root / "link").symlink_to("text")
+        assert kinds(history.look("s")) == {"link": "created"}
+
+
 def test_each_place_that_is_not_covered_is_named_with_its_reason(root: Path) -> None:
     make(root, ".gitignore", content="*.log\nout/\n!keep.log\n")
     make(root, "sub/.gitignore", content="local.*\n!out/\n")
@@ -50,8 +62,6 @@ def test_each_place_that_is_not_covered_is_named_with_its_reason(root: Path) -> 
     make(root, "big", content="x" * 2000)
     (root / "cache").mkdir()
     make(root, "cache/.gitignore", content="*\n")
-    os.mkfifo(root / "pipe")
-    os.close(os.open(os.fsencode(root) + b"/\xff", os.O_CREAT))
     with opened(root.parent, CoverageSettings(max_file=1000)) as history:
         assert places(history) == {
             ".git": "git",
@@ -64,12 +74,10 @@ def test_each_place_that_is_not_covered_is_named_with_its_reason(root: Path) -> 
             "a.log": "ignored",
             "big": "too_large",
             "mine": "ignored",
-            "pipe": "special",
             "sub/local.txt": "ignored",
-            "\\xff": "name",
         }
         coverage = history.coverage()
-        assert (coverage.files, coverage.uncovered, coverage.is_complete) == (7, 13, True)
+        assert (coverage.files, coverage.uncovered, coverage.is_complete) == (7, 11, True)
 
 
 def test_what_is_not_stored_is_captured_by_its_hash_or_its_size(root: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -134,6 +135,7 @@ def _run_and_be_killed(folder: Path) -> None:
         os.kill(os.getpid(), 9)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="has no fork")
 def test_a_call_whose_process_was_killed_ends_with_it_and_its_changes_are_kept(root: Path) -> None:
     process = multiprocessing.get_context("fork").Process(target=_run_and_be_killed, args=(root.parent,))
     process.start()
