@@ -133,7 +133,8 @@ class TurnEngine:
             instructions = await self._instructions.before_message()
             mode = self._permissions.mode
             news = files_note(changed, await self._changes.news_of(changed))
-            note = "\n".join(filter(None, (mode_note(self._runtime.transcript.announced_mode, mode), news)))
+            of_mode = mode_note(self._runtime.transcript.announced_mode, mode)
+            note = "\n".join(filter(None, (of_mode, await self._changes.reverts_note(), news)))
             uncounted = [message.text] if message.tokens is None else []
             counts = await self._runtime.counter.count([note, *uncounted] if note else uncounted)
             tokens = sum(counts, message.tokens or 0)

@@ -16,10 +16,10 @@ from helix_desktop.agent.ports import FileHistory, Store
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.session_updates import ErrorRaised
-from helix_desktop.context.log.file_notes import FileNews
+from helix_desktop.context.log.file_notes import FileNews, reverts_note
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.file_changes import ChangesRecorded
-from helix_desktop.domain.events.session import SubagentStarted
+from helix_desktop.domain.events.session import SubagentStarted, UserSpoke
 from helix_desktop.domain.file_history.capture import CallMark, CapturedChanges
 from helix_desktop.domain.files.version import ChangedFile
 from helix_desktop.domain.messages import ToolCall
@@ -48,6 +48,23 @@ class ChangeRecorder:
     async def news_of(self, files: Sequence[ChangedFile]) -> list[FileNews]:
         """Return what changed of files, for the model. Never raises."""
         return await file_news(files, self._history, self._runtime.counter)
+
+    async def reverts_note(self) -> str:
+        """Return what tells the model of the user's reverts since their last message; empty without any."""
+        if self._history is None:
+            return ""
+        await self._attempt(record_unrecorded(self._session, self._history))  # the command line reverts, too
+        log = self._session.log
+        start = next((n for n in range(len(log), 0, -1) if isinstance(log[n - 1].event, UserSpoke)), 0)
+        is_redo: dict[str, bool] = {}
+        for entry in log[start:]:
+            event = entry.event
+            if isinstance(event, ChangesRecorded) and event.source == "revert":
+                found = await self._attempt(self._history.change_list(event.changes))
+                changes = found.changes if found is not None else ()
+                is_redo |= {change.path: event.scope == "redo" for change in changes}
+        reverted = [path for path, redone in is_redo.items() if not redone]
+        return reverts_note(reverted, [path for path, redone in is_redo.items() if redone])
 
     def with_coverage(self, request: ApprovalRequest) -> ApprovalRequest:
         """Return a request with what of the workspace is covered, if its call may change any of it."""

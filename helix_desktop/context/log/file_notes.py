@@ -34,6 +34,16 @@ def files_note(files: Sequence[ChangedFile], news: Sequence[FileNews] = ()) -> s
     return f"[{head} What changed:\n{texts}\n]" if texts else f"[{head}]"
 
 
+def reverts_note(reverted: Sequence[str], redone: Sequence[str]) -> str:
+    """Return the note on files whose changes the user took back, or put back; empty without any."""
+    parts = [
+        f"took back what was changed in {_listed(reverted)}" if reverted else "",
+        f"put back what was changed in {_listed(redone)}" if redone else "",
+    ]
+    text = ", and ".join(filter(None, parts))
+    return f"[The user {text}. Read a file again before you rely on it.]" if text else ""
+
+
 def refused_edit(files: Sequence[ChangedFile], news: Sequence[FileNews]) -> str:
     """Return the answer to an edit of files that changed since the model saw them."""
     names = _names(files)
@@ -51,5 +61,9 @@ def _texts(news: Sequence[FileNews]) -> str:
 
 
 def _names(files: Sequence[ChangedFile]) -> str:
-    names = ", ".join(escape_hidden_name(file.path) for file in files[:_MAX_NAMED])
-    return f"{names} and {len(files) - _MAX_NAMED} more" if len(files) > _MAX_NAMED else names
+    return _listed([file.path for file in files])
+
+
+def _listed(paths: Sequence[str]) -> str:
+    names = ", ".join(map(escape_hidden_name, paths[:_MAX_NAMED]))
+    return f"{names} and {len(paths) - _MAX_NAMED} more" if len(paths) > _MAX_NAMED else names

@@ -1,4 +1,4 @@
-"""Questions of the agent on a terminal."""
+"""Questions of the agent on a terminal, and what is said there before a call."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ import sys
 import pytest
 
 from helix_desktop.cli.terminal_approver import TerminalApprover, parse_reply
+from helix_desktop.domain.file_history.coverage import Coverage, UncoveredPlace
 from helix_desktop.domain.question import Question, QuestionOption, QuestionReply
+from helix_desktop.domain.tools import ApprovalRequest, PermissionRule
 
 DATABASE = Question(
     "c", "Which database?\u202e", (QuestionOption("SQLite", "One file"), QuestionOption("Postgres"))
@@ -63,3 +65,19 @@ async def test_questions_are_asked_one_after_the_other(monkeypatch: pytest.Monke
 async def test_without_a_terminal_nobody_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO("1\n"))
     assert await TerminalApprover("once").reply("s", DATABASE) is None
+
+
+async def test_where_a_call_cannot_be_undone_is_printed_once_before_it_runs(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    place = UncoveredPlace("dist\u202e", "ignored", is_folder=True)
+    ask = ApprovalRequest(
+        *("c1", "run_command", "make", "Run it", "make", PermissionRule("run_command", "make")),
+        coverage=Coverage(places=(place,), uncovered=1, is_complete=True),
+    )
+    approver = TerminalApprover("once")
+    for _ in range(2):
+        assert (await approver.decide("s", ask)).decision == "once"
+    assert capsys.readouterr().err == "Can't be undone in 1 place: dist\\u202e\n"
+    await TerminalApprover("deny").decide("s", ask)
+    assert capsys.readouterr().err == ""

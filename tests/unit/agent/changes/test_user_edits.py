@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from helix_desktop.domain.events.files import FilesChanged
 from helix_desktop.domain.events.session import ToolAnswered, UserSpoke
+from helix_desktop.domain.file_history.session_changes import RevertSelection
 from tests.support.agent_rig import AgentRig
 from tests.support.changing_tools import ChangesRig, reads, writes
 
@@ -88,6 +89,22 @@ async def test_what_was_found_before_a_command_is_told_with_the_next_message() -
     await rig.run("Again.")
     assert "+zwei" in rig.events(UserSpoke)[-1].note
     assert [answer.ok for answer in answers(rig)] == [True, True, True]
+
+
+async def test_what_the_user_took_back_is_told_with_the_next_message_and_once() -> None:
+    """Also of files that only a command changed, which the agent never read."""
+    rig = await started([writes(a_txt="1\n", b_txt=None)], [], [])
+    await rig.run()
+    changes, session = rig.workspace.changes, rig.conversation.session.id
+    everything = RevertSelection((await changes.of_session(session)).by_agent(), scope="session")
+    await changes.revert(session, await changes.plan(session, everything), {})
+    await rig.run("Again.")
+    note = rig.events(UserSpoke)[-1].note
+    assert note == (
+        "[The user took back what was changed in a.txt, b.txt. Read a file again before you rely on it.]"
+    )
+    await rig.run("And again.")
+    assert rig.events(UserSpoke)[-1].note == ""
 
 
 async def test_what_the_agents_own_command_changed_stands_in_the_way_of_no_edit() -> None:
