@@ -80,9 +80,12 @@ def listed(rig: WindowRig) -> list[str]:
 
 
 def contents(folder: Path) -> dict[str, str]:
-    """All files of a folder."""
-    files = (path for path in folder.rglob("*") if path.is_file() and ".git" not in path.parts)
-    return {str(path.relative_to(folder)): path.read_text() for path in files}
+    """All files of a folder, but for git's; nothing while some are being written."""
+    try:
+        files = [path for path in folder.rglob("*") if path.is_file() and ".git" not in path.parts]
+        return {str(path.relative_to(folder)): path.read_text() for path in files}
+    except FileNotFoundError:
+        return {}
 
 
 async def dialog_of(rig: WindowRig, kind: type[QDialog]) -> QDialog:

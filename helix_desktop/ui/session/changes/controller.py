@@ -76,16 +76,16 @@ class ChangesController(QObject):
         workspace, session = where
         plan = await make_plan(workspace.changes, origin or session)
         done = await self._reverts.carry_out(workspace, origin or session, plan)
+        await self._session_controller.changes.refresh()  # what is on screen when it is reported
         if done is not None:
             self._reverts.report(workspace, session, done)
-        self._session_controller.schedule_refresh()
 
     async def _accept(self, paths: Sequence[str]) -> None:
         where = self._on_screen()
         if where is not None:
             workspace, session = where
             await workspace.changes.accept(session, paths)
-            self._session_controller.schedule_refresh()
+            await self._session_controller.changes.refresh()
 
     async def _copy_patch(self, selection: RevertSelection) -> None:
         where = self._on_screen()
