@@ -37,6 +37,8 @@ from helix_desktop.file_history.tree.tree import WorkspaceTree
 text = TextContext("Changes")
 log = logging.getLogger(__name__)
 
+_TOO_MANY = text("What commands change is not recorded in this workspace.")
+
 _BATCH_FILES, _BATCH_BYTES = 100, 4 * 1024 * 1024  # of the first copy: about 30 ms
 _BEFORE_CALL_S = 0.25
 _COVERAGE_S = 0.5  # the coverage is counted as often while the first copy runs
@@ -142,7 +144,8 @@ class OpenedHistory:
         self, session: str, plan: RevertPlan, choices: Mapping[str, RevertChoice]
     ) -> CapturedChanges | None:
         """Take back what is planned and chosen; what changed outside all calls before is captured first."""
-        self.look(session)
+        with suppress(StoreUnreadable):  # there may be too many files for that
+            self.look(session)
         with self._may_discard():
             return self._reverts.apply(session, plan, choices)
 
@@ -203,9 +206,8 @@ class OpenedHistory:
             self._error = text("The workspace's files can't be looked at.")
             raise StoreUnreadable(self._error, system_reason(error)) from error
         except TooManyPaths as error:
-            self._error = text("Changes of files are not recorded in this workspace.")
             raise StoreUnreadable(
-                self._error,
+                _TOO_MANY,
                 text("It has over {count} files.", count=MAX_PATHS),
                 text("Open a folder in it as a workspace, or list large folders in .gitignore."),
             ) from error
@@ -229,7 +231,9 @@ class OpenedHistory:
         if edition != self._tree.edition and is_due:
             self._counted = (self._tree.edition, now)
             self._coverage = coverage_of(self._tree, self._database.contents.totals()[2])
-        return msgspec.structs.replace(self._coverage, error=self._error)
+        return msgspec.structs.replace(
+            self._coverage, error=_TOO_MANY if self._tree.has_too_many else self._error
+        )
 
     def close(self) -> None:
         """Close the files; calls that still run are ended by the next start."""

@@ -2302,11 +2302,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/file_history/opened_history.py" />
-            <source>Changes of files are not recorded in this workspace.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/changes/places_dialog.py" />
             <source>Changes of these places aren't stored, so they can't be undone. What you include is copied now, in the background.</source>
             <translation type="unfinished" />
@@ -3376,6 +3371,11 @@
         <message>
             <location filename="../../helix_desktop/ui/changes/menus.py" />
             <source>What can't be undone…</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/file_history/opened_history.py" />
+            <source>What commands change is not recorded in this workspace.</source>
             <translation type="unfinished" />
         </message>
         <message>

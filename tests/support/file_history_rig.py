@@ -49,13 +49,14 @@ def kinds(captured: CapturedChanges | None) -> dict[str, str]:
 
 @contextmanager
 def opened(
-    folder: Path, settings: CoverageSettings = DEFAULTS, copies: bool = True
+    folder: Path, settings: CoverageSettings = DEFAULTS, copies: bool = True, starts: bool = True
 ) -> Iterator[OpenedHistory]:
-    """Yield the history of the folder `w`, its first copy done if it `copies`."""
+    """Yield the history of the folder `w`, started, its first copy done."""
     history = OpenedHistory(folder / "w", folder / "data/h.db", settings, wall_clock_ms, ())
     try:
-        history.start()
-        while copies and history.copy_batch() is not None:
+        if starts:
+            history.start()
+        while starts and copies and history.copy_batch() is not None:
             pass
         yield history
     finally:

@@ -58,7 +58,7 @@ class WorkspaceTree:
         self._read_before: set[str] = set()
         self._has_manifest = self._is_loaded = False
         self._must_sort_anew = True  # the rules are not those that the tree was sorted by
-        self._is_full = self._has_too_many = False
+        self._is_full = self.has_too_many = False  # too many: paths that no scan gets through
         self._version = -1
         self._used = -1  # bytes of contents on disk, at most; -1: not counted yet
         self._too_large = sys.maxsize  # bytes for which no room could be made
@@ -82,7 +82,7 @@ class WorkspaceTree:
 
     def begin(self) -> None:
         """Note what was there before any scan looked at it; what changed is left to `changes`."""
-        self._is_full = self._has_too_many = False
+        self._is_full = self.has_too_many = False
         result = self._scan(trusts_folders=False)
         update = _Update()
         with OpenFolders(self.root) as folders:
@@ -95,7 +95,7 @@ class WorkspaceTree:
 
     def changes(self) -> list[FileChange]:
         """Scan the workspace and return what changed since it was last seen. Raises OSError, TooManyPaths."""
-        if self._has_too_many:
+        if self.has_too_many:
             raise TooManyPaths
         result = self._scan()
         if self._must_sort_anew:
@@ -118,6 +118,8 @@ class WorkspaceTree:
 
     def changes_at(self, paths: Iterable[str]) -> list[FileChange] | None:
         """Return what changed at paths, and at the folders above them; None: only a scan shows it all."""
+        if self.has_too_many:
+            return []
         if self._must_sort_anew or not self._has_manifest:
             return None
         targets = set(paths)
@@ -159,6 +161,8 @@ class WorkspaceTree:
 
     def is_outside(self, path: str) -> bool:
         """Return True if a path lies in a place that no scan looks into."""
+        if self.has_too_many:
+            return True
         *above, _ = _with_folders(path)
         return (
             any(
@@ -242,7 +246,7 @@ class WorkspaceTree:
         try:
             return Scan(self.root, self.rules, self._stamps, trusts_folders).run()
         except TooManyPaths:
-            self._has_too_many = True  # until the next `begin`: it takes a second to find out
+            self.has_too_many = True  # until the next `begin`: it takes a second to find out
             raise
 
     def _load(self) -> None:

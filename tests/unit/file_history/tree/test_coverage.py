@@ -13,6 +13,7 @@ from helix_desktop.domain.errors import StoreUnreadable
 from helix_desktop.domain.file_history.capture import CallMark
 from helix_desktop.domain.file_history.coverage import CoverageSettings
 from helix_desktop.file_history.opened_history import OpenedHistory
+from helix_desktop.file_history.tree import scan
 from tests.support.file_history_rig import kinds, listed, opened
 from tests.support.revert_rig import run_as_user
 
@@ -171,6 +172,27 @@ def test_the_copy_goes_on_where_it_was_cut_off(root: Path) -> None:
     with opened(root.parent) as history:
         assert history.coverage().is_complete
         assert history.coverage().files == 2
+
+
+def test_with_too_many_files_tools_are_captured_that_name_theirs(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make(root, "a", "b", "c")
+    monkeypatch.setattr(scan, "MAX_PATHS", 2)
+    with pytest.raises(StoreUnreadable, match="commands"), opened(root.parent):
+        pass
+    with opened(root.parent, copies=False, starts=False) as history:
+        for _ in range(2):
+            with pytest.raises(StoreUnreadable):
+                history.begin_call(MARK)
+        assert "commands" in history.coverage().error
+        history.begin_call(CallMark("s", "edit", paths=("a", "d/new")))
+        make(root, "a", "d/new", content="changed")
+        captured = history.end_call("s", "edit")
+        assert captured is not None
+        assert kinds(captured) == {"a": "changed", "d/new": "created"}
+        history.revert("s", history.plan_revert(captured.list.changes, ()), {})
+        assert (root / "a").read_text() == "x"
 
 
 def test_the_quota_stops_the_copy_and_says_so(root: Path) -> None:
