@@ -138,7 +138,7 @@ async def test_files_that_are_no_prompts_are_refused_and_named(prompts: Prompts)
     reasons = {path.removeprefix(f"{folder}/"): why for path, why in (await prompts.reasons()).items()}
     unnamable = {"my prompt.md", "a:b.md", "a\\b.md", "ev\\u001b[31mil\\u000a.md", "\\u202etxt.md", ".md"}
     assert set(reasons) == {"big.md", "huge.md", "image.md", "pipe.md", "sub.md", *unnamable}
-    assert reasons["huge.md"] == "It has 9536.7 MB; the limit is 64 KB."
+    assert reasons["huge.md"] == "It has 9.3 GB; the limit is 64 KB."
     assert reasons["image.md"] == "It isn't UTF-8 text."
     assert "named pipe" in reasons["pipe.md"]
     assert all("can't be typed" in reasons[name] for name in unnamable)
