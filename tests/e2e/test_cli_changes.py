@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import shutil
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
+from helix_desktop.agent.changes.workspace_changes import WorkspaceChanges
+from helix_desktop.config.paths import DataDir
+from helix_desktop.services.app_services import AppServices
 from tests.support.cli_rig import Cli, CommandResult
 from tests.support.git_checkouts import make_checkout
 from tests.support.model_servers.chat_server import (
@@ -50,6 +56,20 @@ async def changes(cli: Cli, *args: str) -> CommandResult:
     return await cli("changes", args[0], "--workspace", "ws", *args[1:])
 
 
+@asynccontextmanager
+async def open_in_window(cli: Cli, session: str) -> AsyncIterator[WorkspaceChanges]:
+    """Have the workspace and its session open in another process's place: this one."""
+    services = AppServices(DataDir(cli.data), os.environ)
+    try:
+        record = services.registry.find_by_path(cli.project)
+        assert record is not None
+        workspace = await services.open_workspace(record.id)
+        await workspace.open_session(session)
+        yield workspace.changes
+    finally:
+        await services.close()
+
+
 def files_in(folder: Path) -> dict[str, tuple[str, bool]]:
     """Return the texts of all files by path, and whether they are executable."""
     return {
@@ -72,13 +92,17 @@ async def test_what_was_changed_is_listed_printed_and_taken_back(cli: Cli, tmp_p
     assert await git.wait() == 0
     assert files_in(tmp_path / "before") == after
 
-    reverted = await changes(cli, "revert", "--session", "last", "--json")
-    assert reverted.code == 0, reverted
-    assert files_in(cli.project) == {name: (text, False) for name, text in FILES.items()}
-    assert not (cli.project / "lib").exists()
-    redone = await changes(cli, "redo")
-    assert redone.code == 0, redone
-    assert files_in(cli.project) == after
+    async with open_in_window(cli, first["session"]) as in_window:
+        reverted = await changes(cli, "revert", "--session", "last", "--json")
+        assert reverted.code == 0, reverted
+        assert files_in(cli.project) == {name: (text, False) for name, text in FILES.items()}
+        assert not (cli.project / "lib").exists()
+        redone = await changes(cli, "redo")
+        assert redone.code == 0, redone
+        assert files_in(cli.project) == after
+        *_, revert, redo = (await in_window.of_session(first["session"])).captures
+        assert (revert.is_reverted, redo.scope, redo.is_reverted) == (True, "redo", False)
+        assert revert.seq > second["seq"], "the window recorded it: it writes the session"
 
     (cli.project / "a.txt").write_text("eins\n\n\nmine\n")
     refused = await changes(cli, "revert", "--turn", "1")

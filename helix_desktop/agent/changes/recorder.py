@@ -53,14 +53,14 @@ class ChangeRecorder:
         """Return what tells the model of the user's reverts since their last message; empty without any."""
         if self._history is None:
             return ""
-        await self._attempt(record_unrecorded(self._session, self._history))  # the command line reverts, too
+        await self._record(self._history)  # the command line reverts, too
         log = self._session.log
         start = next((n for n in range(len(log), 0, -1) if isinstance(log[n - 1].event, UserSpoke)), 0)
         is_redo: dict[str, bool] = {}
         for entry in log[start:]:
             event = entry.event
             if isinstance(event, ChangesRecorded) and event.source == "revert":
-                found = await self._attempt(self._history.change_list(event.changes))
+                found = await self._quietly(self._history.change_list(event.changes))
                 changes = found.changes if found is not None else ()
                 is_redo |= {change.path: event.scope == "redo" for change in changes}
         reverted = [path for path, redone in is_redo.items() if not redone]
@@ -87,7 +87,7 @@ class ChangeRecorder:
             (request.subject, *request.other_paths) if request.kind == "edit" else None,
         )
         outside = await self._attempt(self._history.begin_call(mark))
-        await self._attempt(record_unrecorded(self._session, self._history))  # a look found some, too
+        await self._record(self._history)  # a look found some, too
         return tuple(change.path for change in outside.list.changes) if outside else ()
 
     async def end_call(self, call_id: str) -> CapturedChanges | None:
@@ -99,7 +99,7 @@ class ChangeRecorder:
     async def record(self, call_id: str, captured: CapturedChanges | None) -> None:
         """Record what a call changed, if it did."""
         if captured is not None and self._history is not None:
-            await self._attempt(record_unrecorded(self._session, self._history))
+            await self._record(self._history)
         self._open_calls.pop(call_id, None)
 
     async def end_open_calls(self) -> None:
@@ -109,7 +109,7 @@ class ChangeRecorder:
         for call_id in tuple(self._open_calls):
             await self._attempt(self._history.end_call(self._session.id, call_id))
             self._open_calls.pop(call_id, None)
-        await self._attempt(record_unrecorded(self._session, self._history))
+        await self._record(self._history)
 
     def look_in_background(self) -> None:
         """Find and record what changed outside all calls."""
@@ -123,7 +123,7 @@ class ChangeRecorder:
 
     async def _look(self, history: FileHistory) -> None:
         await self._attempt(history.look(self._session.id))
-        await self._attempt(record_unrecorded(self._session, history))
+        await self._record(history)
 
     async def _catch_up(self, history: FileHistory) -> None:
         with suppress(HelixError):  # such as another process that has the session open, and records it
@@ -145,6 +145,19 @@ class ChangeRecorder:
     @property
     def _session(self) -> Session:
         return self._runtime.session
+
+    async def _record(self, history: FileHistory) -> None:
+        """Record what was captured. What fails is recorded later: the captures are durable."""
+        await self._quietly(record_unrecorded(self._session, history))
+
+    async def _quietly(self, work: Awaitable[T]) -> T | None:
+        """Return what the history answers; None if it fails, and nothing is lost by that."""
+        try:
+            async with asyncio.timeout(_DEADLINE_S):
+                return await work
+        except Exception:
+            log.warning("the file history failed", exc_info=True)
+            return None
 
     async def _attempt(self, work: Awaitable[T]) -> T | None:
         """Return what the history answers; None if it fails, which the user is informed of once."""
