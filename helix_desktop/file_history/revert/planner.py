@@ -42,17 +42,17 @@ class Planner:
         by_path: dict[str, list[FileChange]] = {}
         for change in changes:
             by_path.setdefault(change.path, []).append(change)
-        files = {path: self._plan_path(path, by_path[path]) for path in sorted(by_path)}
+        present = {path: self._read_present(path, by_path[path]) for path in sorted(by_path)}
+        files = {path: self._plan_path(path, by_path[path], found) for path, found in present.items()}
         return RevertPlan(
             tuple(check_surroundings(files, self._folders, self._reader).values()), tuple(captures)
         )
 
-    def _plan_path(self, path: str, changes: Sequence[FileChange]) -> PlannedFile:
+    def _plan_path(self, path: str, changes: Sequence[FileChange], found: PresentPath) -> PlannedFile:
         spans = _join(changes)
         base, before = spans[-1].after, spans[0].before
         if not is_plain_path(path):
             return PlannedFile(path, None, base, before, "blocked", "outside")
-        found = self._read_present(path, base, before)
         file = PlannedFile(path, found.state, base, before)
         conflict_at, target = self._take_back(base, spans)
         if conflict_at is not None:
@@ -64,13 +64,21 @@ class Planner:
         problem = self._problem(file, found)
         return msgspec.structs.replace(file, status="blocked", problem=problem) if problem else file
 
-    def _read_present(self, path: str, base: FileState | None, before: FileState | None) -> PresentPath:
-        """Return what stands there; a file that was changed later is stored, to be merged and compared."""
+    def _read_present(self, path: str, changes: Sequence[FileChange]) -> PresentPath:
+        """Return what stands there; a file that was changed later is stored, to be merged and compared.
+
+        One that is ignored is stored too: it may be what was moved away from another path.
+        """
+        if not is_plain_path(path):
+            return PresentPath(None, "outside")
+        base, before = changes[-1].after, changes[0].before
         found = self._reader.read(path, base)
         state = found.state
         if state is None or state.kind != "file" or not (state.stored and state.digest):
             return found
-        if is_alike(state, base) or is_alike(state, before) or self._contents.has(state.digest):
+        if is_alike(state, before) or self._contents.has(state.digest):
+            return found
+        if is_alike(state, base) and base is not None and base.stored:
             return found
         data = self._reader.read_content(path)
         stored = msgspec.structs.replace(state, digest=self._contents.put(data), size=len(data))
@@ -152,9 +160,9 @@ class Planner:
         """Say why what is to come cannot."""
         if target is None or target.kind != "file":
             return ""
-        if not target.stored:
-            return "not_covered"
-        return "" if self._contents.has(target.digest) else "content_removed"
+        if target.digest and self._contents.has(target.digest):  # perhaps by another path that it had
+            return ""
+        return "content_removed" if target.stored else "not_covered"
 
     def _present_problem(self, present: FileState, target: FileState | None, links: int) -> RevertProblem:
         """Say why what stands there cannot be replaced so that it can be brought back."""
