@@ -72,6 +72,19 @@ async def test_what_is_not_copied_yet_is_named_or_comes_back(tmp_path: Path) -> 
         assert differing(before, rig.walk()) == unstored
 
 
+@pytest.mark.parametrize("command", ["mv .env env.txt", "mv sub sub2", "mv sub/app.log ."])
+async def test_a_file_known_by_hash_comes_back_where_it_was_moved_from(command: str, tmp_path: Path) -> None:
+    """Taking the move back removes it at its new path: nothing else may then be left of it."""
+    (tmp_path / "work").mkdir()
+    make_tree(tmp_path / "work", {".gitignore": "*.log\n", ".env": "KEY=1\n", "sub/app.log": "1\n"})
+    async with open_rig(tmp_path) as rig:
+        before = rig.walk()
+        captured = await rig.run_command(command)
+        assert captured is not None
+        await rig.revert(await rig.plan([captured]))
+        assert rig.walk() == before
+
+
 def check_named(rig: HistoryRig, case: ChangeCase) -> None:
     """Assert that what is not covered is named before anything runs."""
     places = {place.path: place.reason for place in rig.history.coverage.places}

@@ -33,7 +33,7 @@ UNCOVERED_CASES = (
     ),
     ChangeCase(
         "an ignored log",
-        {".gitignore": "*.log\n", "app.log": "1\n", "a.txt": "1\n"},
+        {".gitignore": "*.log\n", "app.log": "started\n", "a.txt": "1\n"},
         "echo 2 >> app.log && echo 2 > a.txt",
         (write("a.txt", "2\n"),),
         uncovered={"app.log": "ignored"},
