@@ -2139,6 +2139,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/file_history/database/connection.py" />
+            <source>A row of it holds something else than what was written.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/changes/detail.py" />
             <location filename="../../helix_desktop/ui/changes/menus.py" />
             <source>Accept</source>

@@ -8,7 +8,7 @@ import msgspec
 
 from helix_desktop.domain.file_history.capture import CallMark, Capture
 from helix_desktop.domain.file_history.state import FileChange
-from helix_desktop.file_history.database.connection import Connection
+from helix_desktop.file_history.database.connection import Connection, blob
 
 
 class RunningCall(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -98,7 +98,9 @@ class CaptureRows:
 
     def lists(self) -> set[str]:
         """Return the digests of all lists of changes."""
-        return {digest.hex() for (digest,) in self._connection.query("SELECT changes FROM captures")}
+        rows = self._connection.query("SELECT changes FROM captures")
+        with self._connection.reading():
+            return {blob(digest).hex() for (digest,) in rows}
 
     def replace(self, capture: Capture) -> None:
         """Replace what is stored of a capture."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -69,10 +69,16 @@ class Connection:
 
     def decode(self, data: bytes, kind: type[T]) -> T:
         """Return the struct that a row holds as JSON."""
-        try:
+        with self.reading():
             return msgspec.json.decode(data, type=kind)
-        except msgspec.MsgspecError as error:
-            raise self.damaged(verbatim(f"{error}.")) from error
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Run a block that takes values out of rows: what is of no such type was not written so."""
+        try:
+            yield
+        except (TypeError, ValueError, AttributeError, msgspec.MsgspecError) as error:
+            raise self.damaged(text("A row of it holds something else than what was written.")) from error
 
     def begin(self) -> None:
         """Begin a transaction, alone among all processes. Raises StoreWriteFailed, StoreUnreadable."""
@@ -125,7 +131,7 @@ class Connection:
         code = getattr(error, "sqlite_errorcode", 0) & _CODE
         if isinstance(error, sqlite3.ProgrammingError):
             return _closed() if "closed" in str(error) else error
-        if code in _DAMAGE:
+        if code in _DAMAGE or "decode to UTF-8" in str(error):
             return self.damaged(verbatim(f"{error}."))
         if is_write or code in _BUSY:
             return _write_failed(error, code, self.path)
@@ -160,3 +166,10 @@ def _write_failed(error: sqlite3.Error, code: int, path: Path) -> StoreError:
         verbatim(f"{error}."),
         text("Check the disk and the permissions of {folder}.", folder=os.fspath(path.parent)),
     )
+
+
+def blob(value: object) -> bytes:
+    """Return a value that a row has to hold as bytes. Raises TypeError."""
+    if not isinstance(value, bytes):
+        raise TypeError(f"no bytes but {type(value).__name__}")
+    return value

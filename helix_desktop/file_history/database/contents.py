@@ -12,7 +12,7 @@ from helix_desktop.domain.errors import ContentDamaged, ContentRedacted, DigestU
 from helix_desktop.domain.store.retention import HOUR_MS
 from helix_desktop.domain.text_format import utc_day
 from helix_desktop.domain.user_text import TextContext
-from helix_desktop.file_history.database.connection import Connection
+from helix_desktop.file_history.database.connection import Connection, blob
 
 text = TextContext("Changes")
 
@@ -103,12 +103,17 @@ class ContentRows:
         [totals] = self._connection.query(
             "SELECT count(*), coalesce(sum(size), 0), coalesce(sum(stored_size), 0) FROM contents"
         )
-        return totals[0], totals[1], totals[2]
+        with self._connection.reading():
+            return int(totals[0]), int(totals[1]), int(totals[2])
 
     def rows(self) -> list[ContentRow]:
         """Return what is known of every content, in the order in which they were first stored."""
         rows = self._connection.query("SELECT digest, size, stored_size, used_ms FROM contents ORDER BY id")
-        return [ContentRow(*row) for row in rows]
+        with self._connection.reading():
+            return [
+                ContentRow(blob(digest), int(size), int(stored_size), int(used_ms))
+                for digest, size, stored_size, used_ms in rows
+            ]
 
     def remove(self, digests: Iterable[bytes]) -> None:
         """Delete contents."""
@@ -129,7 +134,8 @@ class ContentRows:
     def removed_at(self, digest: str) -> int:
         """Return when the user had a content removed, in milliseconds since 1970; 0: they had not."""
         rows = self._connection.query("SELECT at_ms FROM removed WHERE digest = ?", (bytes.fromhex(digest),))
-        return int(rows[0][0]) if rows else 0
+        with self._connection.reading():
+            return int(rows[0][0]) if rows else 0
 
     def lift(self, digest: str) -> bool:
         """Allow a removed content to be stored again; return True if it was removed."""
@@ -139,7 +145,8 @@ class ContentRows:
         rows = self._connection.query(
             "SELECT successor FROM removed WHERE digest = ?", (bytes.fromhex(digest),)
         )
-        return rows[0][0].hex() if rows else ""
+        with self._connection.reading():
+            return blob(rows[0][0]).hex() if rows else ""
 
     def _unknown(self, digest: str) -> DigestUnknown:
         what = text("This version of the file is not in the file history.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from helix_desktop.file_history.database.connection import Connection
+from helix_desktop.file_history.database.connection import Connection, blob
 
 
 class JournalRows:
@@ -17,7 +17,9 @@ class JournalRows:
 
     def all(self) -> list[tuple[str, str, bytes]]:
         """Return the reverts under way: id, state, entry."""
-        return self._connection.query("SELECT id, state, entry FROM journal ORDER BY rowid")
+        rows = self._connection.query("SELECT id, state, entry FROM journal ORDER BY rowid")
+        with self._connection.reading():
+            return [(str(id_), str(state), blob(entry)) for id_, state, entry in rows]
 
     def remove(self, revert_id: str) -> None:
         """Remove a revert that ended."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from helix_desktop.file_history.database.connection import Connection
+from helix_desktop.file_history.database.connection import Connection, blob
 
 
 class MetaRows:
@@ -14,7 +14,8 @@ class MetaRows:
     def get(self, name: str) -> bytes | None:
         """Return a value; None: it was never set."""
         rows = self._connection.query("SELECT value FROM meta WHERE name = ?", (name,))
-        return bytes(rows[0][0]) if rows else None
+        with self._connection.reading():
+            return blob(rows[0][0]) if rows else None
 
     def put(self, name: str, value: bytes) -> None:
         """Set a value."""

@@ -19,8 +19,12 @@ from filelock import FileLock, Timeout
 
 from helix_desktop.domain.errors import StoreDamaged, StoreUnreadable, StoreWriteFailed
 from helix_desktop.domain.user_text import TextContext, system_reason, verbatim
+from helix_desktop.file_history.database.captures import CaptureRows
 from helix_desktop.file_history.database.connection import BUSY_S, Connection, unreadable
+from helix_desktop.file_history.database.contents import ContentRows
+from helix_desktop.file_history.database.journal import JournalRows
 from helix_desktop.file_history.database.salvage import salvage
+from helix_desktop.file_history.database.tree_rows import TreeRows
 
 text = TextContext("Changes")
 log = logging.getLogger(__name__)
@@ -149,7 +153,21 @@ def _create_or_check(connection: Connection) -> None:
         [[verdict]] = connection.query("PRAGMA integrity_check(1)")
         if verdict != "ok":
             raise connection.damaged(verbatim(f"{verdict}."))
+        _read_all_rows(connection)
         connection.suspicion.unlink(missing_ok=True)
+
+
+def _read_all_rows(connection: Connection) -> None:
+    """Read every row, but no content. Raises StoreDamaged for one that no use could read."""
+    captures = CaptureRows(connection)
+    captures.all()
+    captures.lists()
+    for call in captures.running():
+        captures.changes(call.mark)
+    TreeRows(connection).load()
+    JournalRows(connection).all()
+    ContentRows(connection, lambda: 0).rows()
+    connection.query("SELECT * FROM meta")
 
 
 def _open_with_rest_of(aside: Path, path: Path) -> Connection:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from helix_desktop.domain.file_history.state import FileState
-from helix_desktop.file_history.database.connection import Connection
+from helix_desktop.file_history.database.connection import Connection, blob
 
 
 class SeenPath(NamedTuple):
@@ -31,14 +31,15 @@ class TreeRows:
         rows = self._connection.query(
             "SELECT path, kind, digest, size, mode, target, stored, modified_ns, stamp, fresh FROM tree"
         )
-        return {
-            path: SeenPath(
-                FileState(kind, digest.hex(), size, mode, target, bool(stored), modified_ns),
-                stamp,
-                bool(fresh),
-            )
-            for path, kind, digest, size, mode, target, stored, modified_ns, stamp, fresh in rows
-        }
+        with self._connection.reading():
+            return {
+                _text(path): SeenPath(
+                    FileState(kind, blob(digest).hex(), size, mode, target, bool(stored), modified_ns),
+                    blob(stamp),
+                    bool(fresh),
+                )
+                for path, kind, digest, size, mode, target, stored, modified_ns, stamp, fresh in rows
+            }
 
     def digests(self) -> set[bytes]:
         """Return the contents that the files have which are stored."""
@@ -50,7 +51,8 @@ class TreeRows:
             "SELECT coalesce(sum(stored_size), 0) FROM contents"
             " WHERE digest IN (SELECT digest FROM tree WHERE stored = 1)"
         )
-        return int(size)
+        with self._connection.reading():
+            return int(size)
 
     def paths_of(self, digests: Iterable[str]) -> list[str]:
         """Return the files that have one of these contents, sorted."""
@@ -58,7 +60,8 @@ class TreeRows:
             self._connection.query("SELECT path FROM tree WHERE digest = ?", (bytes.fromhex(digest),))
             for digest in digests
         )
-        return sorted(path for found in rows for (path,) in found)
+        with self._connection.reading():
+            return sorted(path for found in rows for (path,) in found)
 
     def mark_not_stored(self, digests: Iterable[str]) -> None:
         """Note that contents are not stored any more, until their files change."""
@@ -96,3 +99,9 @@ class TreeRows:
     def remove(self, paths: Iterable[str]) -> None:
         """Remove paths at which nothing stands any more."""
         self._connection.execute_many("DELETE FROM tree WHERE path = ?", ((path,) for path in paths))
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"no text but {type(value).__name__}")
+    return value

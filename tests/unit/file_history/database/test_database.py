@@ -8,13 +8,19 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.errors import StoreClosed, StoreDamaged, StoreUnreadable, StoreWriteFailed
+from helix_desktop.domain.errors import (
+    HelixError,
+    StoreClosed,
+    StoreDamaged,
+    StoreUnreadable,
+    StoreWriteFailed,
+)
 from helix_desktop.domain.file_history.capture import CallMark, Capture
 from helix_desktop.domain.file_history.state import ChangeList, FileChange, FileState
 from helix_desktop.file_history.database.database import HistoryDatabase
@@ -140,6 +146,39 @@ def test_damage_met_later_is_an_error_until_the_next_opening_saves_what_is_left(
     assert database.contents.get(digests[0]) == random.Random(0).randbytes(2_000)
     assert database.contents.removed_at(digest_of(b"removed"))
     assert (len(database.captures.all()), len(database.journal.all())) == (1, 1)
+
+
+def test_whatever_is_damaged_is_an_error_for_the_user_and_the_third_opening_works(tmp_path: Path) -> None:
+    path = tmp_path / "file-history.db"
+    database = open_history(tmp_path)
+    with database.write():
+        for number in range(40):
+            state = FileState(digest=database.contents.put(random.Random(number).randbytes(500)), size=500)
+            changes = ChangeList((FileChange("a", None, state),)).encode()
+            database.captures.add(Capture(f"{number}", "s", "tool", database.contents.put(changes), AT_MS))
+            database.tree.put([(f"src/{number}", SeenPath(state, bytes(40), False))])
+    database.close()
+    whole = path.read_bytes()
+
+    def use() -> None:
+        with closing(open_history(tmp_path)) as opened:
+            opened.tree.load()
+            for capture in opened.captures.all():
+                opened.contents.has(capture.changes)
+            opened.contents.rows()
+            with opened.write():
+                opened.contents.put(b"new")
+
+    for seed in range(5):
+        damaged, rnd = bytearray(whole), random.Random(seed)
+        for _ in range(3):
+            place = rnd.randrange(len(damaged))
+            damaged[place : place + 700] = rnd.randbytes(700)[: len(damaged) - place]
+        path.write_bytes(damaged)
+        for _ in range(2):
+            with suppress(HelixError):
+                use()
+        use()
 
 
 def test_a_refused_write_leaves_nothing_and_the_next_one_holds(tmp_path: Path) -> None:
