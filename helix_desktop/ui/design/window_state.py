@@ -15,6 +15,7 @@ from helix_desktop.domain.errors import (
     InvalidInput,
     ModelNotChosen,
     OutputFormUnavailable,
+    RevertRefused,
     StoreRepaired,
     SummaryRefused,
     WorkspaceUntrusted,
@@ -113,7 +114,14 @@ class Banner:
 def error_level(error: HelixError) -> BannerLevel:
     """Return how an error is shown: as an alarm only where something is broken."""
     match error:
-        case SummaryRefused() | BudgetExhausted() | DigestAmbiguous() | InvalidInput() | StoreRepaired():
+        case (
+            SummaryRefused()
+            | BudgetExhausted()
+            | DigestAmbiguous()
+            | InvalidInput()
+            | RevertRefused()
+            | StoreRepaired()
+        ):
             return "warning"  # something else is needed of the user or a model; nothing is broken
         case CompactionRefused() | ContentRedacted() | OutputFormUnavailable():
             return "info"  # nothing went wrong: what was asked for cannot be done now, and this says why

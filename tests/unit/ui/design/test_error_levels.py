@@ -23,6 +23,7 @@ WARNINGS = {
     "DigestAmbiguous",
     "DigestUnknown",
     "InvalidInput",
+    "RevertRefused",
     "StoreRepaired",
 }
 ALARMS = {
