@@ -9,8 +9,10 @@ from contextlib import suppress
 from helix_desktop.file_history.revert.folders import Folder
 
 
-def give_attributes(staging: Folder, name: str, mode: int, place: Folder | None, replaced: str) -> None:
-    """Give a staged file its permissions and what the file has that it replaces; make it durable.
+def give_attributes(
+    staging: Folder, name: str, mode: int, place: Folder | None, replaced: str, *, syncs: bool
+) -> None:
+    """Give a staged file its permissions and what the file has that it replaces; durable if it `syncs`.
 
     What its user may not give is left out. One that replaces none (an empty name) gets the group of the
     folder that it comes to, if new files there do; None: that is still to be made.
@@ -28,7 +30,8 @@ def give_attributes(staging: Folder, name: str, mode: int, place: Folder | None,
         needs_mode = stat.S_IMODE(os.fstat(descriptor).st_mode) != mode  # some disks know none
         if needs_mode and hasattr(os, "fchmod"):
             os.fchmod(descriptor, mode)
-        os.fsync(descriptor)
+        if syncs:
+            os.fsync(descriptor)
     finally:
         os.close(descriptor)
     if needs_mode and not hasattr(os, "fchmod"):

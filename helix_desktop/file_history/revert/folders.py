@@ -18,6 +18,7 @@ from helix_desktop.file_history.tree.folder import (
     open_top,
     stat_in,
 )
+from helix_desktop.system.disk_sync import sync_disk
 from helix_desktop.system.renames import exchange, rename_new
 
 _SAFE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
@@ -106,8 +107,8 @@ class Folder:
         """Exchange two entries in one step; return False where system or disk cannot."""
         return exchange(self._at(name), self._descriptor, folder._at(other_name), folder._descriptor)
 
-    def set_mode(self, name: str, mode: int) -> None:
-        """Set the permissions of a file or folder, durably if its user may read it."""
+    def set_mode(self, name: str, mode: int, syncs: bool = True) -> None:
+        """Set the permissions of a file or folder, durably if it `syncs` and its user may read it."""
         if self._descriptor is None:
             os.chmod(self._at(name), mode)
             return
@@ -118,7 +119,8 @@ class Folder:
             return
         try:
             os.fchmod(descriptor, mode)
-            os.fsync(descriptor)
+            if syncs:
+                os.fsync(descriptor)
         finally:
             os.close(descriptor)
 
@@ -145,6 +147,11 @@ class Folder:
         """Make what was made, moved and removed in it durable."""
         if self._descriptor is not None:
             os.fsync(self._descriptor)
+
+    def sync_disk(self) -> None:
+        """Make everything durable on the disk that it is on; where `CAN_SYNC_DISK`."""
+        if self._descriptor is not None:
+            sync_disk(self._descriptor)
 
     def _at(self, name: str) -> str:
         return name if self._descriptor is not None else os.path.join(str(self._handle), name)

@@ -22,7 +22,7 @@ from helix_desktop.file_history.revert.reading import RevertTree
 from helix_desktop.file_history.revert.refusals import PathChanged, half_done, refusal_of, refused
 from helix_desktop.file_history.revert.steps import JournalEntry, Step, Target, build_steps, changes_of
 from helix_desktop.file_history.revert.swap import Swap
-from helix_desktop.file_history.revert.targets import TargetFinder
+from helix_desktop.file_history.revert.targets import TargetFinder, refuse_busy
 from helix_desktop.file_history.tree.rules import STAGED_PREFIX
 
 text = TextContext("Changes")
@@ -131,6 +131,7 @@ class Reverts:
                 swap.stage(self._database.contents)
                 self._note(revert_id, _SWAPPING, swap)
                 with self._database.write():
+                    refuse_busy(self._tree, targets)  # from now on no call can begin until the end
                     swap.run()
                     self._on_step("capture")
                     swap.store_replaced(self._database.contents)

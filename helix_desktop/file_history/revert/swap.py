@@ -18,6 +18,9 @@ from helix_desktop.file_history.revert.folders import Folder, Folders, FolderUnr
 from helix_desktop.file_history.revert.reading import is_alike, read_bytes, read_state
 from helix_desktop.file_history.revert.refusals import PathChanged
 from helix_desktop.file_history.revert.steps import JournalEntry, Step
+from helix_desktop.system.disk_sync import CAN_SYNC_DISK
+
+_MANY = 32  # steps from which the disk is synced as a whole: one takes as long as some ten files
 
 _Stamp = tuple[int, int, int]
 
@@ -30,6 +33,7 @@ class Swap:
         self.entry = entry
         self._folders, self._on_step = folders, on_step
         self._stamps: dict[str, _Stamp] = {}
+        self._syncs_once = CAN_SYNC_DISK and len(entry.steps) >= _MANY
         self._staging: Folder | None = None
         self._staging_folders = Folders(folders.root)
 
@@ -60,15 +64,24 @@ class Swap:
                 with suppress(FolderUnreachable):  # it may be still to be made
                     place, replaced = self._parent(step)
                 is_swap = step.kind == "swap"
-                give_attributes(staging, str(number), step.target.mode, place, replaced if is_swap else "")
+                give_attributes(
+                    staging,
+                    str(number),
+                    step.target.mode,
+                    place,
+                    replaced if is_swap else "",
+                    syncs=not self._syncs_once,
+                )
         staging.sync()
         self._folders.open("").sync()
+        if self._syncs_once:
+            staging.sync_disk()
 
     def run(self) -> None:
         """Make all steps; all are durable then. Raises PathChanged, FolderUnreachable."""
         is_synced = False
         for number, step in enumerate(self.entry.steps):
-            if step.kind == "mode" and not is_synced:
+            if step.kind == "mode" and not is_synced and not self._syncs_once:
                 self.sync()  # a folder may not be opened any more once it has its mode
                 is_synced = True
             self._on_step(f"{step.kind} {number}")
@@ -135,6 +148,9 @@ class Swap:
 
     def sync(self) -> None:
         """Make what was moved durable."""
+        if self._syncs_once:
+            self._open_staging().sync_disk()
+            return
         for parent in sorted({step.path.rpartition("/")[0] for step in self.entry.steps}):
             with suppress(FolderUnreachable):
                 self._folders.open(parent).sync()
@@ -248,22 +264,19 @@ class Swap:
                 return self._swap_back(number, step, folder, name)
         return True
 
-    @staticmethod
-    def _set_mode(step: Step, folder: Folder, name: str) -> None:
+    def _set_mode(self, step: Step, folder: Folder, name: str) -> None:
         found = folder.stat(name)
         if found is None or step.target is None or step.present is None:
             raise PathChanged(step.path)
         mode = stat.S_IMODE(found.st_mode)
-        if stat.S_ISDIR(
-            found.st_mode
-        ):  # one that was made may have bits of the folder it is in, or of its disk
+        if stat.S_ISDIR(found.st_mode):  # a new one may have bits of the folder it is in, or of its disk
             is_same = step.present.kind == "folder"
         else:
             is_same = stat.S_ISREG(found.st_mode) and mode == step.present.mode
         if not is_same:
             raise PathChanged(step.path)
         if mode != step.target.mode:  # some disks know no permissions, and refuse to set any
-            folder.set_mode(name, step.target.mode)
+            folder.set_mode(name, step.target.mode, syncs=not self._syncs_once)
 
     @staticmethod
     def _restore_mode(step: Step, folder: Folder, name: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from helix_desktop.domain.file_history.revert import PlannedFile, RevertChoice, RevertPlan
 from helix_desktop.domain.file_history.state import FileState
@@ -55,13 +55,7 @@ class TargetFinder:
 
     def _check_present(self) -> None:
         """Refuse if anything is not what was planned for, or may change any moment."""
-        busy = tuple(path for path in self._targets if self._tree.is_busy(path))
-        if busy:
-            raise refused(
-                text("A command is running that may change {file}.", file=busy[0]),
-                text("Wait until it ends, or stop it."),
-                busy,
-            )
+        refuse_busy(self._tree, self._targets)
         changed = tuple(
             path
             for path, target in self._targets.items()
@@ -112,6 +106,17 @@ class TargetFinder:
                 text("{folder} isn't empty: {name} is in it.", folder=path, name=stays[0]), paths=(path,)
             )
         del self._targets[path]
+
+
+def refuse_busy(tree: RevertTree, paths: Iterable[str]) -> None:
+    """Refuse if a call is running that may change one of the paths. Raises RevertRefused."""
+    busy = tuple(path for path in paths if tree.is_busy(path))
+    if busy:
+        raise refused(
+            text("A command is running that may change {file}.", file=busy[0]),
+            text("Wait until it ends, or stop it."),
+            busy,
+        )
 
 
 def _is_folder(state: FileState | None) -> bool:

@@ -147,6 +147,18 @@ def test_a_parent_that_becomes_a_link_is_not_entered(tmp_path: Path, leads_to: s
     assert (file.status, file.problem) == ("blocked", "outside")
 
 
+def test_a_command_that_begins_meanwhile_stops_it(tmp_path: Path) -> None:
+    rig = RevertRig(tmp_path)
+    rig.write({"a": "1"})
+    with rig.call() as changes:
+        rig.write({"a": "2"})
+    rig.on_step = at_step("journal swapping", lambda: rig.tree.busy.add("a"))
+    with pytest.raises(RevertRefused, match="A command is running that may change a"):
+        rig.revert(changes)
+    assert (rig.root / "a").read_text() == "2"
+    assert rig.leftovers() == []
+
+
 def test_two_reverts_at_once_are_refused(tmp_path: Path) -> None:
     rig = RevertRig(tmp_path)
     rig.write({"a": "1"})

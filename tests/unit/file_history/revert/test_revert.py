@@ -87,8 +87,15 @@ def _read_only_folder(root: Path) -> None:
     (root / "sealed").chmod(0o500)
 
 
+def _many(root: Path) -> None:
+    for number in range(20):
+        (root / f"many{number}").write_text(str(number))
+        (root / f"src/{number}").mkdir(0o700)
+
+
 CHANGES = [
-    _edit, _create, _delete, _rename, _modes, _links, _folder_becomes_link, _kinds, _case, _read_only_folder
+    _edit, _create, _delete, _rename, _modes, _links, _folder_becomes_link, _kinds, _case, _read_only_folder,
+    _many,
 ]  # fmt: skip
 
 
