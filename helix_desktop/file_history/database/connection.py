@@ -25,7 +25,12 @@ text = TextContext("Changes")
 BUSY_S = 20.0  # seconds another process may hold the lock: it writes a batch of the first copy at most
 
 _CODE = 0xFF  # of an extended code of SQLite, the part that says what kind of error it is
-_DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_DAMAGE = (
+    sqlite3.SQLITE_CORRUPT,
+    sqlite3.SQLITE_NOTADB,
+    sqlite3.SQLITE_ERROR,  # of a statement that holds for the schema: then that is not ours
+    sqlite3.SQLITE_FORMAT,
+)
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 T = TypeVar("T")
@@ -131,7 +136,8 @@ class Connection:
         code = getattr(error, "sqlite_errorcode", 0) & _CODE
         if isinstance(error, sqlite3.ProgrammingError):
             return _closed() if "closed" in str(error) else error
-        if code in _DAMAGE or "decode to UTF-8" in str(error):
+        is_torn = getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_IOERR_SHORT_READ
+        if code in _DAMAGE or is_torn or "decode to UTF-8" in str(error):
             return self.damaged(verbatim(f"{error}."))
         if is_write or code in _BUSY:
             return _write_failed(error, code, self.path)
