@@ -18939,7 +18939,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/shell/actions.py" />
-            <source>Changes since last commit…</source>
+            <source>Changes since last commit</source>
             <translation type="unfinished" />
         </message>
         <message>

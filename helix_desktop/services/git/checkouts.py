@@ -50,6 +50,7 @@ class GitCheckouts:
         self._debounce_s = debounce_s
         self._registry, self._find_surroundings = registry, find_surroundings
         self._watched: dict[str, _Watched] = {}
+        self._changes: dict[str, GitChanges] = {}
         self._listeners: list[Listener] = []
         self._places = asyncio.Semaphore(_AT_ONCE)
         self._scope = TaskScope()
@@ -74,11 +75,16 @@ class GitCheckouts:
             watched.task = self._scope.start(self._read_while_due(workspace_id, watched), "git status")
 
     def changes(self, workspace_id: str) -> GitChanges:
-        """Return what differs between a workspace's files and the last commit."""
-        return GitChanges(self._surroundings(workspace_id), lambda: self._registry.get(workspace_id).trusted)
+        """Return what differs between a workspace's files and the last commit: always the same object."""
+        if workspace_id not in self._changes:
+            self._changes[workspace_id] = GitChanges(
+                self._surroundings(workspace_id), lambda: self._registry.get(workspace_id).trusted
+            )
+        return self._changes[workspace_id]
 
     def forget(self, workspace_id: str) -> None:
         """Read nothing more of a workspace; its folder or the user's trust has changed."""
+        self._changes.pop(workspace_id, None)
         watched = self._watched.pop(workspace_id, None)
         if watched is not None and watched.task is not None:
             watched.task.cancel()

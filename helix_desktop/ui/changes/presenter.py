@@ -77,6 +77,10 @@ class ChangesPresenter:
             if self._pending_reveal is not None and self._view.reveal(*self._pending_reveal):
                 self._pending_reveal = None
 
+    def show_commit(self) -> None:
+        """List what differs from the last commit."""
+        self._choose_source("commit")
+
     def _choose_source(self, source: ListSource) -> None:
         self._source = source
         self._async_actions.start(self.refresh(), "changes")

@@ -46,7 +46,7 @@ SPECS: dict[str, ActionSpec] = {
     "show_cache": ActionSpec(text("Cache"), ("Ctrl+2",)),
     "show_timeline": ActionSpec(text("Timeline"), ("Ctrl+3",)),
     "show_changes": ActionSpec(text("Changes"), ("Ctrl+4",)),
-    "commit_changes": ActionSpec(text("Changes since last commit…")),
+    "commit_changes": ActionSpec(text("Changes since last commit")),
     "close_page": ActionSpec(text("Close page"), ("Ctrl+W",)),
     "toggle_sidebar": ActionSpec(text("Sidebar"), ("Ctrl+B",), checkable=True),
     "toggle_inspector": ActionSpec(text("Context inspector"), ("Ctrl+I",), checkable=True),
@@ -143,7 +143,7 @@ class WindowActions(NamedTuple):
     def for_session(self) -> tuple[QAction, ...]:
         """Return those that need an open session."""
         return (
-            self.show_chat, self.show_cache, self.show_timeline, self.show_changes,
+            self.show_chat, self.show_cache, self.show_timeline, self.show_changes, self.commit_changes,
             self.focus_composer, self.find,
             self.compact_now, self.observe_now, self.undo_compaction, self.redo_compaction,
             self.stop, self.steer, self.mode_ask, self.mode_plan, self.mode_auto, self.next_mode,

@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from PySide6.QtCore import QEvent, QObject
-from shiboken6 import isValid
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.session_updates import EventRecorded, TurnChanged, Update
-from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.file_changes import ChangesRecorded
 from helix_desktop.domain.events.session import RecordedEvent, ToolAnswered
-from helix_desktop.domain.file_history.state import FileChange
 from helix_desktop.domain.tool_call_target import tool_kind
-from helix_desktop.services.git.changes import GitChanges
-from helix_desktop.ui.changes.commit_dialog import CommitDialog
-from helix_desktop.ui.design.dialogs import exec_async
-from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.workspaces.controller import WorkspaceController
-from helix_desktop.words.errors import error_text
-from helix_desktop.words.git import git_text
 
 _READING = frozenset({"read", "list", "search"})
 """Kinds of tools that change nothing; what a command does in git's own folder is no change of files."""
@@ -38,10 +27,8 @@ class GitController(QObject):
         workspaces.workspace_opened.connect(self._git.refresh)
         workspaces.session_updated.connect(self._on_update)
         context.window.commands.switch_workspace.triggered.connect(self._refresh_all)
-        self._async_actions, self._active_workspace = context.async_actions, context.active_workspace
-        context.window.commands.commit_changes.triggered.connect(
-            lambda: self._async_actions.start(self._show_changes(), "commit changes")
-        )
+        self._session = workspaces.session_controller
+        context.window.commands.commit_changes.triggered.connect(self._show_changes)
         context.window.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
@@ -66,42 +53,7 @@ class GitController(QObject):
                 if tool_kind(name) not in _READING:
                     self._git.refresh(workspace.id)
 
-    async def _show_changes(self) -> None:
-        """Show what differs from the last commit, until the user closes it."""
-        workspace_id, start = self._active_workspace.require().id, self._async_actions.start
-        changes = await asyncio.to_thread(self._git.changes, workspace_id)
-        dialog = CommitDialog(self._window, git_text(self._git.status(workspace_id)), start)
-        retint(dialog, self._window.theme)
-        dialog.diff_requested.connect(lambda change: start(_show_diff(dialog, changes, change), "diff"))
-        dialog.patch_requested.connect(lambda: start(_copy_patch(dialog, changes), "copy patch"))
-        reading = start(_show_list(dialog, changes), "commit changes")
-        try:
-            await exec_async(dialog)
-        finally:
-            reading.cancel()
-
-
-async def _show_list(dialog: CommitDialog, changes: GitChanges) -> None:
-    try:
-        found = await changes.list()
-    except HelixError as error:
-        dialog.show_problem(error_text(error))
-        return
-    dialog.show_changes(found)
-
-
-async def _show_diff(dialog: CommitDialog, changes: GitChanges, change: FileChange) -> None:
-    try:
-        diff = await changes.diff(change.path, change.before, change.after)
-    except HelixError as error:
-        if isValid(dialog):
-            dialog.show_diff_problem(change, error_text(error))
-        return
-    if isValid(dialog):
-        dialog.show_diff(change, diff)
-
-
-async def _copy_patch(dialog: CommitDialog, changes: GitChanges) -> None:
-    patch = await changes.patch()
-    if isValid(dialog):
-        dialog.show_patch(patch)
+    def _show_changes(self) -> None:
+        """List what differs from the last commit on the page of changes."""
+        self._session.changes.show_commit()
+        self._window.show_page("changes")

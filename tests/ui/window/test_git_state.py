@@ -9,10 +9,8 @@ from PySide6.QtCore import QEvent, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from helix_desktop.ui.changes.commit_dialog import CommitDialog
 from helix_desktop.ui.design.git_label import GitLabel
 from tests.support.git_checkouts import git, make_checkout, needs_git
-from tests.support.window.buttons import find_button
 from tests.support.window.window_rig import open_window, until
 
 pytestmark = [pytest.mark.qt_loop, needs_git]
@@ -51,31 +49,28 @@ async def test_the_state_follows_what_is_done_outside(qapp: QApplication, tmp_pa
         await until(lambda: not in_bar.isVisible(), "a folder that is in no checkout")
 
 
-async def test_what_differs_from_the_last_commit(qapp: QApplication, tmp_path: Path) -> None:
+async def test_the_branch_leads_to_what_differs_from_the_last_commit(
+    qapp: QApplication, tmp_path: Path
+) -> None:
     async with open_window(qapp, tmp_path) as rig:
-        make_checkout(rig.folder / "project", {"a.txt": "1\n", "b.txt": "1\n", "old.txt": "1\n2\n3\n"})
-        (rig.folder / "project" / "a.txt").write_text("2\n")
-        (rig.folder / "project" / "b.txt").write_text("3\n")
-        git(rig.folder / "project", "mv", "old.txt", "new.txt")
+        make_checkout(rig.folder / "project", {"a.txt": "1\n", "b.txt": "1\n"})
+        for name, text in (("a.txt", "2\n"), ("b.txt", "3\n")):
+            (rig.folder / "project" / name).write_text(text)
         await rig.open_folder("project")
         label = rig.window.sidebar.findChild(GitLabel, "git_state")
         assert label is not None
         await until(label.isVisible, "the branch")
         QTest.mouseClick(label, Qt.MouseButton.LeftButton)
-        await until(lambda: rig.window.findChildren(CommitDialog), "the dialog")
-        (dialog,) = rig.window.findChildren(CommitDialog)
-        await until(lambda: dialog.list.count() == 3, "the files")
-        assert dialog.note.text() == "main · 3 files"
-        await until(lambda: dialog.diff.diff is not None, "the diff of the first")
-        for added in ("3", ""):
-            assert QApplication.focusWidget() is dialog.list
-            QTest.keyClick(dialog.list, Qt.Key.Key_Down)
-            await until(lambda: dialog.diff.diff is not None, "the diff of the next")
-            assert dialog.diff.diff is not None
-            lines = [line for hunk in dialog.diff.diff.hunks for line in hunk.lines if line.kind == "added"]
-            assert "".join(line.text for line in lines) == added
-        assert dialog.diff.words.text() == "Moved from old.txt. The content is the same."
-        QTest.mouseClick(find_button(dialog, "copy_patch"), Qt.MouseButton.LeftButton)
-        await until(lambda: "rename to new.txt" in QApplication.clipboard().text(), "the patch")
-        assert "\n-1\n+2\n" in QApplication.clipboard().text()
-        dialog.reject()
+        page = rig.views.changes
+        await until(lambda: page.detail.has_diff, "the diff of the first")
+        assert rig.window.page() == "changes"
+        page.list.setFocus()
+        page.list.step(-1)
+        for added in ("2", "3"):
+            await until(lambda: page.detail.has_diff, "the diff")
+            diff = page.detail.diff.diff
+            assert diff is not None
+            lines = [line for hunk in diff.hunks for line in hunk.lines if line.kind == "added"]
+            assert [line.text for line in lines] == [added]
+            assert page.list.hasFocus(), "a diff leaves the keyboard where it is"
+            QTest.keyClick(page.list, Qt.Key.Key_Down)
