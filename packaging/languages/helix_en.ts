@@ -2317,11 +2317,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/commit_dialog.py" />
-            <source>Changes since last commit</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/file_history/database/connection.py" />
             <source>Check the disk and the permissions of the data folder, then reopen the workspace.</source>
             <translation type="unfinished" />
@@ -2347,7 +2342,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/commit_dialog.py" />
             <location filename="../../helix_desktop/ui/changes/places_dialog.py" />
             <source>Close</source>
             <translation type="unfinished" />
@@ -2383,7 +2377,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/commit_dialog.py" />
             <location filename="../../helix_desktop/ui/changes/detail.py" />
             <source>Copied</source>
             <translation type="unfinished" />
@@ -2399,7 +2392,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/commit_dialog.py" />
             <location filename="../../helix_desktop/ui/changes/detail.py" />
             <location filename="../../helix_desktop/ui/changes/menus.py" />
             <source>Copy as patch</source>
@@ -2499,7 +2491,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/commit_dialog.py" />
             <location filename="../../helix_desktop/ui/changes/reverts/plan_view.py" />
             <source>Files</source>
             <translation type="unfinished" />
@@ -2742,11 +2733,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/commit_dialog.py" />
-            <source>Moved from {path}. The content is the same.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/design/diff/view.py" />
             <source>Next change (F7)</source>
             <translation type="unfinished" />
@@ -2754,11 +2740,6 @@
         <message>
             <location filename="../../helix_desktop/ui/changes/reverts/merge_dialog.py" />
             <source>Next difference (F7)</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/changes/commit_dialog.py" />
-            <source>No changes</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2910,11 +2891,6 @@
         <message>
             <location filename="../../helix_desktop/agent/changes/workspace_changes.py" />
             <source>Put the folder back, or open the workspace at its new place.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/changes/commit_dialog.py" />
-            <source>Reading the git checkout…</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -3515,7 +3491,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/commit_dialog.py" />
             <location filename="../../helix_desktop/ui/changes/detail.py" />
             <location filename="../../helix_desktop/words/file_changes.py" />
             <source>moved from {path}</source>
@@ -3529,11 +3504,6 @@
         <message>
             <location filename="../../helix_desktop/ui/changes/texts.py" />
             <source>permissions changed</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/changes/commit_dialog.py" />
-            <source>the first {count} are listed</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -16,11 +16,7 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 from PySide6.QtWidgets import QApplication, QWidget
 
 from helix_desktop.config.paths import resources_dir
-from helix_desktop.domain.file_history.diff import diff_contents
 from helix_desktop.domain.file_history.merge import merge
-from helix_desktop.domain.file_history.state import FileChange
-from helix_desktop.domain.git import GitStatus
-from helix_desktop.ui.changes.commit_dialog import CommitDialog
 from helix_desktop.ui.changes.places_dialog import PlacesDialog
 from helix_desktop.ui.changes.reverts.merge_dialog import MergeDialog
 from helix_desktop.ui.changes.reverts.plan_dialog import PlanDialog
@@ -30,7 +26,6 @@ from helix_desktop.ui.changes.view import ChangesPage
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme
 from helix_desktop.ui.design.themed import retint
-from helix_desktop.words.git import git_text
 from tests.support.galleries import changes_samples as samples
 from tests.support.galleries.panes_samples import NOW_MS
 
@@ -92,26 +87,6 @@ def make_places_dialog(parent: QWidget) -> PlacesDialog:
     return dialog
 
 
-def make_commit_dialog(parent: QWidget) -> CommitDialog:
-    """What differs from the last commit."""
-    git = git_text(GitStatus("feature/streaming-cache-for-handovers", changed=3))
-    dialog = CommitDialog(parent, git)
-    before, after = samples.file_state(samples.BEFORE), samples.file_state(samples.AFTER)
-    dialog.diff_requested.connect(
-        lambda change: dialog.show_diff(change, diff_contents(samples.BEFORE, samples.AFTER))
-    )
-    dialog.show_changes(
-        (
-            FileChange("helix_desktop/ui/chat/markdown/renderer.py", before, after),
-            FileChange("helix_desktop/ui/chat/markdown/a_rather_long_name_of_a_module.py", None, after),
-            FileChange("old.py", before),
-            FileChange("new.py", None, before, "old.py"),
-            FileChange("README.md", before),
-        )
-    )
-    return dialog
-
-
 _PARENT: list[QWidget] = []
 
 
@@ -133,7 +108,6 @@ SHOTS: dict[str, Shot] = {
     "dialog-merge": partial(_on_screen, make_merge_dialog),
     "dialog-rewind": partial(_on_screen, make_rewind_dialog),
     "dialog-places": partial(_on_screen, make_places_dialog),
-    "dialog-commit": partial(_on_screen, make_commit_dialog),
     "many": lambda theme: make_page(theme, samples.many_changes()),
     **{
         name.partition(", ")[2]: partial(_page, state)

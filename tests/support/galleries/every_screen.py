@@ -162,7 +162,6 @@ def changes_screens() -> Iterator[Screen]:
         changes_gallery.make_merge_dialog,
         changes_gallery.make_rewind_dialog,
         changes_gallery.make_places_dialog,
-        changes_gallery.make_commit_dialog,
     ):
         yield Screen(make.__name__, make(window), _LEAST)
 
