@@ -18,7 +18,7 @@ class ViewState(msgspec.Struct, frozen=True, omit_defaults=True):
     `row` is the key of the first visible row of the chat, `offset` how many pixels of it are above the edge;
     without a row the chat follows its end. `cursor` and `mark` are the ends of the selection in the message
     field, in characters (-1: at its end). `entry` is the digest selected in the cache, `card` the event whose
-    card was the first visible one in the timeline.
+    card was the first visible one in the timeline, `change` the key of the row selected in the changes.
     """
 
     row: str = ""
@@ -27,6 +27,7 @@ class ViewState(msgspec.Struct, frozen=True, omit_defaults=True):
     mark: int = -1
     entry: str = ""
     card: int = 0
+    change: str = ""
 
 
 class ViewStates:

@@ -39,6 +39,7 @@ class ChangesPresenter:
         self._workspace: OpenWorkspace | None = None
         self._conversation: Conversation | None = None
         self._pending_reveal: tuple[str, str] | None = None
+        self._pending_key = ""
         self._unlisten: Callable[[], None] = lambda: None
         self._diff_task: asyncio.Task[None] | None = None
         self._count_task: asyncio.Task[None] | None = None
@@ -53,7 +54,7 @@ class ChangesPresenter:
             self._unlisten = workspace.changes.listen(self._show_coverage) if workspace else lambda: None
         if conversation is not self._conversation:
             self._view.set_state(ChangesState())
-            self._source, self._grouped = "session", None
+            self._source, self._grouped, self._pending_key = "session", None, ""
         self._workspace, self._conversation = workspace, conversation
 
     async def refresh(self) -> None:
@@ -74,12 +75,19 @@ class ChangesPresenter:
             has_git = self._git.status(workspace.id) is not None
             coverage = workspace.changes.coverage
             self._view.set_state(ChangesState(grouped, coverage, _obstacle(workspace), has_git, source))
+            if self._pending_key:
+                self._view.list.select(self._pending_key)
+                self._pending_key = ""
             if self._pending_reveal is not None and self._view.reveal(*self._pending_reveal):
                 self._pending_reveal = None
 
     def show_commit(self) -> None:
         """List what differs from the last commit."""
         self._choose_source("commit")
+
+    def select(self, key: str) -> None:
+        """Select a row by its key at the next `refresh`, if it is there then."""
+        self._pending_key = key
 
     def _choose_source(self, source: ListSource) -> None:
         self._source = source

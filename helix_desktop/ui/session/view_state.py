@@ -1,4 +1,4 @@
-"""Brings the user back to where they were in a session: chat, message field, cache and timeline."""
+"""Brings the user back to where they were in a session: chat, message field, cache, timeline and changes."""
 
 from __future__ import annotations
 
@@ -39,6 +39,7 @@ class ViewStateKeeper(QObject):
             screens.chat.composer.editor.selectionChanged,
             screens.cache.selection_changed,
             screens.timeline.scrolled,
+            screens.changes.list.entry_selected,
         ):
             changed.connect(self._schedule_save)
 
@@ -70,6 +71,8 @@ class ViewStateKeeper(QObject):
             screens.cache.select(state.entry)
         if state.card:
             self._session_controller.timeline.set_first_card(state.card)
+        if state.change:
+            self._session_controller.changes.select(state.change)
 
     def _restore_cursor(self, state: ViewState) -> None:
         editor = self._session_controller.views.chat.composer.editor
@@ -88,6 +91,7 @@ class ViewStateKeeper(QObject):
     def _current_state(self) -> ViewState:
         screens = self._session_controller.views
         state, card = self._states.get(self._session), self._session_controller.timeline.first_card
+        change = screens.changes.entry
         viewport, cursor = screens.chat.view.chat_viewport, screens.chat.composer.editor.textCursor()
         scrolled = not viewport.is_following and len(viewport.model)
         at_end = cursor.atEnd() and not cursor.hasSelection()
@@ -98,4 +102,5 @@ class ViewStateKeeper(QObject):
             mark=-1 if at_end else cursor.anchor(),
             entry=screens.cache.selected,
             card=state.card if card is None else card,
+            change=change.key if change is not None else state.change,
         )

@@ -154,6 +154,14 @@ async def test_rewind_takes_files_and_conversation_back_and_the_files_return(
         diff = page(rig).detail.diff.diff
         assert diff is not None
         assert (diff.added, diff.removed) == (1, 1)
+        press(page(rig), "changes-of-session")
+        await until(lambda: listed(rig)[0] == "Change things", "the turn")
+        page(rig).list.select(page(rig).list.list_model.entry(2).key)  # type: ignore[union-attr]  # it is there
+        selected = page(rig).entry
+        await rig.wiring.workspace_controller.new_session()
+        await rig.wiring.workspace_controller.open_session(original)
+        rig.window.commands.show_changes.trigger()
+        await until(lambda: page(rig).entry == selected, "the same row selected")
         rig.window.show_page("chat")
         click_area(rig.chat.view, rig.rows(UserRow)[0].key, "rewind")
         dialog = await dialog_of(rig, RewindDialog)
