@@ -130,6 +130,7 @@ class TurnEngine:
             await self._runtime.session.close_interrupted()
             await self._omit_refused_images()
             changed = await self._file_changes.record()  # the user may have edited files meanwhile
+            changed += await self._changes.outside_changes({file.path for file in changed})
             instructions = await self._instructions.before_message()
             mode = self._permissions.mode
             news = files_note(changed, await self._changes.news_of(changed))
@@ -150,7 +151,6 @@ class TurnEngine:
             )
             *_, recorded = await self._runtime.session.record(*titled, *instructions, event)
             start.end(recorded.seq)
-            self._changes.look_in_background()
             if any(attachment.version for attachment in message.attachments):
                 await self._file_changes.record()  # they may have changed since they were attached
         finally:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Collection, Sequence
 from contextlib import suppress
 from typing import TypeVar
 
@@ -21,7 +21,8 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.file_changes import ChangesRecorded
 from helix_desktop.domain.events.session import SubagentStarted, UserSpoke
 from helix_desktop.domain.file_history.capture import CallMark, CapturedChanges
-from helix_desktop.domain.files.version import ChangedFile
+from helix_desktop.domain.file_history.state import FileChange, FileState
+from helix_desktop.domain.files.version import FINGERPRINT_DIGITS, ChangedFile
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.tool_call_target import call_target
 from helix_desktop.domain.tools import ApprovalRequest
@@ -31,6 +32,7 @@ _text = TextContext("Changes")
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 
+_LOOK_S = 1.0  # seconds that a message waits for a scan: of 20,000 files it takes some 0.1
 _DEADLINE_S = 60.0  # seconds; a scan of a million files takes some 5, and a disk that hangs holds up no turn
 
 
@@ -44,27 +46,68 @@ class ChangeRecorder:
         self._runtime, self._history, self._store = runtime, history, store
         self._open_calls: dict[str, None] = {}
         self._causes: set[str] = set()
+        self._agent_paths: set[str] = set()  # that calls changed, up to event `_agent_paths_upto`
+        self._agent_paths_upto = 0
 
     async def news_of(self, files: Sequence[ChangedFile]) -> list[FileNews]:
         """Return what changed of files, for the model. Never raises."""
         return await file_news(files, self._history, self._runtime.counter)
+
+    async def outside_changes(self, announced: Collection[str]) -> tuple[ChangedFile, ...]:
+        """Find what changed outside all calls, and return what of it the model has to be told.
+
+        That is what changed since the user's last message of the files that calls changed, whether the agent
+        read them or not; without the paths `announced`, of which it is told anyway. Never raises.
+        """
+        if self._history is None:
+            return ()
+        await asyncio.wait((self._start_look(self._history),), timeout=_LOOK_S)
+        await self._find_agent_paths()
+        found: dict[str, FileChange] = {}
+        for event in self._since_last_message():
+            if event.source == "outside":
+                changes = await self._changes_of(event)
+                found |= {change.path: change for change in changes if change.path in self._agent_paths}
+        return tuple(
+            ChangedFile(path, _fingerprint(change.before), _fingerprint(change.after), change.after is None)
+            for path, change in found.items()
+            if path not in announced and all(state is None or state.kind == "file" for state in _ends(change))
+        )
 
     async def reverts_note(self) -> str:
         """Return what tells the model of the user's reverts since their last message; empty without any."""
         if self._history is None:
             return ""
         await self._record(self._history)  # the command line reverts, too
-        log = self._session.log
-        start = next((n for n in range(len(log), 0, -1) if isinstance(log[n - 1].event, UserSpoke)), 0)
         is_redo: dict[str, bool] = {}
-        for entry in log[start:]:
-            event = entry.event
-            if isinstance(event, ChangesRecorded) and event.source == "revert":
-                found = await self._quietly(self._history.change_list(event.changes))
-                changes = found.changes if found is not None else ()
+        for event in self._since_last_message():
+            if event.source == "revert":
+                changes = await self._changes_of(event)
                 is_redo |= {change.path: event.scope == "redo" for change in changes}
         reverted = [path for path, redone in is_redo.items() if not redone]
         return reverts_note(reverted, [path for path, redone in is_redo.items() if redone])
+
+    def _since_last_message(self) -> list[ChangesRecorded]:
+        """Return the captures recorded since the user's last message."""
+        log = self._session.log
+        start = next((n for n in range(len(log), 0, -1) if isinstance(log[n - 1].event, UserSpoke)), 0)
+        return [entry.event for entry in log[start:] if isinstance(entry.event, ChangesRecorded)]
+
+    async def _changes_of(self, event: ChangesRecorded) -> tuple[FileChange, ...]:
+        """Return what was captured; nothing if its list is gone."""
+        if self._history is None:
+            return ()
+        found = await self._quietly(self._history.change_list(event.changes))
+        return found.changes if found is not None else ()
+
+    async def _find_agent_paths(self) -> None:
+        """Add the paths that calls changed since it was done last."""
+        entries = self._session.log[self._agent_paths_upto :]
+        self._agent_paths_upto += len(entries)
+        for entry in entries:
+            event = entry.event
+            if isinstance(event, ChangesRecorded) and event.source in ("tool", "command"):
+                self._agent_paths.update(change.path for change in await self._changes_of(event))
 
     def with_coverage(self, request: ApprovalRequest) -> ApprovalRequest:
         """Return a request with what of the workspace is covered, if its call may change any of it."""
@@ -114,12 +157,15 @@ class ChangeRecorder:
     def look_in_background(self) -> None:
         """Find and record what changed outside all calls."""
         if self._history is not None:
-            self._runtime.scope.start(self._look(self._history), f"look at files {self._session.id}")
+            self._start_look(self._history)
 
     def catch_up_in_background(self) -> None:
         """Record what was captured before a kill, or by another process; also of subagents that ended so."""
         if self._history is not None:
             self._runtime.scope.start(self._catch_up(self._history), f"record changes {self._session.id}")
+
+    def _start_look(self, history: FileHistory) -> asyncio.Task[None]:
+        return self._runtime.scope.start(self._look(history), f"look at files {self._session.id}")
 
     async def _look(self, history: FileHistory) -> None:
         await self._attempt(history.look(self._session.id))
@@ -177,3 +223,12 @@ class ChangeRecorder:
             what = _text("What the agent changes now can't be undone.")
             fix = fix or _text("The agent works on as before.")
             self._session.publish(ErrorRaised(what, why, fix, is_warning=True))
+
+
+def _ends(change: FileChange) -> tuple[FileState | None, FileState | None]:
+    return change.before, change.after
+
+
+def _fingerprint(state: FileState | None) -> str:
+    """Return how the hash of a file's content begins; empty for none."""
+    return state.digest[:FINGERPRINT_DIGITS] if state is not None else ""

@@ -107,6 +107,19 @@ async def test_what_the_user_took_back_is_told_with_the_next_message_and_once() 
     assert rig.events(UserSpoke)[-1].note == ""
 
 
+async def test_a_file_that_only_a_command_changed_is_told_of_when_the_user_changes_it_and_once() -> None:
+    rig = await started([writes(a_txt="formatted\n")], [], [])
+    await rig.run()
+    rig.files.write("a.txt", b"formatted\nmine\n")
+    rig.files.write("b.txt", b"of no call\n")
+    await rig.run("Again.")
+    note = rig.events(UserSpoke)[-1].note
+    assert "changed: a.txt. What stands above" in note
+    assert "+mine" in note
+    await rig.run("And again.")
+    assert rig.events(UserSpoke)[-1].note == ""
+
+
 async def test_what_the_agents_own_command_changed_stands_in_the_way_of_no_edit() -> None:
     edit = writes(kind="edit", a_txt="mine\n")
     rig = await started([reads("a.txt"), writes(a_txt="formatted\n"), edit])
