@@ -12,6 +12,7 @@ from helix_desktop.domain.events.file_changes import ChangesRecorded
 from helix_desktop.domain.events.session import RecordedEvent
 from helix_desktop.domain.file_history.capture import CapturedChanges
 from helix_desktop.domain.file_history.diff import diff_states
+from helix_desktop.domain.file_history.listing import without_implied
 from helix_desktop.domain.file_history.state import FileChange, FileState
 
 _MAX_COMPARED = 50  # files of one capture whose lines are counted
@@ -52,9 +53,8 @@ async def read_state(history: FileHistory, state: FileState | None) -> bytes | N
 
 async def _event(history: FileHistory, captured: CapturedChanges) -> ChangesRecorded:
     capture, changes = captured.capture, captured.list.changes
-    kinds = [change.kind for change in changes]
-    moved = {change.moved_from for change in changes if change.kind == "moved"}
-    deleted = sum(change.kind == "deleted" and change.path not in moved for change in changes)
+    listed = without_implied(changes)
+    kinds = [change.kind for change in listed]
     added_lines, removed_lines = await _count_lines(history, changes)
     return ChangesRecorded(
         capture.id,
@@ -66,11 +66,11 @@ async def _event(history: FileHistory, captured: CapturedChanges) -> ChangesReco
         scope=capture.scope,
         created=kinds.count("created"),
         changed=kinds.count("changed") + kinds.count("mode"),
-        deleted=deleted,
+        deleted=kinds.count("deleted"),
         moved=kinds.count("moved"),
         added_lines=added_lines,
         removed_lines=removed_lines,
-        first_path=changes[0].path if changes else "",
+        first_path=listed[0].path if listed else "",
         uncovered=sum(not change.is_covered for change in changes),
     )
 

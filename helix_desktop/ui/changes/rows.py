@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from helix_desktop.domain.file_history.capture import ChangeSource, RevertScope
 from helix_desktop.domain.file_history.coverage import Coverage
+from helix_desktop.domain.file_history.listing import folders_of, without_implied
 from helix_desktop.domain.file_history.session_changes import (
     ChangedFileStatus,
     FileSummary,
@@ -234,31 +235,11 @@ def narrow_groups(
 
 def visible_changes(step: RecordedChanges) -> list[FileChange]:
     """Return what a step changed: what was moved once, no folders that came or went with their files."""
-    folders = folders_of(change.path for change in step.changes)
-    moved = {change.moved_from for change in step.changes}
     sources = {change.path: change.before for change in step.changes}
-
-    def is_implied(change: FileChange) -> bool:
-        if change.after is None and change.path in moved:
-            return True
-        return change.path in folders and (change.before is None or change.after is None)
-
     return [
         replace(change, before=sources.get(change.moved_from)) if change.moved_from else change
-        for change in step.changes
-        if not is_implied(change)
+        for change in without_implied(step.changes)
     ]
-
-
-def folders_of(paths: Iterable[str]) -> set[str]:
-    """Return all folders that paths are in."""
-    folders: set[str] = set()
-    for path in paths:
-        folder = path.rpartition("/")[0]
-        while folder and folder not in folders:
-            folders.add(folder)
-            folder = folder.rpartition("/")[0]
-    return folders
 
 
 def _by_turn(changes: SessionChanges) -> list[ChangeGroup]:
