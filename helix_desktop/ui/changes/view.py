@@ -205,6 +205,7 @@ class ChangesPage(Themed, QWidget):
     def _show_groups(self) -> None:
         changes, sought, source = self._state.changes, self.filter_bar.sought, self._state.source
         bare = changes is None or not changes.captures
+        had_focus = self.list.hasFocus() or self.empty.button.hasFocus()
         grouping = self.filter_bar.grouping if source == "session" else "file"
         groups = narrow_groups(self._state.grouped, grouping, sought)
         self.list.show_groups(groups)
@@ -216,6 +217,8 @@ class ChangesPage(Themed, QWidget):
         self.filter_bar.setVisible(not bare or self._state.has_git or source == "commit")
         self.splitter.setVisible(not bare)
         self.setFocusProxy(self.empty.button if bare else self.list)
+        if had_focus:  # else Qt gives the keyboard to whatever comes next
+            self.setFocus(Qt.FocusReason.OtherFocusReason)
         self._lists.setCurrentWidget(self.list if groups else self.no_match)
 
     def _on_empty_button(self) -> None:
