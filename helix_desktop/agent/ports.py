@@ -23,6 +23,7 @@ from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.content_reader import ContentReader
 from helix_desktop.domain.store.entries import (
     DEFAULT_FILTER,
+    CacheEntry,
     EntryFilter,
     EntryOrder,
     HandoverHit,
@@ -206,6 +207,13 @@ class Store(ContentReader, Protocol):
         self, order: EntryOrder = "newest", entry_filter: EntryFilter = DEFAULT_FILTER
     ) -> bytes:
         """Return the digests of all entries that match, in order: 32 bytes each, joined."""
+        ...
+
+    async def former_version(self, digest: str) -> CacheEntry | None:
+        """Return the newest entry of the same kind, tool and target stored before this one; None without.
+
+        Raises DigestUnknown.
+        """
         ...
 
     async def search_handovers(self, query: str, limit: int = 20) -> tuple[HandoverHit, ...]:

@@ -194,6 +194,8 @@ def wire_app(
 def _build_views(window_context: WindowContext) -> SessionViews:
     """Build the screens and add them to the window."""
     chat, cache = ChatPage(), CacheBrowser(window_context.actions.start)
+    window_state = window_context.window_state
+    cache.preview.content.remember(window_state.get, window_state.put)
     timeline, changes, inspector = Timeline(), ChangesPage(window_context.actions.start), Inspector()
     appearance = window_context.appearance
 

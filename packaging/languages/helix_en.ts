@@ -1316,6 +1316,16 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/cache/entry_content.py" />
+            <source>Compared with the previous version · {time} · {size}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/cache/entry_content.py" />
+            <source>Comparing…</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/cache/preview.py" />
             <source>Compute the SHA-256 again and compare (V)</source>
             <translation type="unfinished" />
@@ -1359,6 +1369,11 @@
             <location filename="../../helix_desktop/ui/cache/preview.py" />
             <location filename="../../helix_desktop/ui/cache/state_labels.py" />
             <source>Damaged</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/cache/entry_content.py" />
+            <source>Diff</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -1407,6 +1422,11 @@
         <message>
             <location filename="../../helix_desktop/ui/cache/view.py" />
             <source>Go to chat</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/cache/entry_content.py" />
+            <source>Hex</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -1497,6 +1517,11 @@
         <message>
             <location filename="../../helix_desktop/ui/cache/view.py" />
             <source>No entries match “{query}”</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/cache/entry_content.py" />
+            <source>No previous version of this output is stored.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -1780,6 +1805,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/cache/entry_content.py" />
+            <source>Text</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/cache/state_labels.py" />
             <source>The model sees a preview or an extract.</source>
             <translation type="unfinished" />
@@ -1858,6 +1888,11 @@
                 <numerusform>Verifying {done} of %n entry</numerusform>
                 <numerusform>Verifying {done} of %n entries</numerusform>
             </translation>
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/cache/entry_content.py" />
+            <source>View</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/cache/columns.py" />

@@ -28,11 +28,13 @@ from helix_desktop.domain.store.entries import (
     HandoverHit,
     SearchResults,
 )
-from helix_desktop.domain.store.entry_order import NEWEST
+from helix_desktop.domain.store.entry_order import NEWEST, text_key
 from helix_desktop.domain.text_search import MatchSummary, find_matches
 from helix_desktop.store.core.entry_query import EntryQuery, build_query, cursor_of
 
 _PAGE_ENTRIES = 200  # requested at once
+_BY_TARGET = EntrySort("target", descending=True)
+_SAME_TARGETS, _MAX_TARGET_PAGES = 50, 20  # entries looked at in one step for a former version, and steps
 
 ShouldContinue = Callable[[int], bool]
 """Called before another content is searched, with its size in bytes; False ends the search for now."""
@@ -44,6 +46,10 @@ class StoreSearch(ABC):
     @abstractmethod
     async def get(self, digest: str) -> bytes:
         """Return the verified bytes of a full digest. Raise DigestUnknown, ContentDamaged."""
+
+    @abstractmethod
+    async def entry(self, digest: str) -> CacheEntry:
+        """Return the metadata of a content. Raise DigestUnknown, ContentDamaged."""
 
     @abstractmethod
     async def tools(self) -> tuple[str, ...]:
@@ -86,6 +92,27 @@ class StoreSearch(ABC):
     ) -> bytes:
         """Return the digests of all entries that match, in order: 32 bytes each, joined."""
         return await self.listed_digests(build_query("", _PAGE_ENTRIES, order, entry_filter))
+
+    async def former_version(self, digest: str) -> CacheEntry | None:
+        """Return the newest entry of the same kind, tool and target that was stored before an entry.
+
+        Those in the trash count. None: there is none, or the entry has no target. Raise DigestUnknown.
+        """
+        entry = await self.entry(digest)
+        if not entry.target:
+            return None
+        # By target the index leads to the place behind the entry; equal keys may be of longer targets.
+        key, entry_filter = text_key(entry.target), EntryFilter(kinds=(entry.kind,), trashed=None)
+        query = EntryQuery(_BY_TARGET, entry_filter, _SAME_TARGETS).continue_after(entry)
+        for _ in range(_MAX_TARGET_PAGES):
+            page = await self.listed(query)
+            for other in page.entries:
+                if (other.tool, other.target) == (entry.tool, entry.target):
+                    return other
+            if not page.cursor or text_key(page.entries[-1].target) != key:
+                return None
+            query = query.continue_after(page.entries[-1])
+        return None
 
     async def search(
         self,

@@ -10,6 +10,7 @@ from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ContentDamaged, HelixError
+from helix_desktop.domain.file_history.diff import diff_contents
 from helix_desktop.domain.store.entries import CacheEntry
 from helix_desktop.domain.user_text import TextContext, system_reason
 from helix_desktop.ui.cache.rows import DIGEST_BYTES, CacheFilter, CacheProgress, PreviewState
@@ -39,7 +40,9 @@ class CachePresenter:
         self._workspace: OpenWorkspace | None = None
         self._source: WorkspaceCacheSource | None = None
         self._verify_task: asyncio.Task[None] | None = None
+        self._compare_task: asyncio.Task[None] | None = None
         view.selection_changed.connect(self._select)
+        view.preview.content.diff_requested.connect(self._start_comparing)
         start, actions = async_actions.start, view.entry_actions
         actions.verify_requested.connect(lambda digests: start(self._verify(digests), "verify"))
         actions.pin_requested.connect(lambda *what: start(self._pin(*what), "pin"))
@@ -73,8 +76,30 @@ class CachePresenter:
             source.damaged.add(digest)
             self._view.show_preview(PreviewState(rows[0], None, error_text(error)))
             return
-        if workspace is self._workspace:
-            self._view.show_preview(PreviewState(rows[0], data))
+        if workspace is not self._workspace:
+            return
+        self._view.show_preview(PreviewState(rows[0], data))
+        former = await source.former_version(digest)
+        if former is not None and workspace is self._workspace:
+            self._view.show_preview(PreviewState(rows[0], data, former=former))
+
+    def _start_comparing(self, former: str, digest: str) -> None:
+        if self._compare_task is not None:
+            self._compare_task.cancel()
+        self._compare_task = self._async_actions.start(self._compare(former, digest), "compare")
+
+    async def _compare(self, former: str, digest: str) -> None:
+        """Show what differs between two versions; of one that is damaged or removed, that it is."""
+        workspace, content = self._workspace, self._view.preview.content
+        if workspace is None:
+            return
+        try:
+            before, after = await workspace.store.get(former), await workspace.store.get(digest)
+        except HelixError as error:
+            content.show_diff_error(former, digest, error_text(error))
+            return
+        diff = await asyncio.to_thread(diff_contents, before, after)
+        content.show_diff(former, digest, diff)
 
     async def _verify(self, digests: Sequence[str]) -> None:
         """Verify contents; the verdict on a single one is shown in the preview, on several in a banner."""

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QStackedLayout, QVBoxLayout, QWidget
 
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.ui.cache.columns import tokens_text, tool_name
+from helix_desktop.ui.cache.entry_content import EntryContent
 from helix_desktop.ui.cache.rows import CacheRow, PreviewState
 from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.buttons import IconButton, PushButton
@@ -16,7 +17,6 @@ from helix_desktop.ui.design.labels import IconLabel, TextLine
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
-from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
 from helix_desktop.words.left_context import changed_since
 from helix_desktop.words.numbers import format_size, format_tokens
 from helix_desktop.words.times import format_relative_time
@@ -57,7 +57,7 @@ class Preview(Themed, QWidget):
         self._now = now
         self._state: PreviewState | None = None
         self._lines = (0, 0)
-        self.content = ContentViewer(start)
+        self.content = EntryContent(start, now)
         self._build_parts()
         self._stack = QStackedLayout(self)
         self.empty = EmptyState("database", tr("Select an entry to preview it."))
@@ -93,7 +93,7 @@ class Preview(Themed, QWidget):
         self._state = state
         self._stack.setCurrentIndex(0 if state is None else 1)
         if state is None:
-            self.content.show_data(None)
+            self.content.clear()
             return
         self._show_row(state.row)
         if not again:
@@ -103,7 +103,7 @@ class Preview(Themed, QWidget):
             self.set_verified("shield-alert", tr("Damaged"), "error")
         # Only a file's name says which language its text is in.
         name = state.row.target if state.row.tool in _FILE_TOOLS else ""
-        self.content.show_data(state.data, name, state.error)
+        self.content.show_entry(state, name, self._facts(state.row))
         self._update_recall_button()
 
     def set_verified(self, icon_name: str, text: str, role: str) -> None:
@@ -193,6 +193,8 @@ class Preview(Themed, QWidget):
         self._target.set_text(row.target or row.first_line or tr("Output"))
         self._tool.set_text(tool_name(row) or tr("Output"))
         self._sha.set_text(f"sha256 {row.digest}")
+
+    def _facts(self, row: CacheRow) -> str:
         parts = (
             changed_since(row.changed_since) if row.changed_since else "",
             format_size(row.size),
@@ -202,7 +204,7 @@ class Preview(Themed, QWidget):
             format_relative_time(row.created_at_ms, self._now(), with_time=True),
             tr("pinned") if row.is_pinned else "",
         )
-        self.content.meta.set_text(" · ".join(filter(None, parts)))
+        return " · ".join(filter(None, parts))
 
     def _on_lines_selected(self, first: int, last: int) -> None:
         self._lines = (first, last)

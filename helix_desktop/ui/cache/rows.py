@@ -119,11 +119,15 @@ class CacheProgress:
 
 @dataclass(frozen=True, slots=True)
 class PreviewState:
-    """What the preview shows: the row and its bytes, or why there are none."""
+    """What the preview shows: the row and its bytes, or why there are none.
+
+    `former` is the entry of the same tool and target stored before it (None: none, or not looked for yet).
+    """
 
     row: CacheRow
     data: bytes | None
     error: str = ""
+    former: CacheRow | None = None
 
 
 class CacheSource(Protocol):

@@ -198,6 +198,14 @@ class WorkspaceCacheSource:
                 continue
         return result
 
+    async def former_version(self, digest: str) -> CacheRow | None:
+        """Return the row of the entry of the same tool and target stored before one; None without."""
+        try:
+            former = await self._workspace.store.former_version(digest)
+        except DigestUnknown:
+            return None
+        return self._row(former) if former is not None else None
+
     async def totals(self) -> CacheTotals:
         """Return counts and sizes of everything."""
         totals = await self._workspace.store.totals()

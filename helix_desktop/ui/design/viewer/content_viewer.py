@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QHBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QWidget
 
 from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.buttons import IconButton
@@ -32,14 +32,20 @@ _COPIED_MS = 1_200  # how long the button says that it has copied
 class ContentViewer(Card):
     """Shows bytes as text or hexadecimal."""
 
+    indexed = Signal()
+    """The content that was given last is on screen: `text.content` is its own."""
+
     def __init__(self, start: StartCoroutine | None = None) -> None:
         """`start` owns the coroutine that indexes a large content in a thread; else it is done at once."""
         super().__init__((1, 1, 1, 1), 0)
         self._start = start
         self.is_code = True
         self._data: bytes | None = None
-        self._search_text = ""
+        self._search_text = self._name = ""
+        self._as_hex = False
         self.text = PagedText()
+        self.pages = QStackedWidget()
+        self.pages.addWidget(self.text)
         self.find_bar = FindBar(self.text)
         self.find_bar.hide()
         self.meta = TextLine("", 12, role="muted")
@@ -73,13 +79,14 @@ class ContentViewer(Card):
             part.setVisible(data is not None)
         if data is self._data and data is not None:
             return
-        self._data = data
-        self.find_bar.clear_hits()
-        if self._start is None or len(data or b"") <= _INLINE_INDEX_BYTES:
-            self._show(PagedContent(data or b""), name)
-        else:
-            self._show(PagedContent(b""), name)
-            self._start(self._index(data or b"", name), "index preview")
+        self._data, self._name, self._as_hex = data, name, False
+        self._show_rows()
+
+    def set_hex(self, on: bool) -> None:
+        """Show text as hexadecimal, or as text again; what is no text is hexadecimal in any case."""
+        if on != self._as_hex:
+            self._as_hex = on
+            self._show_rows()
 
     def copy_content(self) -> None:
         """Put the whole content on the clipboard, as text."""
@@ -103,7 +110,7 @@ class ContentViewer(Card):
             self.find_bar.open_bar()
 
     def _lay_out(self) -> None:
-        head = QHBoxLayout()
+        head = self.head = QHBoxLayout()
         head.setContentsMargins(13, 3, 5, 3)
         head.setSpacing(4)
         self._find_button = IconButton("search", tr("Find (Ctrl+F)"), px=15, edge=28)
@@ -121,22 +128,43 @@ class ContentViewer(Card):
         self.body.addLayout(head)
         for section in (line(), self.find_bar, self._problem):
             self.body.addWidget(section)
-        self.body.addWidget(self.text, 1)
+        self.body.addWidget(self.pages, 1)
         self.position_label.is_fixed_width = True
         self.text.setMinimumHeight(_MIN_TEXT_PX)
         floor = QWidget()
         floor.setFixedHeight(7)  # room for the card's round corners below the square text
         self.body.addWidget(floor)
 
-    async def _index(self, data: bytes, name: str) -> None:
-        content = await asyncio.to_thread(PagedContent, data)
-        if self._data is data:
-            self._show(content, name)
+    def _show_rows(self) -> None:
+        data, as_hex = self._data or b"", self._as_hex
+        self.find_bar.clear_hits()
+        if self._start is None or len(data) <= _INLINE_INDEX_BYTES:
+            self._show(PagedContent(data, as_hex=as_hex))
+        else:
+            self.text.show_content(PagedContent(b""), self._name)
+            self._start(self._index(data, as_hex), "index preview")
 
-    def _show(self, content: PagedContent, name: str) -> None:
-        self.text.show_content(content, name)
+    def _show_text_parts(self, on: bool) -> None:
+        """Show what belongs to the text: pages, find, its number of lines."""
+        for part in (self.position_label, self._find_button, self.copy_button):
+            part.setVisible(on)
+        if on:
+            self._update_page()
+        else:
+            self.find_bar.hide()
+            for button in (self._previous_button, self._next_button):
+                button.hide()
+
+    async def _index(self, data: bytes, as_hex: bool) -> None:
+        content = await asyncio.to_thread(PagedContent, data, as_hex=as_hex)
+        if self._data is data and self._as_hex == as_hex:
+            self._show(content)
+
+    def _show(self, content: PagedContent) -> None:
+        self.text.show_content(content, self._name)
         if not self.find_bar.isHidden() and content.row_count:
             self.find_bar.search_again()
+        self.indexed.emit()
 
     def _update_page(self) -> None:
         content, page = self.text.content, self.text.page_index

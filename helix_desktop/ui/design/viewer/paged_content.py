@@ -38,9 +38,11 @@ class Match:
 class PagedContent:
     """Bytes with an index of their rows. Text where they are text, else hexadecimal."""
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, *, as_hex: bool = False) -> None:
+        """`as_hex` makes hexadecimal of text, too."""
         self.data = data
-        self.is_binary = _is_binary(data)
+        self.is_text = not _is_binary(data)
+        self.is_binary = as_hex or not self.is_text
         self._starts = array("Q")
         self._line_numbers = array("I")
         if not self.is_binary:

@@ -120,9 +120,9 @@ class PagedText(Themed, QPlainTextEdit):
         self.setExtraSelections([])
 
     def selected_lines(self) -> tuple[int, int]:
-        """Return the first and last selected line, counted from 1; 0, 0 when nothing is selected."""
+        """Return the first and last selected line, from 1; 0, 0 without a selection, and of hexadecimal."""
         cursor = self.textCursor()
-        if not cursor.hasSelection() or not self._rows:
+        if not cursor.hasSelection() or not self._rows or self._content.is_binary:
             return 0, 0
         document, base = self.document(), self._page_index * PAGE_LINES
         last = document.findBlock(cursor.selectionEnd())
