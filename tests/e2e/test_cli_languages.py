@@ -49,6 +49,8 @@ COMMANDS: Sequence[tuple[str, ...]] = (
     ("commands", *HERE),
     ("sessions", *HERE),
     ("branch", "last", *HERE),
+    ("changes list", *HERE),
+    ("changes accept", *HERE),
     ("cache export", "out.helix", *HERE),
     ("cache import", "out.helix", *HERE),
     ("backup", "backups"),
@@ -150,7 +152,8 @@ def test_every_command_with_json_is_tried() -> None:
         for name, parser in _commands("", build_parser())
         if any("--json" in action.option_strings for action in parser._actions)
     }
-    assert with_json == {name for name, *_ in COMMANDS} | {"run", "exam"}, "these ask a model"
+    ask_a_model, need_changed_files = {"run", "exam"}, {"changes diff", "changes revert", "changes redo"}
+    assert with_json == {name for name, *_ in COMMANDS} | ask_a_model | need_changed_files
 
 
 def _commands(name: str, parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.ArgumentParser]]:

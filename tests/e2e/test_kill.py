@@ -89,6 +89,11 @@ def check_marked(before: list[RecordedEvent], lines: list[JsonLine]) -> None:
     assert {answer.call_id for answer in answers if isinstance(answer, ToolAnswered)} == unanswered(before)
 
 
+def names_only_places(complaints: str) -> bool:
+    """Return True if nothing is said but where a command can't be undone: in caches that others left."""
+    return all(line.startswith("Can't be undone in ") for line in complaints.splitlines())
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
 async def test_kill_9_loses_nothing_that_was_reported(tmp_path: Path) -> None:
@@ -101,7 +106,7 @@ async def test_kill_9_loses_nothing_that_was_reported(tmp_path: Path) -> None:
     for number in range(ROUNDS):
         again = ("--session", "last") if reported else ()
         killed = await kill_a_turn(cli, asks[number % len(asks)], rnd, *again)
-        assert killed.err == ""
+        assert names_only_places(killed.err)
         reported += killed.lines
         assert [line.seq for line in reported] == list(range(1, len(reported) + 1))
 
@@ -112,7 +117,8 @@ async def test_kill_9_loses_nothing_that_was_reported(tmp_path: Path) -> None:
         # Some events had no time to be reported.
         reported = [JsonLine(reported[0].session, event.seq, event.at, event.event) for event in events]
         went_on = await cli.run(asks[-1], "--yes", "--json", "--session", "last")
-        assert (went_on.code, went_on.err) == (0, "")
+        assert went_on.code == 0
+        assert names_only_places(went_on.err)
         assert TurnEnded("done") in [line.event for line in went_on.lines]  # a handover may come after it
         check_marked(events, went_on.lines)
         reported += went_on.lines

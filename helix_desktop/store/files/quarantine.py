@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 
 from helix_desktop.store.core.row_codec import RowDamaged
+from helix_desktop.system.files import replace
 
 _log = logging.getLogger(__name__)
 _ROW_SUFFIX = ".row"
@@ -33,12 +34,22 @@ class Quarantine:
         self._load_digests().add(digest)
         try:
             if not first.exists():
-                for number, row in enumerate(rows):
-                    (self._folder / f"{digest}.{number}" if number else first).write_bytes(row)
+                self._write(digest, rows)
         except OSError as error:
             _log.warning("A damaged row of %s could not be copied aside: %s", digest, error)
             return ""
         return f"{self._folder.name}/{first.name}"
+
+    def _write(self, digest: str, rows: Iterable[bytes]) -> None:
+        """Write the rows of a content; the first file, which says that they are there, comes last."""
+        paths: list[tuple[Path, Path]] = []
+        for number, row in enumerate(rows):
+            path = self._folder / f"{digest}.{number}" if number else self._first_path(digest)
+            part = path.with_name(f"{path.name}.{threading.get_ident()}.part")
+            part.write_bytes(row)
+            paths.append((part, path))
+        for part, path in reversed(paths):
+            replace(part, path)
 
     def mark_healed(self, digest: str) -> None:
         """Mark a damaged content as intact again; its damaged rows stay, under another name."""

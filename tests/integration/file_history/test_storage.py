@@ -45,9 +45,15 @@ async def change_sources(rig: HistoryRig) -> tuple[list[CapturedChanges], set[by
     return captures, contents, changed
 
 
+def copy_sources(folder: Path) -> None:
+    """Copy our own sources, whether they were compiled or not."""
+    sources = Path(helix_desktop.domain.__file__).parent
+    shutil.copytree(sources, folder, ignore=shutil.ignore_patterns("__pycache__"))
+
+
 async def test_stored_are_the_distinct_contents_compressed(tmp_path: Path) -> None:
     """And little else: lists of changes, rows of paths, pages that are not full."""
-    shutil.copytree(Path(helix_desktop.domain.__file__).parent, tmp_path / "work")
+    copy_sources(tmp_path / "work")
     async with open_rig(tmp_path) as rig:
         captures, contents, changed = await change_sources(rig)
         contents |= {captured.list.encode() for captured in captures}
@@ -65,7 +71,7 @@ async def test_stored_are_the_distinct_contents_compressed(tmp_path: Path) -> No
 
 async def test_the_quota_costs_old_versions_never_the_present_ones(tmp_path: Path) -> None:
     """What was removed is named where it is to come back; the newest change comes back whole."""
-    shutil.copytree(Path(helix_desktop.domain.__file__).parent, tmp_path / "work")
+    copy_sources(tmp_path / "work")
     async with open_rig(tmp_path) as rig:
         captures, _, _ = await change_sources(rig)
         storage = storage_of(tmp_path)
