@@ -11,7 +11,13 @@ from helix_desktop.agent.engine import TurnEngine
 from helix_desktop.agent.message_queue import MessageQueue
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.session_services import SessionServices
-from helix_desktop.agent.session_updates import ResponseReset
+from helix_desktop.agent.session_updates import (
+    ApprovalRequested,
+    QuestionAsked,
+    ResponseReset,
+    SpendAsksChanged,
+    Update,
+)
 from helix_desktop.agent.session_window import SessionWindow
 from helix_desktop.agent.spend_approvals import SpendApprovals
 from helix_desktop.agent.subagents.runner import SubagentRunner
@@ -29,12 +35,15 @@ from helix_desktop.domain.events.session import (
     Attachment,
     MessageQueued,
     ModeChanged,
+    SessionArchived,
+    SessionPinned,
     SessionRenamed,
     TurnEnded,
 )
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.domain.prompt_file import PromptSource
 from helix_desktop.domain.question import Question, QuestionReply, late_reply_text
+from helix_desktop.domain.store.list_place import ListPlace
 from helix_desktop.domain.tools import ApprovalDecision, ApprovalReply, PermissionMode
 from helix_desktop.domain.unicode_safety import repair_surrogates
 from helix_desktop.domain.user_text import TextContext
@@ -83,6 +92,7 @@ class Conversation:
         self._turn_start: TurnStart | None = None
         self._stopping: asyncio.Task[TurnEnded] | None = None
         self._count_lock = asyncio.Lock()
+        self.session.listen(self._on_update)
 
     @property
     def is_running(self) -> bool:
@@ -301,6 +311,49 @@ class Conversation:
     async def rename(self, title: str) -> None:
         """Set the session's title."""
         await self.session.record(SessionRenamed(repair_surrogates(title)))
+
+    async def set_place(self, place: ListPlace) -> None:
+        """Move the session in the list of sessions: pin, archive, or take either back.
+
+        Raises InvalidInput for a subagent's session, and for one to archive that waits for the user.
+        """
+        if self.session.transcript.parent:
+            raise InvalidInput(
+                _text("A subagent's session can't be pinned or archived."),
+                _text("It is listed below the session that it works for."),
+                _text("Pin or archive that session."),
+            )
+        if place.archived and (self.asks or self.spend_asks):
+            raise InvalidInput(
+                _text("The session wasn't archived."),
+                _text("It is waiting for you."),
+                _text("Answer or stop it first."),
+            )
+        await self._record_place(lambda _: place)
+
+    async def _record_place(self, decide: Callable[[ListPlace], ListPlace]) -> None:
+        def changes() -> list[SessionPinned | SessionArchived]:
+            previous = self.session.transcript.place
+            place = decide(previous)
+            events: list[SessionPinned | SessionArchived] = []
+            if place.pinned != previous.pinned:
+                events.append(SessionPinned(place.pinned))
+            if place.archived != previous.archived:
+                events.append(SessionArchived(place.archived))
+            return events
+
+        await self.session.record_decided(changes)
+
+    def _on_update(self, update: Update) -> None:
+        """Take a session that waits for the user out of the archive, where nobody would see it."""
+        match update:
+            case ApprovalRequested() | QuestionAsked() | SpendAsksChanged(asks=(_, *_)) if (
+                self.session.transcript.place.archived
+            ):
+                unarchived = self._record_place(lambda place: ListPlace(place.pinned))
+                self._runtime.scope.start(unarchived, f"unarchive {self.session.id}")
+            case _:
+                pass
 
     async def close(self) -> None:
         """Stop everything that runs and wait; an interrupted turn can be continued at the next start."""

@@ -50,6 +50,7 @@ from helix_desktop.domain.events.session import (
 )
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.store.entries import SessionSummary
+from helix_desktop.domain.store.list_place import ListPlace
 from helix_desktop.system.task_scope import TaskScope
 
 _NO_DRAFT = Draft()
@@ -419,6 +420,21 @@ class OpenWorkspace:
             await self._subagents[session].close()
             self.models.close(session)
         del self._subagents[session]
+
+    async def move_in_list(
+        self, session: str, *, pinned: bool | None = None, archived: bool | None = None
+    ) -> ListPlace:
+        """Pin or archive a session, or take either back (None: leave it); return where it was listed.
+
+        A session that is pinned leaves the archive. Raises InvalidInput as `Conversation.set_place` does,
+        StoreError.
+        """
+        conversation = await self.open_session(session)
+        previous = conversation.session.transcript.place
+        if archived is None:
+            archived = previous.archived and not pinned
+        await conversation.set_place(ListPlace(previous.pinned if pinned is None else pinned, archived))
+        return previous
 
     async def close_session(self, session: str) -> None:
         """Stop what runs in a session and release it: `open_session` then reads it from the store again."""

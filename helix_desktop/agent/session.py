@@ -18,6 +18,7 @@ from helix_desktop.domain.messages import ToolCall, TurnOutcome
 from helix_desktop.domain.question import ASK_USER, UNANSWERED
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import Content, SessionSummary
+from helix_desktop.domain.store.list_place import PLACE_EVENTS
 from helix_desktop.system.task_scope import TaskScope
 
 INTERRUPTED = (
@@ -108,7 +109,8 @@ class Session:
             now = self._clock()
             first = self.transcript.last_seq + 1
             recorded = [RecordedEvent(first + n, now, event) for n, event in enumerate(events)]
-            summary = self._summary(self._state_after(recorded), now)
+            used_at_ms = now if _is_use(events) else self._used_at_ms(now)
+            summary = self._summary(self._state_after(recorded), used_at_ms)
             await self._store.commit(Commit(self.id, recorded, contents, recalls, summary))
             for recorded_event in recorded:
                 self.transcript.apply(recorded_event)
@@ -130,7 +132,12 @@ class Session:
             self._ahead.apply(recorded_event)
         return self._ahead
 
-    def _summary(self, state: Transcript, now_ms: int) -> SessionSummary:
+    def _used_at_ms(self, now_ms: int) -> int:
+        """Return when the session was last used, not only moved in the list; now if it was not yet."""
+        uses = (recorded.at for recorded in reversed(self.log) if _is_use((recorded.event,)))
+        return next(uses, now_ms)
+
+    def _summary(self, state: Transcript, used_at_ms: int) -> SessionSummary:
         """Return the session's summary for the session list, with usage counted as the gauge counts it."""
         count, used, window, answering = None, 0, 0, ""
         if self.settings is not None:
@@ -142,8 +149,8 @@ class Session:
         return SessionSummary(
             id=self.id,
             title=state.title,
-            created=state.created_at_ms or now_ms,
-            updated=now_ms,
+            created=state.created_at_ms or used_at_ms,
+            updated=used_at_ms,
             messages=len(state.items),
             used=used,
             window=window,
@@ -158,6 +165,8 @@ class Session:
             branch_of=state.branch.parent if state.branch is not None else "",
             branch_seq=state.branch.seq if state.branch is not None else 0,
             branch_how=state.branch.how if state.branch is not None else "",
+            pinned=state.place.pinned,
+            archived=state.place.archived,
         )
 
     async def correct_summary(self, summary: SessionSummary) -> None:
@@ -223,3 +232,8 @@ class Session:
         """Send an update to all listeners."""
         for listener in tuple(self._listeners):
             listener(update)
+
+
+def _is_use(events: Sequence[Event]) -> bool:
+    """Return True if events, or contents without an event, are a use of the session."""
+    return not events or not all(isinstance(event, PLACE_EVENTS) for event in events)

@@ -285,6 +285,7 @@ def _add_sessions(commands: Commands, common: argparse.ArgumentParser) -> None:
     sessions = commands.add_parser(
         "sessions", parents=[common], help=tr("list sessions, each branch below its parent")
     )
+    sessions.add_argument("--archived", action="store_true", help=tr("also list archived sessions"))
     branch = commands.add_parser(
         "branch",
         parents=[common],

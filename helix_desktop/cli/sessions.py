@@ -28,7 +28,10 @@ def list_sessions(args: argparse.Namespace) -> int:
     """Print the sessions, each branch below its parent."""
 
     async def work(_: AppServices, workspace: OpenWorkspace) -> int:
-        rows = session_tree(await workspace.store.sessions())
+        listed = [
+            summary for summary in await workspace.store.sessions() if args.archived or not summary.archived
+        ]
+        rows = session_tree(listed)
         if args.json:
             documents = [{"depth": row.depth, **as_builtins(row.summary)} for row in rows]
             print_out(json.dumps(documents, indent=1))
@@ -36,7 +39,7 @@ def list_sessions(args: argparse.Namespace) -> int:
         for row in rows:
             print_out("  " * row.depth + _session_line(row.summary))
         if not rows:
-            print_out(tr("No sessions yet"))
+            print_out(await _nothing_listed(workspace))
         return 0
 
     return with_workspace(args, work)
@@ -63,7 +66,8 @@ def branch(args: argparse.Namespace) -> int:
 
 async def find_session(workspace: OpenWorkspace, session_prefix: str, hint: UserText) -> str:
     """Return the session whose id begins so, or the last one. Raises InvalidInput for none or several."""
-    latest = [session.id for session in await workspace.sessions()][:1]
+    sessions = await workspace.sessions()
+    latest = [session.id for session in sorted(sessions, key=lambda session: session.archived)][:1]
     session_ids = [
         session.id for session in await workspace.store.sessions()
     ]  # those of subagents go by their id
@@ -90,4 +94,15 @@ def _session_line(summary: SessionSummary) -> str:
     parts = [f"{summary.id[:_SHORT_ID]}  {title}", messages, format_date_and_time(summary.updated)]
     if summary.branch_of:
         parts.append(tr("branched at {event}", event=f"e{summary.branch_seq}"))
+    if summary.pinned:
+        parts.append(tr("pinned"))
+    if summary.archived:
+        parts.append(tr("archived"))
     return " · ".join(parts)
+
+
+async def _nothing_listed(workspace: OpenWorkspace) -> str:
+    archived = len(await workspace.sessions())
+    if archived:
+        return tr.plural(archived, "%n session, archived", "%n sessions, all archived")
+    return tr("No sessions yet")

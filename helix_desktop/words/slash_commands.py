@@ -25,6 +25,7 @@ class SlashCommand:
 
 
 SLASH_COMMANDS: tuple[SlashCommand, ...] = (
+    SlashCommand("archive", "archive_session", text("Archive or unarchive this session")),
     SlashCommand("branch", "branch_session", text("Start a branch of this session")),
     SlashCommand("btw", "side_question", text("Ask something that stays out of the context"), "[QUESTION]"),
     SlashCommand("budget", "set_budget", text("Set what this session may spend"), "[TOKENS] [$USD]"),
@@ -41,6 +42,7 @@ SLASH_COMMANDS: tuple[SlashCommand, ...] = (
     SlashCommand("model", "choose_model", text("Choose the model for this session"), "[NAME]"),
     SlashCommand("new", "new_session", text("Start a new session"), also=("clear",)),
     SlashCommand("observe", "observe_now", text("Update observations now")),
+    SlashCommand("pin", "pin_session", text("Pin this session to the top of the list, or unpin it")),
     SlashCommand("quit", "quit", text("Close Helix Desktop"), also=("exit",)),
     SlashCommand("redo", "redo_compaction", text("Redo the last compaction that was undone")),
     SlashCommand("rename", "rename_session", text("Rename this session"), "[TITLE]"),

@@ -342,6 +342,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/agent/conversation.py" />
+            <source>A subagent's session can't be pinned or archived.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/agent/intake/output_forms.py" />
             <source>A summary or a note replaced it.</source>
             <translation type="unfinished" />
@@ -365,6 +370,11 @@
         <message>
             <location filename="../../helix_desktop/agent/window/side_questions.py" />
             <source>Another side question is being answered.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/conversation.py" />
+            <source>Answer or stop it first.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -586,8 +596,18 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/agent/conversation.py" />
+            <source>It is listed below the session that it works for.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/agent/intake/attachments.py" />
             <source>It is protected by a password.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/conversation.py" />
+            <source>It is waiting for you.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -706,6 +726,11 @@
         <message>
             <location filename="../../helix_desktop/agent/engine.py" />
             <source>Open the log for details.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/conversation.py" />
+            <source>Pin or archive that session.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -908,6 +933,11 @@
         <message>
             <location filename="../../helix_desktop/agent/branches.py" />
             <source>The session can't be branched there.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/conversation.py" />
+            <source>The session wasn't archived.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -5187,6 +5217,14 @@
                 <numerusform>%n sessions</numerusform>
             </translation>
         </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/cli/sessions.py" />
+            <source>%n sessions, all archived</source>
+            <translation>
+                <numerusform>%n session, archived</numerusform>
+                <numerusform>%n sessions, all archived</numerusform>
+            </translation>
+        </message>
         <message>
             <location filename="../../helix_desktop/cli/parser.py" />
             <source>A recording is a file of JSON lines, plain or gzip, with one message per line: {message}. Assistant messages can have {calls}. Tool messages have {call_id} and {name}.</source>
@@ -5801,6 +5839,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/cli/parser.py" />
+            <source>also list archived sessions</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/parser.py" />
             <source>also list the prompt files of this project folder</source>
             <translation type="unfinished" />
         </message>
@@ -5827,6 +5870,11 @@
         <message>
             <location filename="../../helix_desktop/cli/parser.py" />
             <source>approve all requests</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/sessions.py" />
+            <source>archived</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -6439,6 +6487,11 @@
         <message>
             <location filename="../../helix_desktop/cli/changes/lines.py" />
             <source>permissions</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/sessions.py" />
+            <source>pinned</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -15846,6 +15899,11 @@
         <name>Slash commands</name>
         <message>
             <location filename="../../helix_desktop/words/slash_commands.py" />
+            <source>Archive or unarchive this session</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/slash_commands.py" />
             <source>Ask something that stays out of the context</source>
             <translation type="unfinished" />
         </message>
@@ -15907,6 +15965,11 @@
         <message>
             <location filename="../../helix_desktop/words/slash_commands.py" />
             <source>Open settings</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/slash_commands.py" />
+            <source>Pin this session to the top of the list, or unpin it</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -18818,6 +18881,14 @@
                 <numerusform>%n queued messages</numerusform>
             </translation>
         </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/shell/sidebar/session_model.py" />
+            <source>%n sessions</source>
+            <translation>
+                <numerusform>%n session</numerusform>
+                <numerusform>%n sessions</numerusform>
+            </translation>
+        </message>
         <message>
             <location filename="../../helix_desktop/ui/shell/menus.py" />
             <source>&amp;Edit</source>
@@ -18856,6 +18927,26 @@
         <message>
             <location filename="../../helix_desktop/ui/shell/top_bar.py" />
             <source>Answers come from a built-in script. No model or network is used.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/sidebar/session_list.py" />
+            <source>Archive</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/shortcuts.py" />
+            <source>Archive or unarchive a session</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/actions.py" />
+            <source>Archive session</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/sidebar/rows.py" />
+            <source>Archived</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -19276,8 +19367,23 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/shell/sidebar/session_list.py" />
+            <source>Pin</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/shell/shortcuts.py" />
-            <source>Pin or unpin a cache entry</source>
+            <source>Pin or unpin a cache entry or session</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/actions.py" />
+            <source>Pin session</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/sidebar/rows.py" />
+            <source>Pinned</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -19502,6 +19608,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/shell/sidebar/session_list.py" />
+            <source>Unarchive</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/shell/actions.py" />
             <source>Undo</source>
             <translation type="unfinished" />
@@ -19509,6 +19620,11 @@
         <message>
             <location filename="../../helix_desktop/ui/shell/actions.py" />
             <source>Undo last compaction</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/sidebar/session_list.py" />
+            <source>Unpin</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -19564,6 +19680,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/shell/sidebar/session_model.py" />
+            <source>archived</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/sidebar/session_model.py" />
             <source>branch</source>
             <translation type="unfinished" />
         </message>
@@ -19573,9 +19694,24 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/shell/sidebar/session_model.py" />
+            <source>collapsed</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/sidebar/session_model.py" />
+            <source>expanded</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/shell/sidebar/switcher.py" />
             <source>open</source>
             <comment>what the Enter key does</comment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/sidebar/session_model.py" />
+            <source>pinned</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -19704,6 +19840,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/workspaces/session_places.py" />
+            <source>A new message brings it back.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/workspaces/registry.py" />
             <source>Add its folder again.</source>
             <translation type="unfinished" />
@@ -19716,6 +19857,11 @@
         <message>
             <location filename="../../helix_desktop/workspaces/registry.py" />
             <source>Another process has locked {file} for {seconds} s.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/session_places.py" />
+            <source>Archive session</source>
             <translation type="unfinished" />
         </message>
         <message numerus="yes">
@@ -19972,6 +20118,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/workspaces/session_places.py" />
+            <source>Pin session</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/workspaces/quit.py" />
             <source>Quit while the agent is working?</source>
             <translation type="unfinished" />
@@ -20181,14 +20332,25 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/workspaces/session_places.py" />
+            <source>Unarchive session</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/workspaces/cleanup.py" />
             <location filename="../../helix_desktop/ui/workspaces/delete_session.py" />
+            <location filename="../../helix_desktop/ui/workspaces/session_places.py" />
             <source>Undo</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/workspaces/policy_file.py" />
             <source>Unknown field {field}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/session_places.py" />
+            <source>Unpin session</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -20394,8 +20556,28 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/workspaces/session_places.py" />
+            <source>“{title}” archived.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/workspaces/delete_session.py" />
             <source>“{title}” moved to the trash.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/session_places.py" />
+            <source>“{title}” pinned.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/session_places.py" />
+            <source>“{title}” unarchived.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/session_places.py" />
+            <source>“{title}” unpinned.</source>
             <translation type="unfinished" />
         </message>
     </context>

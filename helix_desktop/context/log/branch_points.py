@@ -23,6 +23,7 @@ from helix_desktop.domain.events.session import (
     TurnRetried,
     UserSpoke,
 )
+from helix_desktop.domain.store.list_place import PLACE_EVENTS
 from helix_desktop.domain.user_text import OptionalText, TextContext
 
 _text = TextContext("Context")
@@ -31,6 +32,7 @@ Log = Sequence[RecordedEvent]
 _BEGINNINGS = (
     SessionBranched,
     SessionRenamed,
+    *PLACE_EVENTS,
 )  # what a branch records for itself: another one begins before it
 _ENDINGS = (*_BEGINNINGS, TurnEnded, TurnRetried)  # the same for what a turn that is repeated ended with
 

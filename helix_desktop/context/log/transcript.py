@@ -72,6 +72,7 @@ from helix_desktop.domain.events.summary import (
 )
 from helix_desktop.domain.image import Image
 from helix_desktop.domain.messages import ToolCall
+from helix_desktop.domain.store.list_place import ListPlace
 from helix_desktop.domain.tools import PermissionMode
 
 PINNED_LABEL_TOKENS = 24  # tokens of the line above a pinned output
@@ -98,6 +99,7 @@ class Transcript(MessageLog):
         self.chosen_effort: Effort = ""  # for this session alone; empty: as the workspace or the model says
         self.refused_effort: tuple[str, SentEffort] = ("", "")  # a model and a level, since one was chosen
         self.session_policy: ContextPolicy | None = None
+        self.place = ListPlace()
         self.created_at_ms = 0
         self.last_seq = 0
         self.last_event_at_ms = 0
@@ -167,6 +169,7 @@ class Transcript(MessageLog):
                 self.refused_effort = model, level
 
     def _apply_session_event(self, recorded: RecordedEvent) -> None:
+        self.place = self.place.after(recorded.event)
         match recorded.event:
             case SessionStarted() | SessionBranched() as event:
                 self._apply_beginning(recorded, event)
@@ -260,6 +263,7 @@ class Transcript(MessageLog):
         match event:
             case UserSpoke(queued=queued, steered=steered, mode=mode):
                 self.turns += not steered
+                self.place = self.place.after(event)
                 self.turn_open, self.unfinished_end_seq, self.image_refusal = True, 0, None
                 self.queued_messages.pop(queued, None)
                 self.announced_mode = mode

@@ -85,6 +85,18 @@ class SessionRenamed(EventBase, frozen=True, tag="session-renamed"):
     title: str
 
 
+class SessionPinned(EventBase, frozen=True, tag="session-pinned"):
+    """The user pinned the session to the top of the list, or unpinned it."""
+
+    pinned: bool = True
+
+
+class SessionArchived(EventBase, frozen=True, tag="session-archived"):
+    """The user archived the session, or unarchived it; one that waits for the user is unarchived, too."""
+
+    archived: bool = True
+
+
 AttachmentKind = Literal["cached", "file", "pdf", "paste"]
 """Where an attachment comes from: the cache, a file, the text of a PDF, or a long text that was pasted."""
 
@@ -381,6 +393,8 @@ Event = (
     SessionStarted
     | SessionBranched
     | SessionRenamed
+    | SessionPinned
+    | SessionArchived
     | OpeningGiven
     | InstructionsAdded
     | MessageQueued

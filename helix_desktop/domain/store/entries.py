@@ -7,6 +7,7 @@ from typing import Literal
 import msgspec
 
 from helix_desktop.domain.events.session import BranchKind
+from helix_desktop.domain.store.list_place import ListPlace
 from helix_desktop.domain.text_search import MatchSummary
 
 ContentKind = Literal["output", "index", "argument"]
@@ -178,7 +179,8 @@ class SessionSummary(msgspec.Struct, frozen=True):
     `origin` is the session that it continues, `branch_of` the one whose log it begins with, up to event
     `branch_seq`. Of a session that `is_removed` only the part of its log is left that branches begin with.
     `used` and `window` are what the gauge said when it was stored; `count` is what it says it from, whichever
-    model and policy hold now. None: an older version stored it.
+    model and policy hold now. None: an older version stored it. `updated` is when it was last used: pinning
+    and archiving do not count.
     """
 
     id: str
@@ -201,3 +203,10 @@ class SessionSummary(msgspec.Struct, frozen=True):
     branch_seq: int = 0
     branch_how: BranchKind = ""
     is_removed: bool = False
+    pinned: bool = False
+    archived: bool = False
+
+    @property
+    def place(self) -> ListPlace:
+        """Return where the session is listed."""
+        return ListPlace(self.pinned, self.archived)

@@ -1,4 +1,4 @@
-"""Sessions as a tree: each branch below the session whose log it begins with."""
+"""Sessions as a tree: each branch below the session whose log it begins with, pinned trees first."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ class TreeRow(msgspec.Struct, frozen=True):
 def session_tree(summaries: Sequence[SessionSummary]) -> list[TreeRow]:
     """Return the sessions that are no subagents', each before its branches, of them the newest first.
 
-    A branch whose parent is not among them stands at the top; a tree is as new as the newest in it.
+    A branch whose parent is not among them, or is listed elsewhere (`ListPlace.is_below`), stands at the top.
+    A tree is as new as the newest in it; pinned ones come first, archived ones last.
     """
     listed = {summary.id: summary for summary in summaries if not summary.parent}
     parents = _listed_parents(listed)
@@ -28,7 +29,9 @@ def session_tree(summaries: Sequence[SessionSummary]) -> list[TreeRow]:
         if parent:
             newest[parent] = max(newest[parent], newest[session])
     branches: dict[str, list[str]] = {}
-    for session, parent in sorted(parents.items(), key=lambda pair: (newest[pair[0]], pair[0])):
+    for session, parent in sorted(
+        parents.items(), key=lambda pair: (-listed[pair[0]].place.rank, newest[pair[0]], pair[0])
+    ):
         branches.setdefault(parent, []).append(session)
     rows: list[TreeRow] = []
     waiting = [(session, 0) for session in branches.get("", ())]
@@ -46,7 +49,9 @@ def _listed_parents(listed: Mapping[str, SessionSummary]) -> dict[str, str]:
     """
     children: dict[str, list[str]] = {}
     for summary in listed.values():
-        children.setdefault(summary.branch_of if summary.branch_of in listed else "", []).append(summary.id)
+        parent = listed.get(summary.branch_of)
+        is_below = parent is not None and summary.place.is_below(parent.place)
+        children.setdefault(summary.branch_of if is_below else "", []).append(summary.id)
     parents: dict[str, str] = {}
     for root in (*children.get("", ()), *listed):
         waiting = [] if root in parents else [root]

@@ -22,6 +22,7 @@ from helix_desktop.domain.events.session import (
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.store.branch_point import BranchPoint, point_in
 from helix_desktop.domain.store.entries import SessionSummary
+from helix_desktop.domain.store.list_place import PLACE_EVENTS
 from helix_desktop.domain.store.repair_report import TruncatedSession
 from helix_desktop.store.core import keys
 from helix_desktop.store.leveldb.branches import read_branches
@@ -144,9 +145,12 @@ class LogRebuilder:
 def _with_event(summary: SessionSummary, recorded: RecordedEvent) -> SessionSummary:
     """Return a summary that was lost, with what one more event of its log says."""
     event = recorded.event
+    place = summary.place.after(event)
     changes: dict[str, str | int] = {
         "created": summary.created or recorded.at,
-        "updated": recorded.at,
+        "updated": summary.updated if isinstance(event, PLACE_EVENTS) else recorded.at,
+        "pinned": place.pinned,
+        "archived": place.archived,
         "title": getattr(event, "title", summary.title),
         "events": recorded.seq,
     }

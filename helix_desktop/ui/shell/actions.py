@@ -73,6 +73,8 @@ SPECS: dict[str, ActionSpec] = {
     "choose_model": ActionSpec(text("Choose model…")),
     "rewind": ActionSpec(text("Rewind…")),
     "rename_session": ActionSpec(text("Rename session")),
+    "pin_session": ActionSpec(text("Pin session")),
+    "archive_session": ActionSpec(text("Archive session")),
     "set_budget": ActionSpec(text("Set session budget…")),
     "all_commands": ActionSpec(text("Command palette…"), ("Ctrl+Shift+P",)),
     "about": ActionSpec(text("About Helix Desktop")),
@@ -133,6 +135,8 @@ class WindowActions(NamedTuple):
     choose_model: QAction
     rewind: QAction
     rename_session: QAction
+    pin_session: QAction
+    archive_session: QAction
     set_budget: QAction
     all_commands: QAction
     about: QAction
@@ -149,7 +153,7 @@ class WindowActions(NamedTuple):
             self.stop, self.steer, self.mode_ask, self.mode_plan, self.mode_auto, self.next_mode,
             self.side_question,
             self.choose_model, self.choose_effort, self.set_budget,
-            self.branch_session, self.rewind, self.rename_session,
+            self.branch_session, self.rewind, self.rename_session, self.pin_session, self.archive_session,
         )  # fmt: skip
 
 

@@ -17,7 +17,8 @@ _OUTSIDE_MENUS = (
     (text("Next or previous result"), "F3, Shift+F3"),
     (text("Recall a cache entry"), "Ctrl+Enter"),
     (text("Verify a cache entry"), "V"),
-    (text("Pin or unpin a cache entry"), "P"),
+    (text("Pin or unpin a cache entry or session"), "P"),
+    (text("Archive or unarchive a session"), "A"),
     (text("Move a cache entry or session to the trash"), "Del"),
 )
 

@@ -169,7 +169,8 @@ class WorkspaceController(QObject):
         self.session_controller.next_messages.sample_messages = await self._services.sample_messages(
             workspace_id
         )
-        session_ids = [info.id for info in await workspace.sessions()]
+        listed = sorted(await workspace.sessions(), key=lambda info: info.archived)
+        session_ids = [info.id for info in listed]
         if self._requested_ids != (workspace_id, ""):
             return  # the user has chosen one meanwhile
         session_id = record.session if record.session in session_ids else next(iter(session_ids), "")
@@ -268,7 +269,7 @@ class WorkspaceController(QObject):
             fresh = [
                 info.id
                 for info in await workspace.sessions()
-                if not info.messages and info.title == NEW_TITLE
+                if not info.messages and info.title == NEW_TITLE and not info.archived
             ]
             session = fresh[0] if fresh else (await workspace.create_session()).session.id
         await self._show_session(workspace, session)

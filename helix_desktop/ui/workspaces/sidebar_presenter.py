@@ -206,4 +206,5 @@ def _item(
         parent=session.parent,
         created_ms=session.created,
         branch_of=session.branch_of,
+        place=session.place,
     )

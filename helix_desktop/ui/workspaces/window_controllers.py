@@ -32,6 +32,7 @@ from helix_desktop.ui.workspaces.open_external import ExternalOpenController
 from helix_desktop.ui.workspaces.quit import QuitController
 from helix_desktop.ui.workspaces.redaction import RedactionController
 from helix_desktop.ui.workspaces.rewind import RewindController
+from helix_desktop.ui.workspaces.session_places import SessionPlaceController
 from helix_desktop.ui.workspaces.settings.presenter import SettingsPresenter
 from helix_desktop.ui.workspaces.sidebar_presenter import SidebarPresenter
 from helix_desktop.ui.workspaces.trust import TrustController
@@ -84,6 +85,7 @@ class WindowControllers:
         self.quit_controller = QuitController(context, tray)
         WorkspaceListController(context, workspaces)
         DeleteSessionController(context, workspaces)
+        SessionPlaceController(context, workspaces)
         BranchController(context, workspaces)
         GitController(context, workspaces)
         RewindController(context, workspaces, self.reverts)

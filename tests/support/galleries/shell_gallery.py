@@ -17,6 +17,7 @@ from PySide6.QtWidgets import QApplication, QScrollArea, QWidget
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.git import GitStatus
+from helix_desktop.domain.store.list_place import ListPlace
 from helix_desktop.ui.design.dialogs import Choice, QuestionDialog, TextInputDialog
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import card, column
@@ -69,7 +70,8 @@ def workspaces() -> tuple[WorkspaceRow, ...]:
 
 
 def sessions() -> list[SessionItem]:
-    """Nine sessions over three groups."""
+    """Nine sessions over five groups."""
+    places = {2: ListPlace(pinned=True), 8: ListPlace(archived=True)}
     rows = (
         ("Streaming cache for handovers", "opus · 412 messages", 0, 0, 0.64, True),
         ("Fix flaky lease renewal test", "sonnet · 86 messages", 0, 62, 0.31, False),
@@ -83,15 +85,16 @@ def sessions() -> list[SessionItem]:
     )
     return [
         SessionItem(
-            f"s{place}",
+            f"s{number}",
             title,
             second,
             _to_ms(NOW - timedelta(days=days, minutes=minutes)),
             used,
             running,
-            place == 0,
+            number == 0,
+            place=places.get(number, ListPlace()),
         )
-        for place, (title, second, days, minutes, used, running) in enumerate(rows)
+        for number, (title, second, days, minutes, used, running) in enumerate(rows)
     ]
 
 

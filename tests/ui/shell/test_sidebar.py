@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPushButton, QWid
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.domain.git import GitStatus
+from helix_desktop.domain.store.list_place import ListPlace
 from helix_desktop.ui.design.drops import dropped_folder
 from helix_desktop.ui.shell.actions import WindowActions, make_actions
 from helix_desktop.ui.shell.main_window import MainWindow
@@ -97,6 +99,56 @@ def test_sessions_are_grouped_by_day(sidebar: Sidebar) -> None:
         "Earlier",
         "Design review",
     ]
+
+
+def test_pinned_sessions_come_first_and_archived_ones_wait_below_a_heading(
+    qtbot: QtBot, sidebar: Sidebar
+) -> None:
+    pinned = replace(SESSIONS[2], place=ListPlace(pinned=True))
+    archived = replace(SESSIONS[1], place=ListPlace(archived=True))
+    sidebar.show_sessions([SESSIONS[0], archived, pinned], NOW)
+    listed = ["Pinned", "Design review", "Today", "Fix the parser", "Archived · 1"]
+    assert visible_texts(sidebar) == listed
+
+    view = sidebar.session_list
+    heading = view.model().index(4, 0)
+    assert heading.data(Qt.ItemDataRole.AccessibleTextRole) == "Archived, 1 session, collapsed"
+    QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=view.visualRect(heading).center())
+    assert visible_texts(sidebar) == [*listed, "Release notes"]
+    assert "archived" in view.index_of("b").data(Qt.ItemDataRole.AccessibleTextRole)
+    QTest.keyClick(view, Qt.Key.Key_Left)
+    assert visible_texts(sidebar) == listed
+    QTest.keyClick(view, Qt.Key.Key_Space)
+    assert view.index_of("b").isValid()
+    QTest.keyClick(view, Qt.Key.Key_Return)
+    assert visible_texts(sidebar) == listed
+
+    sidebar.search.setText("notes")
+    assert visible_texts(sidebar) == ["Archived", "Release notes"]
+    sidebar.search.clear()
+    sidebar.show_sessions([archived], NOW)
+    assert view.isVisible()  # not the page that says that nothing was found
+
+
+def test_a_session_is_pinned_and_archived_by_key_and_the_list_stays_where_it_was(
+    qtbot: QtBot, sidebar: Sidebar
+) -> None:
+    view = sidebar.session_list
+    view.setCurrentIndex(view.index_of("b"))
+    with qtbot.waitSignal(sidebar.session_pin_requested) as pin:
+        QTest.keyClick(view, Qt.Key.Key_P)
+    assert pin.args == ["b", True]
+    pinned = replace(SESSIONS[1], place=ListPlace(pinned=True))
+    sidebar.show_sessions([SESSIONS[0], pinned, SESSIONS[2]], NOW)
+    assert view.currentIndex() == view.index_of("b")
+    assert {"Unpin\tP", "Archive\tA"} <= {
+        action.text() for action in view.menu_for(view.index_of("b")).actions()
+    }
+    with qtbot.waitSignal(sidebar.session_archive_requested) as archive:
+        QTest.keyClick(view, Qt.Key.Key_A)
+    assert archive.args == ["b", True]
+    sidebar.show_sessions([SESSIONS[0], replace(pinned, place=ListPlace(True, True)), SESSIONS[2]], NOW)
+    assert view.currentIndex() == view.index_of("a")
 
 
 def test_typing_filters_and_enter_opens_the_first_hit(qtbot: QtBot, sidebar: Sidebar) -> None:
@@ -195,6 +247,9 @@ def test_a_click_opens_and_the_menu_renames(qtbot: QtBot, sidebar: Sidebar) -> N
         "Open",
         "Rename…\tF2",
         "Copy link",
+        "",
+        "Pin\tP",
+        "Archive\tA",
         "",
         "Move to trash\tDel",
     ]

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from pathlib import PurePath
 from typing import Literal
 
+from helix_desktop.domain.store.list_place import ListPlace
 from helix_desktop.ui.design.usage_bar import Pressure
 from helix_desktop.words.git import NO_GIT, GitText
 from helix_desktop.words.times import local_time
@@ -17,10 +18,12 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Window")
 
 WorkspaceBadge = Literal["", "running", "waiting", "missing"]
-DayGroup = Literal["today", "yesterday", "earlier"]
+ListGroup = Literal["pinned", "today", "yesterday", "earlier", "archived"]
 
 WORKSPACE_COLORS = ("#5753d8", "#0f766e", "#b4451f", "#1f62c4", "#a8326f", "#4d7c0f", "#7c3aed", "#475569")
 """Grounds that keep white initials at 4.5:1 or more."""
+
+_DATED = ListPlace()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +71,7 @@ class SessionItem:
     branch_of: str = ""
     depth: int = 0
     tree_updated_ms: int = 0
+    place: ListPlace = _DATED
 
 
 def default_color(workspace_id: str) -> str:
@@ -105,7 +109,14 @@ def disambiguate(paths: Sequence[str]) -> list[str]:
     return list(paths)
 
 
-def day_group(updated_ms: int, now: datetime) -> DayGroup:
+def list_group(item: SessionItem, now: datetime) -> ListGroup:
+    """Return the group of the session at the top of a tree, seen from a local `now`."""
+    if item.place.archived:
+        return "archived"
+    return "pinned" if item.place.pinned else day_group(item.tree_updated_ms, now)
+
+
+def day_group(updated_ms: int, now: datetime) -> ListGroup:
     """Return the day group of a moment (milliseconds since 1970), seen from a local `now`."""
     day = local_time(updated_ms).date()
     if day >= now.date():
@@ -113,9 +124,13 @@ def day_group(updated_ms: int, now: datetime) -> DayGroup:
     return "yesterday" if day == now.date() - timedelta(days=1) else "earlier"
 
 
-def day_label(group: DayGroup) -> str:
-    """Return the heading of a day group."""
+def group_label(group: ListGroup) -> str:
+    """Return the heading of a group."""
     match group:
+        case "pinned":
+            return tr("Pinned")
+        case "archived":
+            return tr("Archived")
         case "today":
             return tr("Today")
         case "yesterday":
@@ -147,17 +162,20 @@ def nested_sessions(items: Iterable[SessionItem], needle: str = "") -> list[Sess
     """Return the sessions to show, newest first, each followed by what is below it in the order it began.
 
     Those are its subagents' sessions and its branches. Subagents show where the user is, where one runs, and
-    where a search finds one; branches always.
+    where a search finds one; branches always, unless they are in another group (`ListPlace.is_below`). Pinned
+    trees come first, archived ones last.
     """
     listed = list(items)
-    ids = {item.id for item in listed}
+    places = {item.id: item.place for item in listed}
     below: dict[str, list[SessionItem]] = {}
     for item in sorted(listed, key=lambda item: (not item.parent, item.created_ms, item.title)):
         above = item.parent or item.branch_of
-        below.setdefault(above if item.parent or above in ids else "", []).append(item)
+        is_below = above in places and item.place.is_below(places[above])
+        below.setdefault(above if item.parent or is_below else "", []).append(item)
     trees = _trees(below, needle)
-    trees.sort(key=lambda tree: tree[0].tree_updated_ms if tree else 0, reverse=True)
-    return [item for tree in trees for item in tree]
+    found = [tree for tree in trees if tree]
+    found.sort(key=lambda tree: (tree[0].place.rank, -tree[0].tree_updated_ms))
+    return [item for tree in found for item in tree]
 
 
 def _trees(below: Mapping[str, Sequence[SessionItem]], needle: str) -> list[list[SessionItem]]:

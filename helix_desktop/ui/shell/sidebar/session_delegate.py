@@ -11,7 +11,7 @@ from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.usage_bar import paint_usage_bar, pressure_color
 from helix_desktop.ui.shell.sidebar.rows import SessionItem
-from helix_desktop.ui.shell.sidebar.session_model import ITEM_ROLE, WHEN_ROLE
+from helix_desktop.ui.shell.sidebar.session_model import FOLDED_ROLE, ITEM_ROLE, WHEN_ROLE
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Window")
@@ -19,7 +19,7 @@ tr = Translator("Window")
 _Index = QModelIndex | QPersistentModelIndex
 _BAR_PX = 40
 _INDENT_PX, _MAX_DEPTH = 16, 4
-_BRANCH_PX = 13  # its icon, before the title
+_MARK_PX = 13  # an icon before the title: archived, branch
 
 
 class SessionDelegate(QStyledItemDelegate):
@@ -43,12 +43,10 @@ class SessionDelegate(QStyledItemDelegate):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         bounds = QRectF(option.rect)
         if isinstance(entry, str):
-            painter.setFont(fonts.sized(self._base(), 11, QFont.Weight.DemiBold))
-            painter.setPen(QColor(self.theme.faint))
-            painter.drawText(bounds.adjusted(20, 8, 0, 0), Qt.AlignmentFlag.AlignVCenter, str(index.data()))
+            self._paint_heading(painter, bounds, index, option.state)
         elif isinstance(entry, SessionItem):
             box = bounds.adjusted(8 + _indent(entry), 1, -8, -1)
-            self._paint_background(painter, box, entry, option.state)
+            self._paint_background(painter, box, option.state, entry.active)
             if entry.parent:
                 self._paint_nested(painter, box, entry)
                 painter.restore()
@@ -74,11 +72,26 @@ class SessionDelegate(QStyledItemDelegate):
         indent = _indent(entry) if isinstance(entry, SessionItem) else 0
         editor.setGeometry(area.adjusted(12 + indent, 3, -12, -max(3, area.height() - 36)))
 
+    def _paint_heading(
+        self, painter: QPainter, bounds: QRectF, index: _Index, state: QStyle.StateFlag
+    ) -> None:
+        """Paint a heading; that of the archive with a sign that it can be folded, and hover and focus."""
+        is_folded = index.data(FOLDED_ROLE)
+        words = bounds.adjusted(20, 8, 0, 0)
+        if is_folded is not None:
+            self._paint_background(painter, bounds.adjusted(8, 8, -8, -1), state)
+            side, ratio = 13, painter.device().devicePixelRatioF()
+            mark = pixmap("chevron-right" if is_folded else "chevron-down", self.theme.muted, side, ratio)
+            painter.drawPixmap(QPointF(bounds.right() - 20 - side, words.center().y() - side / 2), mark)
+        painter.setFont(fonts.sized(self._base(), 11, QFont.Weight.DemiBold))
+        painter.setPen(QColor(self.theme.faint))
+        painter.drawText(words, Qt.AlignmentFlag.AlignVCenter, str(index.data()))
+
     def _paint_background(
-        self, painter: QPainter, box: QRectF, item: SessionItem, state: QStyle.StateFlag
+        self, painter: QPainter, box: QRectF, state: QStyle.StateFlag, is_active: bool = False
     ) -> None:
         background = ""
-        if item.active:
+        if is_active:
             background = self.theme.selection
         elif state & (QStyle.StateFlag.State_MouseOver | QStyle.StateFlag.State_Selected):
             background = self.theme.hover
@@ -123,11 +136,11 @@ class SessionDelegate(QStyledItemDelegate):
         painter.setFont(bold)
         painter.setPen(QColor(self.theme.text))
         left = 12.0
-        if item.branch_of:
-            ratio = painter.device().devicePixelRatioF()
-            mark = pixmap("git-branch", self.theme.muted, _BRANCH_PX, ratio)
-            painter.drawPixmap(QPointF(box.x() + left, top + (height - _BRANCH_PX) / 2), mark)
-            left += _BRANCH_PX + 6
+        marks = (("archive", item.place.archived), ("git-branch", bool(item.branch_of)))
+        for name in (name for name, is_marked in marks if is_marked):
+            mark = pixmap(name, self.theme.muted, _MARK_PX, painter.device().devicePixelRatioF())
+            painter.drawPixmap(QPointF(box.x() + left, top + (height - _MARK_PX) / 2), mark)
+            left += _MARK_PX + 6
         room = box.width() - left - 12 - width - 10
         # Titles of branches begin alike, and end with their number.
         mode = Qt.TextElideMode.ElideMiddle if item.branch_of else Qt.TextElideMode.ElideRight

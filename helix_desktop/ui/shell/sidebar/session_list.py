@@ -13,20 +13,27 @@ from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.shell.sidebar.rows import SessionItem
 from helix_desktop.ui.shell.sidebar.session_delegate import SessionDelegate
-from helix_desktop.ui.shell.sidebar.session_model import ITEM_ROLE, SessionModel
+from helix_desktop.ui.shell.sidebar.session_model import FOLDED_ROLE, ITEM_ROLE, SessionModel
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Window")
 
-_RENAME_KEY, _DELETE_KEY = "F2", "Del"
+_RENAME_KEY, _PIN_KEY, _ARCHIVE_KEY, _DELETE_KEY = "F2", "P", "A", "Del"
 
 
 class SessionList(Themed, QListView):
-    """Click or Enter opens a session, F2 renames it, Del deletes it."""
+    """Click or Enter opens a session, F2 renames it, P pins it, A archives it, Del deletes it.
+
+    Click, Enter, Space, Left and Right on the heading of the archive fold and unfold it.
+    """
 
     session_selected = Signal(str)
     renamed = Signal(str, str)
     """Session id and new title."""
+    pin_requested = Signal(str, bool)
+    """Session id, and False to unpin."""
+    archive_requested = Signal(str, bool)
+    """Session id, and False to unarchive."""
     deleted = Signal(str)
     link_requested = Signal(str)
 
@@ -49,8 +56,20 @@ class SessionList(Themed, QListView):
         self.clicked.connect(self._select)
 
     def show_sessions(self, items: Sequence[SessionItem], now: datetime) -> None:
-        """Show these sessions, grouped by day as seen from a local `now`."""
+        """Show these sessions, grouped as seen from a local `now`."""
+        current = self.currentIndex()
+        item, row = current.data(ITEM_ROLE), current.row()
+        was_visible = self.viewport().rect().intersects(self.visualRect(current))
         self._sessions_model.show_sessions(items, now)
+        if isinstance(item, SessionItem) and was_visible and not self.currentIndex().isValid():
+            self.setCurrentIndex(self._index_near(item.id, row))
+
+    def _index_near(self, session_id: str, row: int) -> QModelIndex:
+        """Return the index of a session, else of the one that is now where it was."""
+        index = self.index_of(session_id)
+        places = range(min(row, self._sessions_model.rowCount() - 1), -1, -1)
+        rows = (self._sessions_model.index(place) for place in places)
+        return index if index.isValid() else next(filter(_is_session, rows), index)
 
     def set_filter(self, needle: str) -> None:
         """Show only sessions that match a search."""
@@ -59,6 +78,10 @@ class SessionList(Themed, QListView):
     def sessions(self) -> list[SessionItem]:
         """Return the sessions that are shown, in order."""
         return self._sessions_model.sessions()
+
+    def is_empty(self) -> bool:
+        """Return True if nothing is shown, not even the heading of the archive."""
+        return not self._sessions_model.rowCount()
 
     def session_count(self) -> int:
         """Return how many sessions there are, shown or not."""
@@ -71,8 +94,10 @@ class SessionList(Themed, QListView):
     def focus_first(self) -> None:
         """Take the focus, at the current or the first session."""
         self.setFocus(Qt.FocusReason.ShortcutFocusReason)
-        if not self.currentIndex().isValid() and self.sessions():
-            self.setCurrentIndex(self.index_of(self.sessions()[0].id))
+        if not self.currentIndex().isValid():
+            sessions = self.sessions()
+            archive = self._sessions_model.index_of_archive()
+            self.setCurrentIndex(self.index_of(sessions[0].id) if sessions else archive)
 
     def menu_for(self, index: QModelIndex) -> QMenu:
         """Return the context menu of a session."""
@@ -84,18 +109,38 @@ class SessionList(Themed, QListView):
         item = index.data(ITEM_ROLE)
         if isinstance(item, SessionItem) and not item.parent:  # a subagent's goes with the one it works for
             menu.addSeparator()
+            pin = tr("Unpin") if item.place.pinned else tr("Pin")
+            archive = tr("Unarchive") if item.place.archived else tr("Archive")
+            menu.addAction(f"{pin}\t{_PIN_KEY}", lambda: self._pin(index)).setObjectName("pin")
+            menu.addAction(f"{archive}\t{_ARCHIVE_KEY}", lambda: self._archive(index)).setObjectName(
+                "archive"
+            )
+            menu.addSeparator()
             menu.addAction(f"{tr('Move to trash')}\t{_DELETE_KEY}", lambda: self._delete(index))
         return menu
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Open with Enter, delete with Del, leave the rest to Qt."""
-        if event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter} and self.currentIndex().isValid():
-            self._select(self.currentIndex())
+        """Do what a key says with the current row, leave the rest to Qt."""
+        index = self.currentIndex()
+        if not index.isValid() or event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier:
+            super().keyPressEvent(event)
             return
-        if event.key() == Qt.Key.Key_Delete and self.currentIndex().isValid():
-            self._delete(self.currentIndex())
-            return
-        super().keyPressEvent(event)
+        is_heading = isinstance(index.data(ITEM_ROLE), str)
+        match event.key():
+            case Qt.Key.Key_Left | Qt.Key.Key_Right if is_heading:
+                self._fold(is_folded=event.key() == Qt.Key.Key_Left)
+            case Qt.Key.Key_Space if is_heading:
+                self._select(index)
+            case Qt.Key.Key_Return | Qt.Key.Key_Enter:
+                self._select(index)
+            case Qt.Key.Key_P if not is_heading:
+                self._pin(index)
+            case Qt.Key.Key_A if not is_heading:
+                self._archive(index)
+            case Qt.Key.Key_Delete:
+                self._delete(index)
+            case _:
+                super().keyPressEvent(event)
 
     def tint(self, theme: Theme) -> None:
         """Take the colors of a theme."""
@@ -106,6 +151,13 @@ class SessionList(Themed, QListView):
         item = index.data(ITEM_ROLE)
         if isinstance(item, SessionItem):
             self.session_selected.emit(item.id)
+        elif index.data(FOLDED_ROLE) is not None:
+            self._fold(is_folded=not index.data(FOLDED_ROLE))
+
+    def _fold(self, *, is_folded: bool) -> None:
+        """Fold or unfold the archive, and stay on its heading."""
+        self._sessions_model.fold_archive(is_folded)
+        self.setCurrentIndex(self._sessions_model.index_of_archive())
 
     def _request_link(self, index: QModelIndex) -> None:
         item = index.data(ITEM_ROLE)
@@ -117,7 +169,21 @@ class SessionList(Themed, QListView):
         if isinstance(item, SessionItem) and not item.parent:
             self.deleted.emit(item.id)
 
+    def _pin(self, index: QModelIndex) -> None:
+        item = index.data(ITEM_ROLE)
+        if isinstance(item, SessionItem) and not item.parent:
+            self.pin_requested.emit(item.id, not item.place.pinned)
+
+    def _archive(self, index: QModelIndex) -> None:
+        item = index.data(ITEM_ROLE)
+        if isinstance(item, SessionItem) and not item.parent:
+            self.archive_requested.emit(item.id, not item.place.archived)
+
     def _open_menu(self, position: QPoint) -> None:
         index = self.indexAt(position)
         if isinstance(index.data(ITEM_ROLE), SessionItem):
             self.menu_for(index).popup(self.viewport().mapToGlobal(position))
+
+
+def _is_session(index: QModelIndex) -> bool:
+    return isinstance(index.data(ITEM_ROLE), SessionItem)

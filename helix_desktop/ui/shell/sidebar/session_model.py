@@ -1,4 +1,4 @@
-"""The session list as a model: day headings and sessions, filtered by words."""
+"""The session list as a model: headings and sessions, filtered by words; the archive can be folded."""
 
 from __future__ import annotations
 
@@ -7,8 +7,14 @@ from datetime import datetime
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
-from helix_desktop.ui.shell.sidebar.rows import DayGroup, SessionItem, day_group, day_label, nested_sessions
-from helix_desktop.words.numbers import format_whole_percent
+from helix_desktop.ui.shell.sidebar.rows import (
+    ListGroup,
+    SessionItem,
+    group_label,
+    list_group,
+    nested_sessions,
+)
+from helix_desktop.words.numbers import format_integer, format_whole_percent
 from helix_desktop.words.times import format_short_time
 from helix_desktop.words.translation import Translator
 
@@ -16,13 +22,17 @@ tr = Translator("Window")
 
 ITEM_ROLE = int(Qt.ItemDataRole.UserRole)
 WHEN_ROLE = ITEM_ROLE + 1
+FOLDED_ROLE = ITEM_ROLE + 2
 
 _Index = QModelIndex | QPersistentModelIndex
 _NOWHERE = QModelIndex()
 
 
 class SessionModel(QAbstractListModel):
-    """Rows are either a day group or a session; a changed title is emitted, never kept here."""
+    """Rows are either a group or a session; a changed title is emitted, never kept here.
+
+    The group of archived sessions shows them when it is unfolded, and those that a search finds.
+    """
 
     renamed = Signal(str, str)
     """Session id and new title."""
@@ -31,18 +41,26 @@ class SessionModel(QAbstractListModel):
         """Start without sessions."""
         super().__init__(parent)
         self._items: list[SessionItem] = []
-        self._rows: list[SessionItem | DayGroup] = []
+        self._rows: list[SessionItem | ListGroup] = []
         self._needle = ""
+        self._is_folded = True  # the archive
         self._now = datetime.fromtimestamp(0)
 
     def show_sessions(self, items: Sequence[SessionItem], now: datetime) -> None:
-        """Show these sessions, grouped by day as seen from a local `now`.
+        """Show these sessions, grouped as seen from a local `now`.
 
         When only contents changed, rows are updated in place, so that scroll, focus and an open rename stay.
         """
         self._items = list(items)
         self._now = now
-        rows = self._arranged()
+        self._show(self._arranged())
+
+    def fold_archive(self, is_folded: bool) -> None:
+        """Hide or show the archived sessions below their heading; a search shows what it finds."""
+        self._is_folded = is_folded
+        self._show(self._arranged())
+
+    def _show(self, rows: list[SessionItem | ListGroup]) -> None:
         if [self._key(row) for row in rows] == [self._key(row) for row in self._rows]:
             self._rows = rows
             if rows:
@@ -70,13 +88,20 @@ class SessionModel(QAbstractListModel):
                 return self.index(place)
         return QModelIndex()
 
+    def index_of_archive(self) -> QModelIndex:
+        """Return the index of the archive's heading; invalid without archived sessions."""
+        return self.index(self._rows.index("archived")) if "archived" in self._rows else QModelIndex()
+
     def rowCount(self, parent: _Index = _NOWHERE) -> int:
         """Headings and sessions."""
         return 0 if parent.isValid() else len(self._rows)
 
     def flags(self, index: _Index) -> Qt.ItemFlag:
-        """Headings cannot be chosen; sessions can be chosen and renamed."""
-        if isinstance(self._rows[index.row()], str):
+        """Sessions can be chosen and renamed; of the headings only that of the archive, to fold it."""
+        entry = self._rows[index.row()]
+        if entry == "archived":
+            return Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
+        if isinstance(entry, str):
             return Qt.ItemFlag.NoItemFlags
         return Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemIsEditable
 
@@ -86,7 +111,7 @@ class SessionModel(QAbstractListModel):
         if role == ITEM_ROLE:
             return entry
         if isinstance(entry, str):
-            return day_label(entry) if role == Qt.ItemDataRole.DisplayRole else None
+            return self._heading_data(entry, role)
         if role in {Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.EditRole}:
             return entry.title
         if role == WHEN_ROLE:
@@ -94,6 +119,21 @@ class SessionModel(QAbstractListModel):
         if role == Qt.ItemDataRole.AccessibleTextRole:
             return _accessible_text(entry)
         return f"{entry.title}\n{entry.subtitle}" if role == Qt.ItemDataRole.ToolTipRole else None
+
+    def _heading_data(self, group: ListGroup, role: int) -> object:
+        is_archive = group == "archived"
+        if role == FOLDED_ROLE:  # None: it has no sign for that
+            return self._is_folded if is_archive and not self._needle else None
+        if role not in {Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole}:
+            return None
+        label = group_label(group)
+        if not is_archive:
+            return label
+        count = sum(item.place.archived and not item.parent for item in self._items)
+        if role == Qt.ItemDataRole.DisplayRole:
+            return label if self._needle else f"{label} · {format_integer(count)}"
+        sessions = tr.plural(count, "%n session", "%n sessions")
+        return ", ".join((label, sessions, tr("collapsed") if self._is_folded else tr("expanded")))
 
     def setData(self, index: _Index, value: object, role: int = Qt.ItemDataRole.EditRole) -> bool:
         """Ask for a new title; the list shows it when the session says so."""
@@ -105,21 +145,22 @@ class SessionModel(QAbstractListModel):
         return True
 
     @staticmethod
-    def _key(entry: SessionItem | DayGroup) -> str:
+    def _key(entry: SessionItem | ListGroup) -> str:
         return f"#{entry}" if isinstance(entry, str) else entry.id
 
-    def _arranged(self) -> list[SessionItem | DayGroup]:
-        rows: list[SessionItem | DayGroup] = []
-        heading: DayGroup | None = None
+    def _arranged(self) -> list[SessionItem | ListGroup]:
+        rows: list[SessionItem | ListGroup] = []
+        heading: ListGroup | None = None
         for item in nested_sessions(self._items, self._needle):
-            group = day_group(item.tree_updated_ms, self._now)
-            if not item.depth and group != heading:
+            group = heading if item.depth else list_group(item, self._now)
+            if group is not None and group != heading:
                 heading = group
                 rows.append(group)
-            rows.append(item)
+            if heading != "archived" or not self._is_folded or self._needle:
+                rows.append(item)
         return rows
 
-    def _reset(self, rows: list[SessionItem | DayGroup]) -> None:
+    def _reset(self, rows: list[SessionItem | ListGroup]) -> None:
         self.beginResetModel()
         self._rows = rows
         self.endResetModel()
@@ -132,5 +173,6 @@ def _accessible_text(item: SessionItem) -> str:
     )
     state = tr("waiting for you") if item.waiting else tr("running") if item.running else ""
     kind = tr("subagent") if item.parent else tr("branch") if item.branch_of else ""
-    parts = (kind, item.title, item.subtitle, used, state)
+    place = tr("archived") if item.place.archived else tr("pinned") if item.place.pinned else ""
+    parts = (kind, item.title, item.subtitle, used, state, place)
     return ", ".join(filter(None, parts))

@@ -58,6 +58,10 @@ class Sidebar(QFrame):
     session_selected = Signal(str)
     session_renamed = Signal(str, str)
     """Session id and new title."""
+    session_pin_requested = Signal(str, bool)
+    """Session id, and False to unpin."""
+    session_archive_requested = Signal(str, bool)
+    """Session id, and False to unarchive."""
     session_deleted = Signal(str)
 
     def __init__(self, actions: WindowActions) -> None:
@@ -97,6 +101,8 @@ class Sidebar(QFrame):
         self.session_list = SessionList()
         self.session_list.session_selected.connect(self.session_selected)
         self.session_list.renamed.connect(self.session_renamed)
+        self.session_list.pin_requested.connect(self.session_pin_requested)
+        self.session_list.archive_requested.connect(self.session_archive_requested)
         self.session_list.deleted.connect(self.session_deleted)
         self.search.textChanged.connect(self._filter)
         for page in (self.session_list, self._empty_page(), self._nothing_found_page(), self._closed_page()):
@@ -141,7 +147,7 @@ class Sidebar(QFrame):
         self._git.show_text(text)
 
     def show_sessions(self, items: Sequence[SessionItem], now: datetime) -> None:
-        """Show these sessions, grouped by day as seen from a local `now`."""
+        """Show these sessions, grouped as seen from a local `now`."""
         self.session_list.show_sessions(items, now)
         self._choose_page()
 
@@ -177,7 +183,7 @@ class Sidebar(QFrame):
     def _choose_page(self) -> None:
         if self._closed_reason.text():
             self._stack.setCurrentIndex(_CLOSED)
-        elif self.session_list.sessions():
+        elif not self.session_list.is_empty():
             self._stack.setCurrentIndex(_LIST)
         elif self.session_list.session_count():
             self._stack.setCurrentIndex(_NOTHING_FOUND)

@@ -1,0 +1,109 @@
+"""Pins and archives sessions, with Undo."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject
+
+from helix_desktop.agent.session_updates import EventRecorded, Update
+from helix_desktop.domain.store.list_place import ListPlace
+from helix_desktop.domain.text_format import ellipsize
+from helix_desktop.ui.design.window_state import Banner, BannerAction
+from helix_desktop.ui.session.context import ControllerContext
+from helix_desktop.ui.workspaces.controller import WorkspaceController
+from helix_desktop.words.sessions import session_title
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Workspaces")
+
+_MOVED = "session-moved"
+
+
+class SessionPlaceController(QObject):
+    """Binds Pin and Archive, in the list for any session and in the menu for the one on screen."""
+
+    def __init__(self, context: ControllerContext, workspace_controller: WorkspaceController) -> None:
+        super().__init__(context.window)
+        self._banners, self._services = context.window.banners, context.services
+        self._sidebar, self._active_workspace = workspace_controller.sidebar, context.active_workspace
+        self._session_controller = session = workspace_controller.session_controller
+        self._actions = actions = context.window.commands
+        self._undo_place = ("", ListPlace())  # workspace of the session that was moved, and its former place
+        start, sidebar = context.async_actions.start, context.window.sidebar
+        sidebar.session_pin_requested.connect(
+            lambda identity, pinned: start(self._move(identity, pinned=pinned), "pin session")
+        )
+        sidebar.session_archive_requested.connect(
+            lambda identity, archived: start(self._move(identity, archived=archived), "archive session")
+        )
+        actions.pin_session.triggered.connect(lambda: start(self._toggle_pin(), "pin session"))
+        actions.archive_session.triggered.connect(lambda: start(self._toggle_archive(), "archive session"))
+        session.session_changed.connect(self._show_actions)
+        session.updated.connect(self._on_update)
+        self._banners.action_clicked.connect(
+            lambda banner, identity: start(self._undo(identity), "undo") if banner == _MOVED else None
+        )
+
+    def _on_update(self, update: Update) -> None:
+        if isinstance(update, EventRecorded):
+            self._show_actions()
+
+    def _show_actions(self) -> None:
+        """Let the menu say what it would do with the session on screen."""
+        place = self._place()
+        self._actions.pin_session.setText(tr("Unpin session") if place.pinned else tr("Pin session"))
+        archive = tr("Unarchive session") if place.archived else tr("Archive session")
+        self._actions.archive_session.setText(archive)
+
+    def _place(self) -> ListPlace:
+        conversation = self._session_controller.conversation
+        return conversation.session.transcript.place if conversation is not None else ListPlace()
+
+    async def _toggle_pin(self) -> None:
+        await self._move_on_screen(pinned=not self._place().pinned)
+
+    async def _toggle_archive(self) -> None:
+        await self._move_on_screen(archived=not self._place().archived)
+
+    async def _move_on_screen(self, *, pinned: bool | None = None, archived: bool | None = None) -> None:
+        conversation = self._session_controller.conversation
+        if conversation is not None:
+            await self._move(conversation.session.id, pinned=pinned, archived=archived)
+
+    async def _move(self, session: str, *, pinned: bool | None = None, archived: bool | None = None) -> None:
+        workspace = self._active_workspace.opened
+        if workspace is None:
+            return
+        previous = await workspace.move_in_list(session, pinned=pinned, archived=archived)
+        conversation = await workspace.open_session(session)
+        title = ellipsize(session_title(conversation.session.transcript.title))
+        self._undo_place = workspace.id, previous
+        self._banners.show_banner(
+            Banner(
+                _MOVED,
+                "info",
+                _moved_text(title, pinned, archived),
+                tr("A new message brings it back.") if archived else "",
+                actions=(BannerAction(session, tr("Undo")),),
+                workspace=workspace.id,
+            )
+        )
+        await self._sidebar.refresh()
+
+    async def _undo(self, session: str) -> None:
+        self._banners.remove(_MOVED)
+        workspace_id, place = self._undo_place
+        workspace = self._services.open_workspaces.get(workspace_id)
+        if workspace is not None:
+            await workspace.move_in_list(session, pinned=place.pinned, archived=place.archived)
+            await self._sidebar.refresh()
+
+
+def _moved_text(title: str, pinned: bool | None, archived: bool | None) -> str:
+    match pinned, archived:
+        case _, True:
+            return tr("“{title}” archived.", title=title)
+        case _, False:
+            return tr("“{title}” unarchived.", title=title)
+        case True, _:
+            return tr("“{title}” pinned.", title=title)
+    return tr("“{title}” unpinned.", title=title)

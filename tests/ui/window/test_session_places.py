@@ -1,0 +1,102 @@
+"""Pinning and archiving sessions in the window."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from helix_desktop.agent.workspace_cleanup import delete_session
+from helix_desktop.domain.events.session import SessionArchived
+from helix_desktop.domain.store.entries import SessionSummary
+from helix_desktop.domain.store.list_place import ListPlace
+from helix_desktop.ui.chat.rows.row_types import ApprovalRow
+from tests.support.cli_rig import Cli
+from tests.support.model_servers.chat_server import (
+    Call,
+    ChatServer,
+    StreamedReply,
+    Text,
+    Wait,
+    replies_in_order,
+    text_reply,
+)
+from tests.support.window.buttons import press
+from tests.support.window.window_rig import WindowRig, open_window, until
+
+pytestmark = pytest.mark.qt_loop
+
+
+async def summary_of(rig: WindowRig, session: str) -> SessionSummary:
+    """Return the line of a session in the stored list."""
+    return next(summary for summary in await rig.workspace.store.sessions() if summary.id == session)
+
+
+async def test_a_session_is_archived_by_key_restored_by_undo_and_pinned_over_a_restart(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        session, commands = rig.conversation.session.id, rig.window.commands
+        sessions = rig.window.sidebar.session_list
+        await until(lambda: sessions.index_of(session).isValid(), "the list")
+        used = (await summary_of(rig, session)).updated
+        sessions.setCurrentIndex(sessions.index_of(session))
+        QTest.keyClick(sessions, Qt.Key.Key_A)
+        await until(lambda: "archived." in rig.banner_text(), "the banner")
+        await until(lambda: not sessions.sessions(), "the list without it")
+        assert commands.archive_session.text() == "Unarchive session"
+        press(rig.window.banners, session)
+        await until(lambda: sessions.index_of(session).isValid(), "the session again")
+        assert "archived." not in rig.banner_text()
+
+        rig.type_message("/pin")
+        await until(lambda: "pinned." in rig.banner_text(), "the banner")
+        assert commands.pin_session.text() == "Unpin session"
+        await rig.workspace.move_in_list(session, archived=True)
+        await delete_session(rig.workspace, session)
+        await rig.workspace.store.retention.restore_session(session)
+        stored = await summary_of(rig, session)
+        assert stored.place == ListPlace(pinned=True, archived=True)
+        assert stored.updated == used
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.wiring.workspace_controller.restore_last()
+        assert rig.conversation.session.transcript.place == ListPlace(pinned=True, archived=True)
+        rig.window.commands.pin_session.trigger()  # it unpins; archived stays archived
+        await until(lambda: "unpinned." in rig.banner_text(), "the banner")
+        assert (await summary_of(rig, session)).place == ListPlace(archived=True)
+        cli = Cli(tmp_path, tmp_path / "data")
+        listed = await cli("sessions", "--workspace", "project", "--archived", "--json")
+        assert [(row["id"], row["archived"], row["pinned"]) for row in listed.json] == [
+            (session, True, False)
+        ]
+        assert "archived" in (await cli("sessions", "--workspace", "project")).out.decode()
+
+
+async def test_an_archived_session_that_waits_for_the_user_comes_back(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    go = asyncio.Event()
+    begins = StreamedReply(Text("One"), Wait(go), Call("run_command", '{"command": "true"}', id="c"))
+    async with (
+        ChatServer(replies_in_order(begins, text_reply("Two"))) as server,
+        open_window(qapp, tmp_path) as rig,
+    ):
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        session = rig.conversation.session.id
+        rig.type_message("Go")
+        await until(lambda: rig.conversation.partial == "One", "the beginning")
+        await rig.workspace.move_in_list(session, archived=True)
+        go.set()
+        await until(lambda: rig.rows(ApprovalRow), "a question")
+        await until(lambda: not rig.conversation.session.transcript.place.archived, "it came back")
+        rig.window.sidebar.session_archive_requested.emit(session, True)
+        await until(lambda: "It is waiting for you." in rig.banner_text(), "a refusal")
+        await rig.answer_approval("once")
+        await rig.wait_for_turn_end()
+        assert [event.archived for event in rig.events(SessionArchived)] == [True, False]
