@@ -20,6 +20,7 @@ _REASONS: dict[UncoveredReason, UserText] = {
     "mount": text("On another file system"),
     "special": text("Not a regular file"),
     "unreadable": text("Can't be read"),
+    "hard_links": text("Has other names (hard links)"),
     "name": text("Its name isn't valid text"),
     "quota": text("The file history's limit is reached"),
     "own_data": text("Belongs to Helix Desktop"),

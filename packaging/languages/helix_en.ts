@@ -2617,6 +2617,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/words/file_coverage.py" />
+            <source>Has other names (hard links)</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/agent/changes/workspace_changes.py" />
             <source>Hunks are those of one change of one file.</source>
             <translation type="unfinished" />

@@ -14,14 +14,16 @@ UncoveredReason = Literal[
     "mount",
     "special",
     "unreadable",
+    "hard_links",
     "name",
     "quota",
     "own_data",
     "git",
 ]
 """Why changes of a path cannot be undone: not copied yet, ignored by git's rules or a build folder, a secret
-(hash only), over the size limit, another file system, a pipe or the like, no permission, a name that is no
-text, no room left in the quota, the app's own data, or git's own folder."""
+(hash only), over the size limit, another file system, a pipe or the like, no permission, other names of the
+file (hard links), a name that is no text, no room left in the quota, the app's own data, or git's own.
+"""
 
 
 MAX_FILE = 20 * 1024 * 1024

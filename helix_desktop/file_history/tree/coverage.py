@@ -14,7 +14,7 @@ def coverage_of(tree: WorkspaceTree, stored_size: int) -> Coverage:
     files = size = 0
     places = list(tree.skipped.values())
     for path, (state, _, _) in tree.rows.items():
-        if state.stored:
+        if state.stored and path not in tree.linked:
             if state.kind != "folder":
                 files += 1
                 size += state.size
@@ -29,6 +29,8 @@ def _reason(tree: WorkspaceTree, path: str, state: FileState) -> UncoveredReason
     reason = tree.rules.file_reason(path, state.size)
     if reason is not None:
         return reason
+    if path in tree.linked:
+        return "hard_links"
     if path in tree.unreadable:
         return "unreadable"
     if path in tree.pending:

@@ -31,12 +31,14 @@ class TooManyPaths(Exception):
 class ScanResult:
     """What a scan found. `found`: paths that are covered, and are new, changed or not certain to be the same.
 
-    `same` are the others. `skipped` are places that are not covered as a whole, by path; `unreadable` folders
-    whose content is not known now, each with a `/` at its end.
+    `same` are the others; `linked` are files that have other names, too. `skipped` are places that are not
+    covered as a whole, by path; `unreadable` folders whose content is not known now, each with a `/` at its
+    end.
     """
 
     found: dict[str, os.stat_result] = field(default_factory=dict)
     same: list[str] = field(default_factory=list)
+    linked: set[str] = field(default_factory=set)
     skipped: dict[str, UncoveredPlace] = field(default_factory=dict)
     unreadable: list[str] = field(default_factory=list)
     rules_changed: bool = False
@@ -108,6 +110,8 @@ class Scan:
                     else:
                         others.append((name, path, found))
                     continue
+                if found.st_nlink > 1 and stat.S_ISREG(found.st_mode):
+                    self._result.linked.add(path)
                 stamp = file_stamp(found)
                 if name == GIT_IGNORE:
                     ignore_stamp = stamp

@@ -39,7 +39,8 @@ class WorkspaceTree:
     """What stood at each path when it was last seen; `rows` and `skipped` by path.
 
     Every use is within `write`, in one thread. A path is covered from its first scan on: its stamp is noted
-    then, its content follows (`pending`). `unreadable` files could not be opened.
+    then, its content follows (`pending`). `unreadable` files could not be opened,
+    `linked` ones have other names, too: a revert would part them from these.
     """
 
     def __init__(
@@ -52,6 +53,7 @@ class WorkspaceTree:
         self.skipped: dict[str, UncoveredPlace] = {}
         self.pending: dict[str, None] = {}
         self.unreadable: set[str] = set()
+        self.linked: set[str] = set()
         self.edition = 0
         """Another number after every change of the tree."""
         self._stamps: dict[str, bytes] = {}
@@ -402,6 +404,9 @@ class WorkspaceTree:
         self.edition += bool(update.rows or update.gone)
 
     def _note_skipped(self, result: ScanResult) -> None:
+        if result.linked != self.linked:
+            self.linked = result.linked
+            self.edition += 1
         skipped = result.skipped
         for path, place in self.skipped.items():
             if path not in skipped and result.is_unknown(path):

@@ -108,6 +108,8 @@ def check_named(rig: HistoryRig, case: ChangeCase) -> None:
     places = {place.path: place.reason for place in rig.history.coverage.places}
     for path, reason in case.uncovered.items():
         assert places.get(os.fsencode(path).decode(errors="backslashreplace")) == reason
+    linked = {path for path, problem in case.refused.items() if problem == "hard_links"}
+    assert linked == {path for path, reason in places.items() if reason == "hard_links"}
 
 
 def check_recorded(case: ChangeCase, captures: list[CapturedChanges], before: Tree, after: Tree) -> None:
