@@ -104,5 +104,7 @@ def _session_line(summary: SessionSummary) -> str:
 async def _nothing_listed(workspace: OpenWorkspace) -> str:
     archived = len(await workspace.sessions())
     if archived:
-        return tr.plural(archived, "%n session, archived", "%n sessions, all archived")
+        return tr.plural(
+            archived, "%n archived session (see --archived)", "%n archived sessions (see --archived)"
+        )
     return tr("No sessions yet")

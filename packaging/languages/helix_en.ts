@@ -5110,6 +5110,14 @@
     <context>
         <name>Command line</name>
         <message numerus="yes">
+            <location filename="../../helix_desktop/cli/sessions.py" />
+            <source>%n archived sessions (see --archived)</source>
+            <translation>
+                <numerusform>%n archived session (see --archived)</numerusform>
+                <numerusform>%n archived sessions (see --archived)</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
             <location filename="../../helix_desktop/cli/cache/list.py" />
             <source>%n damaged entries</source>
             <translation>
@@ -5220,14 +5228,6 @@
             <translation>
                 <numerusform>%n session</numerusform>
                 <numerusform>%n sessions</numerusform>
-            </translation>
-        </message>
-        <message numerus="yes">
-            <location filename="../../helix_desktop/cli/sessions.py" />
-            <source>%n sessions, all archived</source>
-            <translation>
-                <numerusform>%n session, archived</numerusform>
-                <numerusform>%n sessions, all archived</numerusform>
             </translation>
         </message>
         <message>

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from PySide6.QtCore import QObject
 
+from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.session_updates import EventRecorded, Update
 from helix_desktop.domain.store.list_place import ListPlace
 from helix_desktop.domain.text_format import ellipsize
@@ -18,6 +21,15 @@ tr = Translator("Workspaces")
 _MOVED = "session-moved"
 
 
+class _Moved(NamedTuple):
+    """A session that was moved in the list: its workspace, from where, and to where."""
+
+    workspace: str
+    session: str
+    previous: ListPlace
+    place: ListPlace
+
+
 class SessionPlaceController(QObject):
     """Binds Pin and Archive, in the list for any session and in the menu for the one on screen."""
 
@@ -27,7 +39,7 @@ class SessionPlaceController(QObject):
         self._sidebar, self._active_workspace = workspace_controller.sidebar, context.active_workspace
         self._session_controller = session = workspace_controller.session_controller
         self._actions = actions = context.window.commands
-        self._undo_place = ("", ListPlace())  # workspace of the session that was moved, and its former place
+        self._moved: _Moved | None = None  # what the banner is about
         start, sidebar = context.async_actions.start, context.window.sidebar
         sidebar.session_pin_requested.connect(
             lambda identity, pinned: start(self._move(identity, pinned=pinned), "pin session")
@@ -38,14 +50,26 @@ class SessionPlaceController(QObject):
         actions.pin_session.triggered.connect(lambda: start(self._toggle_pin(), "pin session"))
         actions.archive_session.triggered.connect(lambda: start(self._toggle_archive(), "archive session"))
         session.session_changed.connect(self._show_actions)
-        session.updated.connect(self._on_update)
+        workspace_controller.session_updated.connect(self._on_update)
+        sidebar.session_deleted.connect(self._on_deleted)
         self._banners.action_clicked.connect(
             lambda banner, identity: start(self._undo(identity), "undo") if banner == _MOVED else None
         )
 
-    def _on_update(self, update: Update) -> None:
-        if isinstance(update, EventRecorded):
-            self._show_actions()
+    def _on_update(self, workspace: OpenWorkspace, session: str, update: Update) -> None:
+        """Follow the events of a session; a banner that is not true any more goes."""
+        if not isinstance(update, EventRecorded):
+            return
+        self._show_actions()
+        conversation, moved = workspace.find_open(session), self._moved
+        if moved is None or conversation is None or session != moved.session:
+            return
+        if conversation.session.transcript.place != moved.place:
+            self._banners.remove(_MOVED)
+
+    def _on_deleted(self, session: str) -> None:
+        if self._moved is not None and session == self._moved.session:
+            self._banners.remove(_MOVED)
 
     def _show_actions(self) -> None:
         """Let the menu say what it would do with the session on screen."""
@@ -74,9 +98,9 @@ class SessionPlaceController(QObject):
         if workspace is None:
             return
         previous = await workspace.move_in_list(session, pinned=pinned, archived=archived)
-        conversation = await workspace.open_session(session)
-        title = ellipsize(session_title(conversation.session.transcript.title))
-        self._undo_place = workspace.id, previous
+        transcript = (await workspace.open_session(session)).session.transcript
+        title = ellipsize(session_title(transcript.title))
+        self._moved = _Moved(workspace.id, session, previous, transcript.place)
         self._banners.show_banner(
             Banner(
                 _MOVED,
@@ -91,9 +115,12 @@ class SessionPlaceController(QObject):
 
     async def _undo(self, session: str) -> None:
         self._banners.remove(_MOVED)
-        workspace_id, place = self._undo_place
-        workspace = self._services.open_workspaces.get(workspace_id)
-        if workspace is not None:
+        moved, self._moved = self._moved, None
+        workspace = self._services.open_workspaces.get(moved.workspace) if moved is not None else None
+        if moved is None or workspace is None:
+            return
+        if session in {info.id for info in await workspace.sessions()}:  # else it is in the trash meanwhile
+            place = moved.previous
             await workspace.move_in_list(session, pinned=place.pinned, archived=place.archived)
             await self._sidebar.refresh()
 

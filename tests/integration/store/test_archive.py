@@ -82,9 +82,10 @@ async def commit_write(store: LevelDbStore, write: Write) -> None:
     )
     stored = [make_content(BODIES[body]) for body in write.bodies]
     recalls = [digest_of(BODIES[write.bodies[0]])] if write.bodies and write.recalled else []
-    await store.commit(
-        Commit(session, log, stored, recalls, make_summary(session, last) if write.summary else None)
-    )
+    summary = make_summary(session, last)
+    if write.summary:
+        summary = msgspec.structs.replace(summary, pinned=bool(log[1:]), archived=write.recalled)
+    await store.commit(Commit(session, log, stored, recalls, summary if write.summary else None))
     along = [Attachment(digest_of(BODIES[body]), "along", "", 1, 1) for body in write.bodies]
     await store.save_draft(session, write.draft, along)
 

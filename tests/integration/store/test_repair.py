@@ -12,6 +12,13 @@ import pytest
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ContentRedacted
+from helix_desktop.domain.events.session import (
+    Event,
+    RecordedEvent,
+    SessionArchived,
+    SessionPinned,
+    SessionStarted,
+)
 from helix_desktop.domain.redaction.redaction import RedactionRequest
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.store.leveldb_store import LevelDbStore
@@ -237,6 +244,22 @@ async def test_forgotten_and_removed_content_does_not_return_in_a_repair(tmp_pat
         assert [session.id for session in await store.sessions()] == ["s", "s2"]
         assert await store.get(digest_of(unrelated)) == unrelated
         assert (await store.health.check()).is_sound
+    finally:
+        await store.close()
+
+
+async def test_a_lost_line_of_the_list_is_read_from_the_log_with_pin_and_archive(tmp_path: Path) -> None:
+    store = await LevelDbStore.open(tmp_path / "store", WORKSPACE)
+    events: tuple[Event, ...] = (SessionStarted("a title"), SessionPinned(), SessionArchived())
+    log = [RecordedEvent(seq, 1_000 * seq, event) for seq, event in enumerate(events, 1)]
+    await store.commit(Commit("s", log))
+    await store.close()
+    (tmp_path / "store" / "db" / "CURRENT").unlink()
+    store = await LevelDbStore.open(tmp_path / "store", WORKSPACE)
+    try:
+        (summary,) = await store.sessions()
+        assert (summary.title, summary.pinned, summary.archived) == ("a title", True, True)
+        assert summary.updated == 1_000
     finally:
         await store.close()
 

@@ -91,10 +91,12 @@ async def test_an_archived_session_that_waits_for_the_user_comes_back(
         session = rig.conversation.session.id
         rig.type_message("Go")
         await until(lambda: rig.conversation.partial == "One", "the beginning")
-        await rig.workspace.move_in_list(session, archived=True)
+        rig.window.commands.archive_session.trigger()
+        await until(lambda: "archived." in rig.banner_text(), "the banner")
         go.set()
         await until(lambda: rig.rows(ApprovalRow), "a question")
         await until(lambda: not rig.conversation.session.transcript.place.archived, "it came back")
+        await until(lambda: "archived." not in rig.banner_text(), "the banner gone with it")
         rig.window.sidebar.session_archive_requested.emit(session, True)
         await until(lambda: "It is waiting for you." in rig.banner_text(), "a refusal")
         await rig.answer_approval("once")
