@@ -209,7 +209,7 @@ class Store(ContentReader, Protocol):
         """Return the digests of all entries that match, in order: 32 bytes each, joined."""
         ...
 
-    async def former_version(self, digest: str) -> CacheEntry | None:
+    async def previous_version(self, digest: str) -> CacheEntry | None:
         """Return the newest entry of the same kind, tool and target stored before this one; None without.
 
         Raises DigestUnknown.

@@ -1280,7 +1280,7 @@
             </translation>
         </message>
         <message numerus="yes">
-            <location filename="../../helix_desktop/ui/cache/preview.py" />
+            <location filename="../../helix_desktop/ui/cache/preview/pane.py" />
             <source>%n references</source>
             <translation>
                 <numerusform>%n reference</numerusform>
@@ -1288,7 +1288,7 @@
             </translation>
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/cache/preview.py" />
+            <location filename="../../helix_desktop/ui/cache/preview/pane.py" />
             <source>Adds it to the next message (Ctrl+Enter)</source>
             <translation type="unfinished" />
         </message>
@@ -1341,22 +1341,27 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/cache/preview/pane.py" />
+            <source>Close quick look (Esc)</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/cache/view.py" />
             <source>Columns</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/cache/entry_content.py" />
+            <location filename="../../helix_desktop/ui/cache/preview/entry_content.py" />
             <source>Compared with the previous version · {time} · {size}</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/cache/entry_content.py" />
+            <location filename="../../helix_desktop/ui/cache/preview/entry_content.py" />
             <source>Comparing…</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/cache/preview.py" />
+            <location filename="../../helix_desktop/ui/cache/preview/pane.py" />
             <source>Compute the SHA-256 again and compare (V)</source>
             <translation type="unfinished" />
         </message>
@@ -1371,7 +1376,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/cache/preview.py" />
+            <location filename="../../helix_desktop/ui/cache/preview/pane.py" />
             <source>Copy digest (Ctrl+C)</source>
             <translation type="unfinished" />
         </message>
@@ -1396,13 +1401,13 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/cache/preview.py" />
+            <location filename="../../helix_desktop/ui/cache/preview/pane.py" />
             <location filename="../../helix_desktop/ui/cache/state_labels.py" />
             <source>Damaged</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/cache/entry_content.py" />
+            <location filename="../../helix_desktop/ui/cache/preview/entry_content.py" />
             <source>Diff</source>
             <translation type="unfinished" />
         </message>
@@ -1455,8 +1460,13 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/cache/entry_content.py" />
+            <location filename="../../helix_desktop/ui/cache/preview/entry_content.py" />
             <source>Hex</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/cache/preview/entry_content.py" />
+            <source>Image</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -1550,7 +1560,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/cache/entry_content.py" />
+            <location filename="../../helix_desktop/ui/cache/preview/entry_content.py" />
             <source>No previous version of this output is stored.</source>
             <translation type="unfinished" />
         </message>
@@ -1560,7 +1570,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/cache/preview.py" />
+            <location filename="../../helix_desktop/ui/cache/preview/pane.py" />
             <source>Not verified yet</source>
             <translation type="unfinished" />
         </message>
@@ -1580,7 +1590,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/cache/preview.py" />
+            <location filename="../../helix_desktop/ui/cache/preview/pane.py" />
             <source>Output</source>
             <translation type="unfinished" />
         </message>
@@ -1606,23 +1616,38 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/cache/preview.py" />
+            <location filename="../../helix_desktop/ui/cache/preview/pane.py" />
+            <source>Preview of {title}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/cache/row_menu.py" />
+            <source>Quick look</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/cache/preview/pane.py" />
+            <source>Quick look (Space)</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/cache/preview/pane.py" />
             <source>Recall</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/cache/preview.py" />
+            <location filename="../../helix_desktop/ui/cache/preview/pane.py" />
             <location filename="../../helix_desktop/ui/cache/row_menu.py" />
             <source>Recall into message</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/cache/preview.py" />
+            <location filename="../../helix_desktop/ui/cache/preview/pane.py" />
             <source>Recall line {line}</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/cache/preview.py" />
+            <location filename="../../helix_desktop/ui/cache/preview/pane.py" />
             <source>Recall lines {first}–{last}</source>
             <translation type="unfinished" />
         </message>
@@ -1697,7 +1722,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/cache/preview.py" />
+            <location filename="../../helix_desktop/ui/cache/preview/pane.py" />
             <location filename="../../helix_desktop/ui/cache/row_menu.py" />
             <source>Save as…</source>
             <translation type="unfinished" />
@@ -1713,7 +1738,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/cache/preview.py" />
+            <location filename="../../helix_desktop/ui/cache/preview/pane.py" />
             <source>Save the exact bytes to a file (Ctrl+S)</source>
             <translation type="unfinished" />
         </message>
@@ -1747,7 +1772,7 @@
             </translation>
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/cache/preview.py" />
+            <location filename="../../helix_desktop/ui/cache/preview/pane.py" />
             <source>Select an entry to preview it.</source>
             <translation type="unfinished" />
         </message>
@@ -1835,7 +1860,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/cache/entry_content.py" />
+            <location filename="../../helix_desktop/ui/cache/preview/entry_content.py" />
             <source>Text</source>
             <translation type="unfinished" />
         </message>
@@ -1875,6 +1900,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/cache/preview/entry_content.py" />
+            <source>Too large for a tree (over {size}).</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/cache/columns.py" />
             <location filename="../../helix_desktop/ui/cache/filter_options.py" />
             <source>Tool</source>
@@ -1883,6 +1913,11 @@
         <message>
             <location filename="../../helix_desktop/ui/cache/filter_options.py" />
             <source>Tool: {tool}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/cache/preview/entry_content.py" />
+            <source>Tree</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -1901,7 +1936,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/cache/preview.py" />
+            <location filename="../../helix_desktop/ui/cache/preview/pane.py" />
             <location filename="../../helix_desktop/ui/cache/row_menu.py" />
             <source>Verify</source>
             <translation type="unfinished" />
@@ -1920,7 +1955,7 @@
             </translation>
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/cache/entry_content.py" />
+            <location filename="../../helix_desktop/ui/cache/preview/entry_content.py" />
             <source>View</source>
             <translation type="unfinished" />
         </message>
@@ -1940,12 +1975,12 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/cache/preview.py" />
+            <location filename="../../helix_desktop/ui/cache/preview/pane.py" />
             <source>pinned</source>
             <translation type="unfinished" />
         </message>
         <message numerus="yes">
-            <location filename="../../helix_desktop/ui/cache/preview.py" />
+            <location filename="../../helix_desktop/ui/cache/preview/pane.py" />
             <source>recalled %n times</source>
             <translation>
                 <numerusform>recalled once</numerusform>
@@ -1976,12 +2011,12 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/cache/preview.py" />
+            <location filename="../../helix_desktop/ui/cache/preview/pane.py" />
             <source>{tokens} tokens</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/cache/preview.py" />
+            <location filename="../../helix_desktop/ui/cache/preview/pane.py" />
             <source>≈ {tokens} tokens</source>
             <translation type="unfinished" />
         </message>
@@ -7955,12 +7990,28 @@
             </translation>
         </message>
         <message numerus="yes">
+            <location filename="../../helix_desktop/ui/design/viewer/json_view.py" />
+            <source>%n items</source>
+            <translation>
+                <numerusform>%n item</numerusform>
+                <numerusform>%n items</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
             <location filename="../../helix_desktop/ui/design/layout/disclosure.py" />
             <location filename="../../helix_desktop/ui/design/viewer/content_viewer.py" />
             <source>%n lines</source>
             <translation>
                 <numerusform>%n line</numerusform>
                 <numerusform>%n lines</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/design/viewer/json_view.py" />
+            <source>%n members</source>
+            <translation>
+                <numerusform>%n member</numerusform>
+                <numerusform>%n members</numerusform>
             </translation>
         </message>
         <message numerus="yes">
@@ -8017,6 +8068,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/design/viewer/picture.py" />
+            <source>Damaged image</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/design/layout/disclosure.py" />
             <source>Files, commands and errors</source>
             <translation type="unfinished" />
@@ -8029,6 +8085,11 @@
         <message>
             <location filename="../../helix_desktop/ui/design/viewer/find_bar.py" />
             <source>Find in this content</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/design/viewer/json_view.py" />
+            <source>JSON tree</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -8120,6 +8181,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/design/cards.py" />
+            <location filename="../../helix_desktop/ui/design/viewer/json_view.py" />
             <source>{name}: {value}</source>
             <translation type="unfinished" />
         </message>

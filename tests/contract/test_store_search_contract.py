@@ -77,7 +77,7 @@ async def test_every_column_sorts_both_ways_page_by_page(store: Store, column: S
         assert b"".join(bytes.fromhex(entry.digest) for entry in entries) == await store.digests(sort)
 
 
-async def test_the_former_version_is_the_newest_before_of_the_same_tool_and_target(store: Store) -> None:
+async def test_the_previous_version_is_the_newest_before_of_the_same_tool_and_target(store: Store) -> None:
     entries = await collect_entries(store, 50)
     found = 0
     for position, entry in enumerate(entries):
@@ -86,7 +86,7 @@ async def test_the_former_version_is_the_newest_before_of_the_same_tool_and_targ
             other for other in entries[position + 1 :] if (other.kind, other.tool, other.target) == names
         ]
         expected = older[0] if older and entry.target else None
-        assert await store.former_version(entry.digest) == expected
+        assert await store.previous_version(entry.digest) == expected
         found += expected is not None
     assert found >= 5
 

@@ -34,7 +34,7 @@ from helix_desktop.store.core.entry_query import EntryQuery, build_query, cursor
 
 _PAGE_ENTRIES = 200  # requested at once
 _BY_TARGET = EntrySort("target", descending=True)
-_SAME_TARGETS, _MAX_TARGET_PAGES = 50, 20  # entries looked at in one step for a former version, and steps
+_SAME_TARGETS, _MAX_TARGET_PAGES = 50, 20  # entries looked at in one step for a previous version, and steps
 
 ShouldContinue = Callable[[int], bool]
 """Called before another content is searched, with its size in bytes; False ends the search for now."""
@@ -93,7 +93,7 @@ class StoreSearch(ABC):
         """Return the digests of all entries that match, in order: 32 bytes each, joined."""
         return await self.listed_digests(build_query("", _PAGE_ENTRIES, order, entry_filter))
 
-    async def former_version(self, digest: str) -> CacheEntry | None:
+    async def previous_version(self, digest: str) -> CacheEntry | None:
         """Return the newest entry of the same kind, tool and target that was stored before an entry.
 
         Those in the trash count. None: there is none, or the entry has no target. Raise DigestUnknown.

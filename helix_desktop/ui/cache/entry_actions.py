@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QGuiApplication
 
 from helix_desktop.domain.digest import bare_marker, marker
-from helix_desktop.ui.cache.preview import Preview
+from helix_desktop.ui.cache.preview.pane import Preview
 from helix_desktop.ui.cache.rows import CacheRow
 from helix_desktop.ui.cache.table import CacheTable
 

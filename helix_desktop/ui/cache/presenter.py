@@ -79,27 +79,27 @@ class CachePresenter:
         if workspace is not self._workspace:
             return
         self._view.show_preview(PreviewState(rows[0], data))
-        former = await source.former_version(digest)
-        if former is not None and workspace is self._workspace:
-            self._view.show_preview(PreviewState(rows[0], data, former=former))
+        previous = await source.previous_version(digest)
+        if previous is not None and workspace is self._workspace:
+            self._view.show_preview(PreviewState(rows[0], data, previous=previous))
 
-    def _start_comparing(self, former: str, digest: str) -> None:
+    def _start_comparing(self, previous: str, digest: str) -> None:
         if self._compare_task is not None:
             self._compare_task.cancel()
-        self._compare_task = self._async_actions.start(self._compare(former, digest), "compare")
+        self._compare_task = self._async_actions.start(self._compare(previous, digest), "compare")
 
-    async def _compare(self, former: str, digest: str) -> None:
+    async def _compare(self, previous: str, digest: str) -> None:
         """Show what differs between two versions; of one that is damaged or removed, that it is."""
         workspace, content = self._workspace, self._view.preview.content
         if workspace is None:
             return
         try:
-            before, after = await workspace.store.get(former), await workspace.store.get(digest)
+            before, after = await workspace.store.get(previous), await workspace.store.get(digest)
         except HelixError as error:
-            content.show_diff_error(former, digest, error_text(error))
+            content.show_diff_error(previous, digest, error_text(error))
             return
         diff = await asyncio.to_thread(diff_contents, before, after)
-        content.show_diff(former, digest, diff)
+        content.show_diff(previous, digest, diff)
 
     async def _verify(self, digests: Sequence[str]) -> None:
         """Verify contents; the verdict on a single one is shown in the preview, on several in a banner."""

@@ -61,6 +61,8 @@ def _add_content(menu: QMenu, actions: EntryActions, rows: Sequence[CacheRow]) -
     preview, single, sound = actions.preview, _single(rows), undamaged(rows)
     here = single is not None and preview.digest == single.digest
     _add(menu, "open", tr("Open preview"), actions.table.opened.emit, single is not None, key="Enter")
+    quick_look = actions.table.quick_look_requested.emit
+    _add(menu, "quick-look", tr("Quick look"), quick_look, single is not None, key="Space")
     recall_all = partial(actions.recall_whole, sound)
     if here and preview.lines[1]:
         _add(menu, "recall-lines", preview.recall_text, preview.recall, bool(sound), key="Ctrl+Enter")

@@ -121,13 +121,13 @@ class CacheProgress:
 class PreviewState:
     """What the preview shows: the row and its bytes, or why there are none.
 
-    `former` is the entry of the same tool and target stored before it (None: none, or not looked for yet).
+    `previous` is the entry of the same tool and target stored before it (None: none, or not looked for yet).
     """
 
     row: CacheRow
     data: bytes | None
     error: str = ""
-    former: CacheRow | None = None
+    previous: CacheRow | None = None
 
 
 class CacheSource(Protocol):

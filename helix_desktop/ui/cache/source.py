@@ -198,13 +198,13 @@ class WorkspaceCacheSource:
                 continue
         return result
 
-    async def former_version(self, digest: str) -> CacheRow | None:
+    async def previous_version(self, digest: str) -> CacheRow | None:
         """Return the row of the entry of the same tool and target stored before one; None without."""
         try:
-            former = await self._workspace.store.former_version(digest)
+            previous = await self._workspace.store.previous_version(digest)
         except DigestUnknown:
             return None
-        return self._row(former) if former is not None else None
+        return self._row(previous) if previous is not None else None
 
     async def totals(self) -> CacheTotals:
         """Return counts and sizes of everything."""

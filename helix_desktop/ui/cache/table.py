@@ -37,6 +37,7 @@ class CacheTable(Themed, QTableView):
 
     entry_selected = Signal(str)  # digest of the current row; empty when there is none
     opened = Signal()  # Enter or double click
+    quick_look_requested = Signal()  # Space
     sort_requested = Signal(str)  # key of the column whose head was clicked
     menu_requested = Signal(QPoint)  # of the current row, in global coordinates
 
@@ -104,6 +105,10 @@ class CacheTable(Themed, QTableView):
         index = self._model.index(row, 0)
         self.select_only(index)
         self.scrollTo(index)
+
+    def step(self, rows: int) -> None:
+        """Make the row so many further down the current one, as far as there is one."""
+        self.select_row(max(0, min(self.currentIndex().row() + rows, self._model.rowCount() - 1)))
 
     def select_only(self, index: Index) -> None:
         """Make a row the current one and the only selected one, whatever keys are held down."""
@@ -176,10 +181,12 @@ class CacheTable(Themed, QTableView):
         self.viewport().update()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Open on Enter; go to the ends of the table, not of the row, on Home and End."""
+        """Open on Enter, or as quick look on Space; go to the ends of the table on Home and End."""
         keys = {Qt.Key.Key_Home: 0, Qt.Key.Key_End: self._model.rowCount() - 1}
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not event.modifiers():
             self.opened.emit()
+        elif event.key() == Qt.Key.Key_Space and not event.modifiers():
+            self.quick_look_requested.emit()
         elif event.key() in keys and self._model.rowCount():
             self.select_row(keys[Qt.Key(event.key())])
         else:

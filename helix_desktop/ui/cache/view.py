@@ -17,7 +17,8 @@ from helix_desktop.ui.cache.entry_actions import EntryActions
 from helix_desktop.ui.cache.filter_bar import CacheFilterBar
 from helix_desktop.ui.cache.filter_options import state_option
 from helix_desktop.ui.cache.handover_hits import HandoverHits
-from helix_desktop.ui.cache.preview import Preview
+from helix_desktop.ui.cache.preview.pane import Preview
+from helix_desktop.ui.cache.preview.quick_look import QuickLook
 from helix_desktop.ui.cache.row_menu import row_menu
 from helix_desktop.ui.cache.rows import (
     MAX_LISTED,
@@ -35,6 +36,7 @@ from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.cards import EmptyState
 from helix_desktop.ui.design.labels import SelectableText
+from helix_desktop.ui.design.layout.boxes import column as stack_of
 from helix_desktop.ui.design.menus import popup_below
 from helix_desktop.ui.design.style.theme import LIGHT
 from helix_desktop.ui.design.themed import Themed, retint
@@ -167,8 +169,10 @@ class CacheBrowser(Themed, QWidget):
         column.setSpacing(0)
         first_sight = WhatIsThis("cached", tr("Every tool output is stored here, byte for byte."))
         first_sight.setContentsMargins(18, 0, 18, 4)
-        for part in (self.filter_bar, first_sight, self.handover_hits, self._notice):
-            column.addWidget(part)
+        above = QWidget()
+        above.setLayout(stack_of(self.filter_bar, first_sight, self.handover_hits, self._notice, gap=0))
+        column.addWidget(above)
+        self.quick_look = QuickLook(self.splitter, self.table, self.preview, (above, self._pages))
         column.addWidget(self.splitter, 1)
         column.addWidget(self.empty, 1)
         self.empty.hide()
@@ -271,6 +275,8 @@ class CacheBrowser(Themed, QWidget):
     def _update_visibility(self) -> None:
         listed, cache_filter = self.model.rowCount(), self.filter_bar.current_filter
         bare = self._totals.entries == 0 and listed == 0
+        if not listed:
+            self.quick_look.close()
         self.empty.setVisible(bare)
         self.splitter.setVisible(not bare)
         self.filter_bar.setVisible(not bare)

@@ -1,4 +1,4 @@
-"""The views of an entry: which make sense, which is remembered, and the diff with the former version."""
+"""The views of an entry: which make sense, which is remembered, and the diff with the previous version."""
 
 from __future__ import annotations
 
@@ -7,17 +7,22 @@ from dataclasses import replace
 
 import pytest
 import pytest_asyncio
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.domain.file_history.diff import diff_contents
 from helix_desktop.system.task_scope import TaskScope
-from helix_desktop.ui.cache.entry_content import EntryContent
+from helix_desktop.ui.cache.preview.entry_content import EntryContent
 from helix_desktop.ui.cache.rows import PreviewState
 from helix_desktop.ui.design.buttons import TabButton
 from tests.support.galleries.panes_samples import CODE, NOW_MS, cache_row
+from tests.support.image_bytes import png
+from tests.support.window.cache_browser import wait_until
 
 pytestmark = pytest.mark.qt_loop
-FORMER = replace(cache_row(9), created_at_ms=NOW_MS - 3_600_000)
+PREVIOUS = replace(cache_row(9), created_at_ms=NOW_MS - 3_600_000)
 
 
 @pytest_asyncio.fixture
@@ -38,17 +43,19 @@ def buttons(content: EntryContent) -> dict[str, bool]:
     return {button.objectName()[5:]: button.isEnabled() for button in found if not button.isHidden()}
 
 
-async def test_the_former_versions_diff_is_asked_for_once(content: EntryContent, qtbot: QtBot) -> None:
+async def test_the_previous_versions_diff_is_asked_for_once(content: EntryContent, qtbot: QtBot) -> None:
     state = PreviewState(cache_row(2), CODE)
     content.show_entry(state, "stream.py", "facts")
     assert buttons(content) == {"text": True, "hex": True, "diff": False}
-    content.show_entry(replace(state, former=FORMER), "stream.py", "facts")
+    content.show_entry(replace(state, previous=PREVIOUS), "stream.py", "facts")
     with qtbot.waitSignal(content.diff_requested) as request:
         content.choose("diff")
-    assert request.args == [FORMER.digest, state.row.digest]
-    content.show_diff(FORMER.digest, cache_row(3).digest, diff_contents(b"late", CODE))
+    assert request.args == [PREVIOUS.digest, state.row.digest]
+    content.show_diff(PREVIOUS.digest, cache_row(3).digest, diff_contents(b"late", CODE))
     assert content.diff.diff is None  # of another entry
-    content.show_diff(FORMER.digest, state.row.digest, diff_contents(CODE.replace(b"30 Hz", b"60 Hz"), CODE))
+    content.show_diff(
+        PREVIOUS.digest, state.row.digest, diff_contents(CODE.replace(b"30 Hz", b"60 Hz"), CODE)
+    )
     assert content.diff.text.isVisible()
     assert "previous version" in content.meta.text
     with qtbot.assertNotEmitted(content.diff_requested):
@@ -70,11 +77,46 @@ async def test_a_choice_is_remembered_by_what_a_content_is(content: EntryContent
     assert content.text.selected_lines() == (0, 0)
 
 
-async def test_a_former_version_that_cannot_be_read_says_so(content: EntryContent) -> None:
-    content.show_entry(PreviewState(cache_row(2), CODE, former=FORMER), "", "")
+async def test_a_previous_version_that_cannot_be_read_says_so(content: EntryContent) -> None:
+    content.show_entry(PreviewState(cache_row(2), CODE, previous=PREVIOUS), "", "")
     content.choose("diff")
-    content.show_diff_error(FORMER.digest, cache_row(2).digest, "Removed on 20 November.")
+    content.show_diff_error(PREVIOUS.digest, cache_row(2).digest, "Removed on 20 November.")
     assert content.diff.words.text() == "Removed on 20 November."
     content.show_entry(PreviewState(cache_row(3), CODE), "", "")
-    assert content.view == "text"  # it has no former version
+    assert content.view == "text"  # it has no previous version
+    assert content.text.isVisible()
+
+
+async def test_json_has_a_tree_that_the_keyboard_folds(content: EntryContent) -> None:
+    content.show_entry(PreviewState(cache_row(2), b'{"a": {"b": [1, "\xc3\x9f"]}, "c": true}'), "", "")
+    assert buttons(content) == {"text": True, "tree": True, "hex": True, "diff": False}
+    content.choose("tree")
+    tree = content.tree
+    assert tree.hasFocus()
+    first = tree.currentIndex()
+    assert tree.model().data(first) == "a: {…} 1 member"
+    assert tree.isExpanded(first)
+    QTest.keyClick(tree, Qt.Key.Key_Left)
+    assert not tree.isExpanded(first)
+    QTest.keyClick(tree, Qt.Key.Key_Asterisk)
+    for _ in range(3):
+        QTest.keyClick(tree, Qt.Key.Key_Down)
+    QTest.keyClick(tree, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    assert QGuiApplication.clipboard().text() == "ß"
+    content.show_entry(PreviewState(cache_row(3), b'{"a": 1,}'), "", "")
+    assert buttons(content) == {"text": True, "hex": True, "diff": False}
+    large = b"[" + b'{"a": 1},' * 4_000 + b"1]"
+    content.show_entry(PreviewState(cache_row(4), large), "", "")
+    await wait_until(lambda: content.view == "tree")
+    assert tree.model().rowCount() == 41
+    content.open_find()
+    assert content.view == "text"
+
+
+async def test_an_image_is_seen_first_and_as_bytes(content: EntryContent) -> None:
+    content.show_entry(PreviewState(cache_row(2), png(12, 8)), "", "")
+    assert buttons(content) == {"image": True, "hex": True, "diff": False}
+    await wait_until(lambda: content.image.picture.heightForWidth(400) > 8)
+    assert "12" in content.image.caption.text
+    content.choose("hex")
     assert content.text.isVisible()

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QRectF, QSize, Qt
-from PySide6.QtGui import QAccessible, QColor, QImage, QImageReader, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtGui import QImage, QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QVBoxLayout, QWidget
 
 from helix_desktop.domain.file_history.diff import FileDiff
@@ -15,14 +14,13 @@ from helix_desktop.ui.design.labels import TextLine
 from helix_desktop.ui.design.layout.scrolling import VerticalScrollArea
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.design.viewer.picture import Picture, read_image
 from helix_desktop.words.file_diffs import describe_state
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Changes")
 
-_MAX_EDGE_PX = 2_000  # pixels that are decoded of an edge; more than a window shows
-_MIN_SIDE_PX, _MAX_HEIGHT_PX = 260, 560
-_CHECK_PX = 8  # edge of the squares behind what is transparent
+_MIN_SIDE_PX = 260
 
 
 class ImageSide(Themed, QWidget):
@@ -32,7 +30,7 @@ class ImageSide(Themed, QWidget):
         super().__init__()
         self._title = title
         self.caption = TextLine("", 12, role="muted")
-        self.picture = _Picture()
+        self.picture = Picture()
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(6)
@@ -75,7 +73,7 @@ class ImagePair(VerticalScrollArea):
         if self._start is not None:
             self._start(self._decode(diff), "decode images")
         else:
-            self._show_images(diff, [_read_image(data) for data in contents])
+            self._show_images(diff, [read_image(data) for data in contents])
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Put one above the other where it is narrow."""
@@ -86,7 +84,7 @@ class ImagePair(VerticalScrollArea):
 
     async def _decode(self, diff: FileDiff) -> None:
         contents = diff.before_data, diff.after_data
-        images = [await asyncio.to_thread(_read_image, data) for data in contents]
+        images = [await asyncio.to_thread(read_image, data) for data in contents]
         if self._diff is diff:
             self._show_images(diff, images)
 
@@ -96,80 +94,3 @@ class ImagePair(VerticalScrollArea):
             side.picture.show_image(image)
             if data is not None and image is None and identify_image(data, "") is not None:
                 side.show_words(tr("Damaged image"))
-
-
-class _Picture(Themed, QWidget):
-    """An image at the width there is, never larger than it is."""
-
-    accessible_role = QAccessible.Role.Graphic
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._image: QImage | None = None
-        policy = self.sizePolicy()
-        policy.setHeightForWidth(True)
-        self.setSizePolicy(policy)
-
-    def show_image(self, image: QImage | None) -> None:
-        """Show an image, or nothing."""
-        self._image = image
-        self.updateGeometry()
-        self.update()
-
-    def hasHeightForWidth(self) -> bool:
-        """Return True: it is scaled."""
-        return True
-
-    def heightForWidth(self, width: int) -> int:
-        """Return the height at a width."""
-        return self._fitting(width).height() + 2
-
-    def sizeHint(self) -> QSize:
-        """Return the size at which nothing is scaled, within limits."""
-        return self._fitting(_MAX_EDGE_PX) + QSize(2, 2)
-
-    def minimumSizeHint(self) -> QSize:
-        """Return a small square."""
-        return QSize(40, 40)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw squares, the image over them, and a frame."""
-        if self._image is None:
-            return
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
-        size = self._fitting(self.width())
-        place = QRectF(1, 1, size.width(), size.height())
-        if self._image.hasAlphaChannel():
-            painter.fillRect(place, QColor(self._theme.surface))
-            painter.fillRect(place, QColor(self._theme.hover))
-            painter.fillRect(place, Qt.BrushStyle.Dense4Pattern)
-        painter.drawImage(place, self._image)
-        painter.setPen(QPen(QColor(self._theme.border_strong), 1))
-        painter.drawRect(place.adjusted(-0.5, -0.5, 0.5, 0.5))
-
-    def _fitting(self, width: int) -> QSize:
-        if self._image is None:
-            return QSize(0, 0)
-        size = self._image.size() / self._image.devicePixelRatio()
-        room = QSize(max(1, width - 2), scaled(_MAX_HEIGHT_PX))
-        if size.width() <= room.width() and size.height() <= room.height():
-            return size
-        return size.scaled(room, Qt.AspectRatioMode.KeepAspectRatio)
-
-
-def _read_image(data: bytes | None) -> QImage | None:
-    """Decode an image no larger than a window shows it; None for what is none, or damaged."""
-    if data is None or identify_image(data, "") is None:
-        return None
-    buffer = QBuffer()
-    buffer.setData(QByteArray(data))
-    buffer.open(QIODevice.OpenModeFlag.ReadOnly)
-    reader = QImageReader(buffer)
-    reader.setAutoTransform(True)
-    size = reader.size()
-    if max(size.width(), size.height()) > _MAX_EDGE_PX:
-        edge = QSize(_MAX_EDGE_PX, _MAX_EDGE_PX)
-        reader.setScaledSize(size.scaled(edge, Qt.AspectRatioMode.KeepAspectRatio))
-    image = reader.read()
-    return None if image.isNull() else image

@@ -13,7 +13,7 @@ from helix_desktop.ui.design.buttons import TabButton, TabList
 class ViewSwitch(TabList):
     """A button for each view, of which those that make sense are shown."""
 
-    chosen = Signal(str)
+    view_selected = Signal(str)
     """The user wants this view."""
 
     def __init__(self, title: str, views: Mapping[str, str]) -> None:
@@ -29,7 +29,7 @@ class ViewSwitch(TabList):
         for name, text in views.items():
             button = self._buttons[name] = TabButton(text, "segment")
             button.setObjectName(f"view-{name}")
-            button.clicked.connect(lambda _=False, name=name: self.chosen.emit(name))
+            button.clicked.connect(lambda _=False, name=name: self.view_selected.emit(name))
             group.addButton(button)
             row.addWidget(button)
 

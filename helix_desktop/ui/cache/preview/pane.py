@@ -8,8 +8,9 @@ from PySide6.QtWidgets import QHBoxLayout, QStackedLayout, QVBoxLayout, QWidget
 
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.ui.cache.columns import tokens_text, tool_name
-from helix_desktop.ui.cache.entry_content import EntryContent
+from helix_desktop.ui.cache.preview.entry_content import EntryContent
 from helix_desktop.ui.cache.rows import CacheRow, PreviewState
+from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.cards import EmptyState
@@ -96,6 +97,8 @@ class Preview(Themed, QWidget):
             self.content.clear()
             return
         self._show_row(state.row)
+        if not again and self.hasFocus():  # in a quick look
+            announce(self, self.accessibleName())
         if not again:
             self._lines = (0, 0)
             self.set_verified("shield", tr("Not verified yet"), "muted")
@@ -111,6 +114,11 @@ class Preview(Themed, QWidget):
         self._shield.show_icon(icon_name, role)
         self.verified.set_text(text)
         self.verified.set_role("ok" if role == "ok" else "error" if role == "error" else "muted")
+
+    def show_as_quick_look(self, on: bool) -> None:
+        """Say by the button whether it covers the list."""
+        self.quick_look_button.set_icon("minimize-2" if on else "maximize-2")
+        self.quick_look_button.set_tip(tr("Close quick look (Esc)") if on else tr("Quick look (Space)"))
 
     def copy_digest(self) -> None:
         """Put the digest on the clipboard."""
@@ -135,7 +143,8 @@ class Preview(Themed, QWidget):
         """Draw the background and the line above it."""
         painter = QPainter(self)
         painter.fillRect(self.rect(), QColor(self._theme.side))
-        painter.fillRect(0, 0, self.width(), 1, QColor(self._theme.border))
+        line = self._theme.accent if self.hasFocus() else self._theme.border
+        painter.fillRect(0, 0, self.width(), 2 if self.hasFocus() else 1, QColor(line))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Shorten the buttons' texts when space is short."""
@@ -160,6 +169,8 @@ class Preview(Themed, QWidget):
         self.export_button.setToolTip(tr("Save the exact bytes to a file (Ctrl+S)"))
         self.export_button.setAccessibleName(tr("Save as…"))
         self.copy_hash_button = IconButton("copy", tr("Copy digest (Ctrl+C)"), px=13, edge=22)
+        self.quick_look_button = IconButton("maximize-2", tr("Quick look (Space)"), px=14, edge=26)
+        self.quick_look_button.setObjectName("quick_look")
         for button in (self.recall_button, self.verify_button, self.export_button):
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.recall_button.clicked.connect(self.recall)
@@ -186,11 +197,14 @@ class Preview(Themed, QWidget):
         row.addStretch(1)
         row.addWidget(self._shield)
         row.addWidget(self.verified)
+        row.addWidget(self.quick_look_button)
         return row
 
     def _show_row(self, row: CacheRow) -> None:
         self._tool_icon.show_icon(tool_icon(row.tool), "muted")
-        self._target.set_text(row.target or row.first_line or tr("Output"))
+        title = row.target or row.first_line or tr("Output")
+        self._target.set_text(title)
+        self.setAccessibleName(tr("Preview of {title}", title=title))
         self._tool.set_text(tool_name(row) or tr("Output"))
         self._sha.set_text(f"sha256 {row.digest}")
 

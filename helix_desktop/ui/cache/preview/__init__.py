@@ -1,0 +1,1 @@
+"""The preview of one entry: its facts, its views, quick look."""

@@ -1,0 +1,213 @@
+"""The tree of a JSON content: folded and unfolded by mouse and keyboard."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistentModelIndex, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QGuiApplication, QKeyEvent, QKeySequence, QPainter
+from PySide6.QtWidgets import QAbstractItemView, QStyledItemDelegate, QStyleOptionViewItem, QTreeView
+
+from helix_desktop.ui.design.safe_text import escape_invisible
+from helix_desktop.ui.design.style.fonts import scaled, ui_font
+from helix_desktop.ui.design.style.theme import LIGHT, Theme
+from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.design.viewer.json_tree import JsonNode
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Controls")
+
+_ROW_PX = 22
+_PAD_PX = 4
+_MAX_CHARACTERS = 1_000  # of a value on its row
+_FIRST_ROWS = 60  # rows that are unfolded at first, level by level
+_ROWS_AT_ONCE = 500  # rows that one key unfolds at most
+
+Index = QModelIndex | QPersistentModelIndex
+_ROOT = QModelIndex()
+
+
+class JsonModel(QAbstractItemModel):
+    """The nodes of a tree, whose root's parts are the first rows."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._root = JsonNode([])
+
+    def set_root(self, root: JsonNode) -> None:
+        """Show another tree."""
+        old_root = self._root  # views ask for its rows until the end
+        self.beginResetModel()
+        self._root = root
+        self.endResetModel()
+        del old_root
+
+    def node(self, index: Index) -> JsonNode:
+        """Return the node of a row; the root for none."""
+        pointer = index.internalPointer() if index.isValid() else None
+        return pointer if isinstance(pointer, JsonNode) else self._root
+
+    def index(self, row: int, column: int, parent: Index = _ROOT) -> QModelIndex:
+        """Return the index of a part."""
+        children = self.node(parent).children
+        if column or not 0 <= row < len(children):
+            return QModelIndex()
+        return self.createIndex(row, 0, children[row])
+
+    def parent(self, index: Index = _ROOT) -> QModelIndex:  # type: ignore[override]  # Qt's second parent()
+        """Return the index of what holds a row."""
+        above = self.node(index).parent
+        if above is None or above is self._root:
+            return QModelIndex()
+        return self.createIndex(above.place, 0, above)
+
+    def hasChildren(self, parent: Index = _ROOT) -> bool:
+        """Return True if a row can be unfolded, without making its parts."""
+        return self.node(parent).size > 0
+
+    def rowCount(self, parent: Index = _ROOT) -> int:
+        """Return how many parts a row has."""
+        return len(self.node(parent).children) if self.node(parent).size else 0
+
+    def columnCount(self, _parent: Index = _ROOT) -> int:
+        """Return 1."""
+        return 1
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> str | None:
+        """Return a row as text, also for screen readers."""
+        if role not in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
+            return None
+        name, value = row_texts(self.node(index))
+        return tr("{name}: {value}", name=name, value=value) if value else name
+
+
+class JsonView(Themed, QTreeView):
+    """Shows a JsonNode. Arrows fold and unfold, * unfolds what a row holds, Ctrl+C copies its value."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._model = JsonModel(self)
+        self._delegate = _JsonDelegate(self._model, self)
+        self.setModel(self._model)
+        self.setItemDelegate(self._delegate)
+        self.setObjectName("json-tree")
+        self.setAccessibleName(tr("JSON tree"))
+        self.setHeaderHidden(True)
+        self.setUniformRowHeights(True)
+        self.setFrameShape(QTreeView.Shape.NoFrame)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.header().setStretchLastSection(False)
+        self.header().setSectionResizeMode(self.header().ResizeMode.ResizeToContents)
+        self.tint(LIGHT)
+
+    def show_root(self, root: JsonNode) -> None:
+        """Show a tree, its upper levels unfolded as far as they take few rows."""
+        self._model.set_root(root)
+        self._unfold(QModelIndex(), _FIRST_ROWS)
+        self.setCurrentIndex(self._model.index(0, 0))
+        self.scrollToTop()
+
+    def copy(self) -> None:
+        """Copy the value of the current row; of what holds others the row's text."""
+        index = self.currentIndex()
+        if index.isValid():
+            node = self._model.node(index)
+            text = node.value if isinstance(node.value, str) and node.bounds is None else node.text
+            QGuiApplication.clipboard().setText(str(text or self._model.data(index)))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Fold, unfold and copy; Enter turns a row's fold."""
+        index = self.currentIndex()
+        if event.matches(QKeySequence.StandardKey.Copy):
+            self.copy()
+        elif event.key() == Qt.Key.Key_Asterisk and index.isValid():
+            self._unfold(index, _ROWS_AT_ONCE)
+        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not event.modifiers():
+            self.setExpanded(index, not self.isExpanded(index))
+        elif event.key() == Qt.Key.Key_Space:
+            event.ignore()
+        else:
+            super().keyPressEvent(event)
+
+    def drawRow(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        """Draw a row, the current one on a ground over the whole width."""
+        if index == self.currentIndex():
+            top, height = option.rect.top(), option.rect.height()
+            painter.fillRect(0, top, self.viewport().width(), height, QColor(self._theme.selection))
+        super().drawRow(painter, option, index)
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colors of a theme, at the text size in force."""
+        super().tint(theme)
+        self._delegate.tint(theme)
+        self.setFont(ui_font(12, code=True))
+        self.setIndentation(scaled(18))
+        self.setStyleSheet(
+            f"QTreeView {{ background: {theme.code_surface}; color: {theme.text}; border: 0;"
+            f" border-radius: 0; padding: 4px 8px; outline: 0; show-decoration-selected: 1; }}"
+            f" QTreeView::item:selected, QTreeView::branch:selected {{ background: transparent; }}"
+        )
+
+    def _unfold(self, top: QModelIndex, most_rows: int) -> None:
+        """Unfold a row and what it holds, level by level, while no more than so many rows come."""
+        rows, waiting = 0, deque([top])
+        while waiting:
+            index = waiting.popleft()
+            count = self._model.rowCount(index)
+            if rows + count > most_rows and index != top:
+                continue
+            rows += count
+            self.expand(index)
+            parts = (self._model.index(row, 0, index) for row in range(count))
+            waiting.extend(part for part in parts if self._model.hasChildren(part))
+
+
+class _JsonDelegate(QStyledItemDelegate):
+    """Paints a name, and its value in the color of its kind."""
+
+    def __init__(self, model: JsonModel, parent: QObject) -> None:
+        super().__init__(parent)
+        self._model, self._theme = model, LIGHT
+
+    def tint(self, theme: Theme) -> None:
+        self._theme = theme
+
+    def sizeHint(self, _option: QStyleOptionViewItem, index: Index) -> QSize:
+        """Return the room of a row's text."""
+        width = QFontMetricsF(ui_font(12, code=True)).horizontalAdvance(str(self._model.data(index)))
+        return QSize(int(width) + 2 * _PAD_PX + 8, scaled(_ROW_PX))
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        """Paint one row."""
+        node, code = self._model.node(index), self._theme.code
+        rect = QRectF(option.rect)
+        painter.save()
+        painter.setFont(ui_font(12, code=True))
+        name, value = row_texts(node)
+        is_name = node.parent is not None and not isinstance(node.parent.value, list) and node.kind != "group"
+        colors = {"string": code.string, "number": code.number, "word": code.keyword}
+        rect = rect.adjusted(_PAD_PX, 0, 0, 0)
+        for text, color in (
+            (f"{name}: " if value else name, code.function if is_name else self._theme.muted),
+            (value, colors.get(node.kind, self._theme.muted)),
+        ):
+            painter.setPen(QColor(color))
+            painter.drawText(rect, Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine, text)
+            rect.setLeft(rect.left() + painter.fontMetrics().horizontalAdvance(text))
+        painter.restore()
+
+
+def row_texts(node: JsonNode) -> tuple[str, str]:
+    """Return a row's name and value; of what holds others, how many."""
+    name = escape_invisible(node.name)[:_MAX_CHARACTERS]
+    match node.kind:
+        case "object":
+            return name, "{…} " + tr.plural(node.size, "%n member", "%n members") if node.size else "{}"
+        case "array":
+            return name, "[…] " + tr.plural(node.size, "%n item", "%n items") if node.size else "[]"
+        case "group":
+            return name, ""
+    text = escape_invisible(node.text)
+    return name, text if len(text) <= _MAX_CHARACTERS else f"{text[:_MAX_CHARACTERS]}…"

@@ -1,0 +1,132 @@
+"""Images as they are looked at: decoded no larger than a window shows them."""
+
+from __future__ import annotations
+
+import asyncio
+
+from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QRectF, QSize, Qt
+from PySide6.QtGui import QAccessible, QColor, QImage, QImageReader, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QWidget
+
+from helix_desktop.domain.image import identify_image
+from helix_desktop.ui.design.async_actions import StartCoroutine
+from helix_desktop.ui.design.labels import TextLine
+from helix_desktop.ui.design.layout.boxes import column
+from helix_desktop.ui.design.layout.scrolling import VerticalScrollArea
+from helix_desktop.ui.design.style.fonts import scaled
+from helix_desktop.ui.design.themed import Themed
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Controls")
+
+_MAX_EDGE_PX = 2_000  # pixels that are decoded of an edge; more than a window shows
+_MAX_HEIGHT_PX = 560
+
+
+class ImageView(VerticalScrollArea):
+    """One image below its facts."""
+
+    def __init__(self, start: StartCoroutine) -> None:
+        """`start` owns the coroutine that decodes in a thread."""
+        page = QWidget()
+        super().__init__(page)
+        self.setObjectName("image-view")
+        self._start, self._data = start, b""
+        self.caption = TextLine("", 12, role="muted")
+        self.picture = Picture()
+        page.setLayout(column(self.caption, self.picture, None, margins=(14, 10, 14, 12), gap=6))
+
+    def show_data(self, data: bytes) -> None:
+        """Show an image, or say that its bytes are damaged."""
+        if data is self._data:
+            return
+        self._data = data
+        image = identify_image(data, "")
+        self.caption.set_text(image.summary if image is not None else "")
+        self.picture.setAccessibleName(self.caption.text)
+        self.picture.show_image(None)
+        self._start(self._decode(data), "decode image")
+
+    async def _decode(self, data: bytes) -> None:
+        image = await asyncio.to_thread(read_image, data)
+        if data is self._data:
+            self.picture.show_image(image)
+            if image is None:
+                self.caption.set_text(tr("Damaged image"))
+
+
+class Picture(Themed, QWidget):
+    """An image at the width there is, never larger than it is."""
+
+    accessible_role = QAccessible.Role.Graphic
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._image: QImage | None = None
+        policy = self.sizePolicy()
+        policy.setHeightForWidth(True)
+        self.setSizePolicy(policy)
+
+    def show_image(self, image: QImage | None) -> None:
+        """Show an image, or nothing."""
+        self._image = image
+        self.updateGeometry()
+        self.update()
+
+    def hasHeightForWidth(self) -> bool:
+        """Return True: it is scaled."""
+        return True
+
+    def heightForWidth(self, width: int) -> int:
+        """Return the height at a width."""
+        return self._fitting(width).height() + 2
+
+    def sizeHint(self) -> QSize:
+        """Return the size at which nothing is scaled, within limits."""
+        return self._fitting(_MAX_EDGE_PX) + QSize(2, 2)
+
+    def minimumSizeHint(self) -> QSize:
+        """Return a small square."""
+        return QSize(40, 40)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw squares, the image over them, and a frame."""
+        if self._image is None:
+            return
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
+        size = self._fitting(self.width())
+        place = QRectF(1, 1, size.width(), size.height())
+        if self._image.hasAlphaChannel():
+            painter.fillRect(place, QColor(self._theme.surface))
+            painter.fillRect(place, QColor(self._theme.hover))
+            painter.fillRect(place, Qt.BrushStyle.Dense4Pattern)
+        painter.drawImage(place, self._image)
+        painter.setPen(QPen(QColor(self._theme.border_strong), 1))
+        painter.drawRect(place.adjusted(-0.5, -0.5, 0.5, 0.5))
+
+    def _fitting(self, width: int) -> QSize:
+        if self._image is None:
+            return QSize(0, 0)
+        size = self._image.size() / self._image.devicePixelRatio()
+        room = QSize(max(1, width - 2), scaled(_MAX_HEIGHT_PX))
+        if size.width() <= room.width() and size.height() <= room.height():
+            return size
+        return size.scaled(room, Qt.AspectRatioMode.KeepAspectRatio)
+
+
+def read_image(data: bytes | None) -> QImage | None:
+    """Decode an image no larger than a window shows it; None for what is none, or damaged."""
+    if data is None or identify_image(data, "") is None:
+        return None
+    buffer = QBuffer()
+    buffer.setData(QByteArray(data))
+    buffer.open(QIODevice.OpenModeFlag.ReadOnly)
+    reader = QImageReader(buffer)
+    reader.setAutoTransform(True)
+    size = reader.size()
+    if max(size.width(), size.height()) > _MAX_EDGE_PX:
+        edge = QSize(_MAX_EDGE_PX, _MAX_EDGE_PX)
+        reader.setScaledSize(size.scaled(edge, Qt.AspectRatioMode.KeepAspectRatio))
+    image = reader.read()
+    return None if image.isNull() else image
