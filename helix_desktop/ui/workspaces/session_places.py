@@ -72,8 +72,10 @@ class SessionPlaceController(QObject):
             self._banners.remove(_MOVED)
 
     def _show_actions(self) -> None:
-        """Let the menu say what it would do with the session on screen."""
-        place = self._place()
+        """Let the menu say what it would do with the session on screen; a subagent's goes with its parent."""
+        conversation, place = self._session_controller.conversation, self._place()
+        for action in (self._actions.pin_session, self._actions.archive_session):
+            action.setEnabled(conversation is not None and not conversation.session.transcript.parent)
         self._actions.pin_session.setText(tr("Unpin session") if place.pinned else tr("Pin session"))
         archive = tr("Unarchive session") if place.archived else tr("Archive session")
         self._actions.archive_session.setText(archive)

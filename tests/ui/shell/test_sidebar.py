@@ -126,7 +126,9 @@ def test_pinned_sessions_come_first_and_archived_ones_wait_below_a_heading(
     sidebar.search.setText("notes")
     assert visible_texts(sidebar) == ["Archived", "Release notes"]
     sidebar.search.clear()
-    sidebar.show_sessions([archived], NOW)
+    sidebar.show_sessions([replace(archived, running=True)], NOW)
+    heading = view.model().index(0, 0)
+    assert heading.data(Qt.ItemDataRole.AccessibleTextRole) == "Archived, 1 session, collapsed, running"
     assert view.isVisible()  # not the page that says that nothing was found
 
 

@@ -11,7 +11,7 @@ from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.usage_bar import paint_usage_bar, pressure_color
 from helix_desktop.ui.shell.sidebar.rows import SessionItem
-from helix_desktop.ui.shell.sidebar.session_model import FOLDED_ROLE, ITEM_ROLE, WHEN_ROLE
+from helix_desktop.ui.shell.sidebar.session_model import FOLDED_ROLE, ITEM_ROLE, RUNNING_ROLE, WHEN_ROLE
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Window")
@@ -83,6 +83,10 @@ class SessionDelegate(QStyledItemDelegate):
             side, ratio = 13, painter.device().devicePixelRatioF()
             mark = pixmap("chevron-right" if is_folded else "chevron-down", self.theme.muted, side, ratio)
             painter.drawPixmap(QPointF(bounds.right() - 20 - side, words.center().y() - side / 2), mark)
+            if is_folded and index.data(RUNNING_ROLE):
+                painter.setPen(Qt.PenStyle.NoPen)
+                painter.setBrush(QColor(self.theme.seg_assistant))
+                painter.drawEllipse(QPointF(bounds.right() - 33 - side, words.center().y()), 3.5, 3.5)
         painter.setFont(fonts.sized(self._base(), 11, QFont.Weight.DemiBold))
         painter.setPen(QColor(self.theme.faint))
         painter.drawText(words, Qt.AlignmentFlag.AlignVCenter, str(index.data()))

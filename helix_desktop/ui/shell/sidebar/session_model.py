@@ -23,6 +23,7 @@ tr = Translator("Window")
 ITEM_ROLE = int(Qt.ItemDataRole.UserRole)
 WHEN_ROLE = ITEM_ROLE + 1
 FOLDED_ROLE = ITEM_ROLE + 2
+RUNNING_ROLE = ITEM_ROLE + 3
 
 _Index = QModelIndex | QPersistentModelIndex
 _NOWHERE = QModelIndex()
@@ -124,16 +125,20 @@ class SessionModel(QAbstractListModel):
         is_archive = group == "archived"
         if role == FOLDED_ROLE:  # None: it has no sign for that
             return self._is_folded if is_archive and not self._needle else None
+        archived = [item for item in self._items if item.place.archived and not item.parent]
+        is_running = is_archive and any(item.running for item in archived)
+        if role == RUNNING_ROLE:
+            return is_running
         if role not in {Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole}:
             return None
         label = group_label(group)
         if not is_archive:
             return label
-        count = sum(item.place.archived and not item.parent for item in self._items)
         if role == Qt.ItemDataRole.DisplayRole:
-            return label if self._needle else f"{label} · {format_integer(count)}"
-        sessions = tr.plural(count, "%n session", "%n sessions")
-        return ", ".join((label, sessions, tr("collapsed") if self._is_folded else tr("expanded")))
+            return label if self._needle else f"{label} · {format_integer(len(archived))}"
+        sessions = tr.plural(len(archived), "%n session", "%n sessions")
+        fold = "" if self._needle else tr("collapsed") if self._is_folded else tr("expanded")
+        return ", ".join(filter(None, (label, sessions, fold, tr("running") if is_running else "")))
 
     def setData(self, index: _Index, value: object, role: int = Qt.ItemDataRole.EditRole) -> bool:
         """Ask for a new title; the list shows it when the session says so."""
