@@ -19475,6 +19475,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/shell/shortcuts.py" />
+            <source>Quick look at a cache entry</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/shell/actions.py" />
             <location filename="../../helix_desktop/ui/shell/tray.py" />
             <source>Quit</source>

@@ -17,6 +17,7 @@ _OUTSIDE_MENUS = (
     (text("Next or previous result"), "F3, Shift+F3"),
     (text("Recall a cache entry"), "Ctrl+Enter"),
     (text("Verify a cache entry"), "V"),
+    (text("Quick look at a cache entry"), "Space"),
     (text("Pin or unpin a cache entry or session"), "P"),
     (text("Archive or unarchive a session"), "A"),
     (text("Move a cache entry or session to the trash"), "Del"),

@@ -19,6 +19,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from qasync import QEventLoop
 
 from helix_desktop.config.paths import resources_dir
+from helix_desktop.domain.file_history.diff import diff_contents
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.cache.filter_options import SIZE_OPTIONS, tool_option
 from helix_desktop.ui.cache.rows import CacheProgress, HandoverLink, PreviewState
@@ -99,6 +100,30 @@ async def cache_binary(scope: TaskScope, theme: Theme) -> QWidget:
     """Hexadecimal."""
     pane = await _browser(scope, theme, 12, 1)
     pane.show_preview(PreviewState(cache_row(1), bytes(range(256)) * 4))
+    return pane
+
+
+async def cache_tree(scope: TaskScope, theme: Theme) -> QWidget:
+    """JSON as a tree, in a small window."""
+    pane = await _browser(scope, theme, 12, 2)
+    pane.resize(520, 620)
+    data = b'{"name": "helix", "flags": [true, null, 1.50], "scripts": {"build": "vite build"}, "empty": {}}'
+    pane.show_preview(PreviewState(cache_row(2), data))
+    pane.preview.content.choose("tree")
+    await settle()
+    return pane
+
+
+async def cache_diff(scope: TaskScope, theme: Theme) -> QWidget:
+    """What changed since the previous version, as quick look."""
+    pane = await _browser(scope, theme, 12, 0)
+    row, previous = cache_row(0), cache_row(6)
+    pane.show_preview(PreviewState(row, CODE, previous=previous))
+    pane.quick_look.open()
+    pane.preview.content.choose("diff")
+    diff = diff_contents(CODE.replace(b"30 Hz", b"60 Hz").replace(b"self.flush()", b"self.stop()"), CODE)
+    pane.preview.content.show_diff(previous.digest, row.digest, diff)
+    await settle()
     return pane
 
 
@@ -258,6 +283,8 @@ SHOTS: tuple[Shot, ...] = (
     cache_wide,
     cache_damaged,
     cache_binary,
+    cache_tree,
+    cache_diff,
     cache_empty,
     cache_no_match,
     cache_search,

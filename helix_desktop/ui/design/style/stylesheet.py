@@ -96,6 +96,7 @@ QPushButton[kind="segment"] { background: transparent; border: 2px solid transpa
     color: $muted; padding: 3px 6px; font-weight: 500; }
 QPushButton[kind="segment"]:hover { color: $text; }
 QPushButton[kind="segment"]:checked { background: $segment_on; color: $text; font-weight: 600; }
+QPushButton[kind="segment"]:disabled { color: $faint; }
 QPushButton[kind="segment"]:focus { border: 2px solid $accent; }
 QPushButton[kind="filter"] { background: transparent; border: 1px solid $border; border-radius: 11px;
     color: $muted; padding: 3px 10px; font-size: ${px12}px; font-weight: 500; }
